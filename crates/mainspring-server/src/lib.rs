@@ -1,0 +1,32 @@
+//! The program `mainspring`: runs the commands of crontabs at their times.
+//!
+//! ```text
+//! file ─▶ source ─▶ crontab (entry, environment, command) ─▶ job ─▶ calendar ─▶ due ─▶ daemon ─▶ executor ─▶ log
+//!            │           └──▶ problem                                              ▲                  │
+//!            └ lines                                                  signals ─────┘     process groups, pipes
+//! ```
+//!
+//! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which
+//!
+//!
+//! Does not store anything: see `mainspring-cron` for the language of time fields and `mainspring` for timers.
+//!
+//! Source: crontab(5) and cron(8) of Debian.
+
+#![deny(unsafe_code)]
+
+pub mod crontab;
+pub mod error;
+pub mod exit;
+pub mod problem;
+pub mod source;
+
+/// The program's name, in messages and as a subject of the log.
+pub const PROGRAM: &str = "mainspring";
+
+/// Shows an error and its causes on standard error.
+pub fn complain(error: &dyn std::error::Error) {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
+    eprintln!("{PROGRAM}: {text}");
+}

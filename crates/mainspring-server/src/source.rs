@@ -1,0 +1,150 @@
+//! The text of a file, cut into numbered lines.
+//!
+//! ```text
+//! bytes   "A=1\r\n0 5 * * * cmd\n..."
+//!          └1┘     └────2─────┘          line ends (\n, \r\n) are not part of a line; the last line needs none
+//! ```
+//!
+//! Lines are bytes: whether a line must be UTF-8 is for its reader to say, since a comment need not be.
+//! A byte order mark at the start is dropped, as editors on Windows write it unseen.
+//!
+//! Cost: one read of the file; a line is a view into it.
+//!
+//! Does not watch the file for changes and does not judge who may write it.
+//!
+//! Source: own.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::error::Error;
+
+/// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
+pub const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The name that stands for standard input on the command line.
+pub const STANDARD_INPUT: &str = "-";
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A file's name and bytes.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl Source {
+    /// Reads the file called `name`, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Read`] with the operating system's answer, or [`Error::TooLong`] beyond [`MAX_FILE_BYTES`].
+    pub fn read(name: &str) -> Result<Source, Error> {
+        if name == STANDARD_INPUT {
+            return Source::read_from("standard input", io::stdin());
+        }
+        let failed = |source| Error::Read { name: name.to_owned(), source };
+        let file = File::open(name).map_err(failed)?;
+        Source::read_from(name, file)
+    }
+
+    /// Takes text that is already in memory under a name for messages.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_server::source::Source;
+    ///
+    /// let source = Source::new("example", "A=1\r\n\n@daily true");
+    /// let lines: Vec<&[u8]> = source.lines().map(|line| line.bytes).collect();
+    /// assert_eq!(lines, [&b"A=1"[..], b"", b"@daily true"]);
+    /// ```
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Source {
+        Source { name: name.into(), bytes: bytes.into() }
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let text = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes);
+        text.split_inclusive(|&byte| byte == b'\n').zip(1..).map(|(line, number)| {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            Line { number, bytes: line.strip_suffix(b"\r").unwrap_or(line) }
+        })
+    }
+
+    fn read_from(name: &str, reader: impl Read) -> Result<Source, Error> {
+        let mut bytes = Vec::new();
+        // One byte more than the limit tells a file at the limit from one beyond it.
+        reader
+            .take(MAX_FILE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| Error::Read { name: name.to_owned(), source })?;
+        if MAX_FILE_BYTES < bytes.len() as u64 {
+            return Err(Error::TooLong { name: name.to_owned() });
+        }
+        Ok(Source { name: name.to_owned(), bytes })
+    }
+}
+
+/// One line of a [`Source`], without its line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Counted from 1.
+    pub number: usize,
+    /// The line as it stands in the file.
+    pub bytes: &'a [u8],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
+        Source::new("test", bytes).lines().map(|line| (line.number, line.bytes.to_vec())).collect()
+    }
+
+    #[test]
+    fn lines_are_numbered_from_one_and_lose_their_line_ends() {
+        assert_eq!(lines(b"a\n\r\nb\r\n"), [(1, b"a".to_vec()), (2, vec![]), (3, b"b".to_vec())]);
+    }
+
+    #[test]
+    fn the_last_line_counts_without_a_line_end() {
+        assert_eq!(lines(b"a\nb"), lines(b"a\nb\n"));
+    }
+
+    #[test]
+    fn an_empty_file_has_no_lines() {
+        assert_eq!(lines(b""), []);
+        assert_eq!(lines(b"\xEF\xBB\xBF"), []);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_dropped_at_the_start_only() {
+        assert_eq!(lines(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb"), lines("a\n\u{FEFF}b".as_bytes()));
+    }
+
+    #[test]
+    fn a_carriage_return_inside_a_line_stays() {
+        assert_eq!(lines(b"a\rb\r\n"), [(1, b"a\rb".to_vec())]);
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused() {
+        let at_limit = io::repeat(b'x').take(MAX_FILE_BYTES);
+        assert!(Source::read_from("test", at_limit).is_ok());
+        let beyond = Source::read_from("test", io::repeat(b'x'));
+        assert!(matches!(beyond, Err(Error::TooLong { name }) if name == "test"));
+    }
+
+    #[test]
+    fn a_directory_cannot_be_read() {
+        assert!(matches!(Source::read("/"), Err(Error::Read { name, .. }) if name == "/"));
+    }
+}
