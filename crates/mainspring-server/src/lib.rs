@@ -15,9 +15,14 @@
 
 #![deny(unsafe_code)]
 
+pub mod accounts;
+pub mod clock;
 pub mod crontab;
 pub mod error;
+pub mod executor;
 pub mod exit;
+pub mod job;
+pub mod log;
 pub mod problem;
 pub mod source;
 

@@ -1,0 +1,124 @@
+//! Users of the system: who we are, and who a system crontab names.
+//!
+//! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before anything runs.
+//!
+//! Does not check passwords, expiry or PAM rules.
+//!
+//! Source: passwd(5), getgrouplist(3).
+
+use std::ffi::CString;
+use std::io;
+use std::path::PathBuf;
+
+use nix::unistd::{Gid, Uid, User, getgrouplist};
+
+/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
+/// where that would not be safe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The login name: LOGNAME and USER.
+    pub name: String,
+    /// The home directory: HOME, and where commands start.
+    pub home: PathBuf,
+    /// The numbers to change to; `None`: this is who we are already.
+    pub identity: Option<Identity>,
+}
+
+/// The numbers that make a process a user's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user.
+    pub uid: Uid,
+    /// The user's primary group.
+    pub gid: Gid,
+    /// All groups of the user.
+    pub groups: Vec<Gid>,
+}
+
+/// Why an entry of a system crontab cannot run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no such user.
+    Unknown,
+    /// It is another user, and only root can become another user.
+    NotRoot {
+        /// Who we are.
+        ourselves: String,
+    },
+    /// The user database did not answer.
+    Lookup(io::Error),
+}
+
+impl Account {
+    /// Who runs this program. A user without a line in the user database (as in many containers) is called by number
+    /// and lives in `/`.
+    ///
+    /// # Errors
+    ///
+    /// When the user database does not answer.
+    pub fn ourselves() -> io::Result<Account> {
+        let uid = Uid::effective();
+        let user = User::from_uid(uid)?;
+        let (name, home) =
+            user.map_or_else(|| (uid.to_string(), PathBuf::from("/")), |user| (user.name, user.dir));
+        Ok(Account { name, home, identity: None })
+    }
+
+    /// The user called `name`, for a run that `ourselves` starts.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refusal`].
+    pub fn named(name: &str, ourselves: &Account) -> Result<Account, Refusal> {
+        if name == ourselves.name {
+            return Ok(ourselves.clone());
+        }
+        let user =
+            User::from_name(name).map_err(|error| Refusal::Lookup(error.into()))?.ok_or(Refusal::Unknown)?;
+        if !Uid::effective().is_root() {
+            return Err(Refusal::NotRoot { ourselves: ourselves.name.clone() });
+        }
+        let c_name = CString::new(user.name.clone()).expect("the name came from a C string");
+        let groups = getgrouplist(&c_name, user.gid).map_err(|error| Refusal::Lookup(error.into()))?;
+        let identity = Identity { uid: user.uid, gid: user.gid, groups };
+        Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
+    }
+
+    /// Whether a user called `name` exists.
+    ///
+    /// # Errors
+    ///
+    /// When the user database does not answer.
+    pub fn exists(name: &str) -> io::Result<bool> {
+        Ok(User::from_name(name)?.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_name_needs_no_change_of_identity() {
+        let ourselves = Account::ourselves().unwrap();
+        assert_eq!(Account::named(&ourselves.name, &ourselves).unwrap(), ourselves);
+    }
+
+    #[test]
+    fn an_unknown_user_is_refused() {
+        let ourselves = Account::ourselves().unwrap();
+        let refusal = Account::named("no such user", &ourselves).unwrap_err();
+        assert!(matches!(refusal, Refusal::Unknown));
+        assert!(!Account::exists("no such user").unwrap());
+    }
+
+    #[test]
+    fn another_user_is_refused_unless_we_are_root() {
+        let ourselves = Account { name: "somebody else".into(), home: "/".into(), identity: None };
+        match Account::named("root", &ourselves) {
+            Ok(root) => assert!(root.identity.is_some_and(|identity| identity.uid.is_root())),
+            Err(refusal) => assert!(matches!(refusal, Refusal::NotRoot { .. })),
+        }
+    }
+}

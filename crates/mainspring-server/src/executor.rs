@@ -1,0 +1,143 @@
+//! Runs commands: starts them, reads their output, ends them.
+//!
+//! ```text
+//!            start ─▶ ┌──────────────── Executor ────────────────┐
+//! poll says: a pipe,  │ run 3:a#1   process group, 3 pipes       │ ─▶ log
+//! SIGCHLD   ─ turn ─▶ │ run 4:b#7   process group, 2 pipes       │
+//!          signal_all │ ...         at most MAX_RUNNING          │
+//!                     └──────────────────────────────────────────┘
+//! ```
+//!
+//! All runs are served by one thread that never waits for any of them: lines cannot interleave, and nothing is locked.
+//!
+//! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what poll
+//! reported would save most of them and was left out as long as a turn stays below a tenth of a millisecond.
+//!
+//! Does not poll, does not know schedules, and does not keep a run that ended.
+//!
+//! Source: own.
+
+use std::fmt;
+use std::io::Write;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::clock::Moment;
+use crate::job::Job;
+use crate::log::Log;
+
+pub mod output;
+pub mod pipe;
+pub mod process;
+pub mod run;
+mod sys;
+
+use pipe::READ_BYTES;
+use process::StartError;
+use run::{Run, RunName};
+
+/// The most commands that run at one time. With three pipes each they stay below 1024 open files, the usual limit.
+pub const MAX_RUNNING: usize = 256;
+
+const _: () = assert!(MAX_RUNNING * 3 + 64 < 1024, "the pipes of all runs stay below the usual limit");
+
+/// Why a run was not started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// [`MAX_RUNNING`] commands are running.
+    Full,
+    /// The command could not be started.
+    Start(StartError),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Full => write!(f, "{MAX_RUNNING} commands are running already, which is the limit"),
+            Refused::Start(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Refused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Refused::Full => None,
+            Refused::Start(error) => Some(error),
+        }
+    }
+}
+
+/// The running commands.
+#[derive(Debug)]
+pub struct Executor {
+    runs: Vec<Run>,
+    buffer: Vec<u8>,
+}
+
+impl Default for Executor {
+    fn default() -> Executor {
+        Executor { runs: Vec::new(), buffer: vec![0; READ_BYTES] }
+    }
+}
+
+impl Executor {
+    /// Starts a run and returns the number of its process.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refused`]; the run is over then, and it is for the caller to log why.
+    pub fn start(&mut self, job: &Job, name: RunName, now: Moment) -> Result<u32, Refused> {
+        if MAX_RUNNING <= self.runs.len() {
+            return Err(Refused::Full);
+        }
+        let run = Run::start(job, name, now).map_err(Refused::Start)?;
+        let pid = run.pid();
+        self.runs.push(run);
+        Ok(pid)
+    }
+
+    /// Does all that can be done without waiting, and forgets the runs that are over.
+    pub fn turn<W: Write>(&mut self, now: Moment, log: &mut Log<W>) {
+        for run in &mut self.runs {
+            run.advance(now, &mut self.buffer, log);
+        }
+        for run in self.runs.extract_if(.., |run| run.is_over()) {
+            run.close(now, log);
+        }
+    }
+
+    /// The number of runs that are not over.
+    pub fn running_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
+    pub fn wait(&self, now: Moment) -> Option<Duration> {
+        self.runs.iter().filter_map(|run| run.wait(now)).min()
+    }
+
+    /// Signals the process groups of all runs.
+    pub fn signal_all(&self, signal: Signal) {
+        for run in &self.runs {
+            run.signal(signal);
+        }
+    }
+
+    /// Adds what to poll for reading and for writing.
+    pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
+        for run in &self.runs {
+            run.watch(readable, writable);
+        }
+    }
+
+    /// Ends all runs whatever their state: what they wrote so far is logged, what they still hold open is let go.
+    pub fn close<W: Write>(&mut self, now: Moment, log: &mut Log<W>) {
+        for run in self.runs.drain(..) {
+            run.close(now, log);
+        }
+    }
+}
