@@ -16,14 +16,18 @@
 #![deny(unsafe_code)]
 
 pub mod accounts;
+pub mod calendar;
 pub mod clock;
 pub mod crontab;
+pub mod daemon;
+pub mod due;
 pub mod error;
 pub mod executor;
 pub mod exit;
 pub mod job;
 pub mod log;
 pub mod problem;
+pub mod signals;
 pub mod source;
 
 /// The program's name, in messages and as a subject of the log.

@@ -1,0 +1,281 @@
+//! The loop of `run`: one thread that starts what is due and ends in order.
+//!
+//! ```text
+//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Stopping ──grace over, or a second signal──▶ Killed
+//!    │ starts what is due                     │ SIGTERM to all groups            │ SIGKILL to all groups
+//!    └── the log's reader went away ──────────┘          └── nothing runs ──▶ end ◀── nothing runs, or KILL_WAIT
+//! ```
+//!
+//! A turn: read the clock, take signals and due runs, serve the running commands, write the log, then poll until a pipe,
+//! a signal, a due run or a deadline needs the next turn. While nothing happens, nothing wakes the loop.
+//!
+//! Cost: see the executor; a turn without runs is a handful of system calls.
+//!
+//! Does not know when a job is due: due runs come through a channel. Does not prevent a job from running twice at the
+//! same time, as cron does not.
+//!
+//! Source: own.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+
+use crate::PROGRAM;
+use crate::clock::Moment;
+use crate::due::{Due, DueReceiver};
+use crate::executor::Executor;
+use crate::executor::run::{RunName, Span};
+use crate::job::Job;
+use crate::log::{Kind, Log, rfc3339};
+use crate::signals::Signals;
+
+/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
+pub const GATHER: Duration = Duration::from_millis(20);
+
+/// How long to wait for commands after SIGKILL. Only a process that hangs in the kernel, or one that left its group and
+/// holds a pipe, needs longer.
+pub const KILL_WAIT: Duration = Duration::from_secs(1);
+
+/// The most jobs whose next time is logged at the start.
+pub const MAX_LISTED: usize = 20;
+
+/// The widest subject column; a longer name pushes the rest of its line to the right.
+const MAX_SUBJECT_WIDTH: usize = 24;
+
+/// What the loop needs.
+#[derive(Debug)]
+pub struct Daemon<W> {
+    jobs: Vec<Job>,
+    /// Per job, how many of its runs were due so far.
+    run_counts: Vec<u64>,
+    executor: Executor,
+    log: Log<W>,
+    due: DueReceiver,
+    signals: Signals,
+    grace: Duration,
+    phase: Phase,
+}
+
+/// See the drawing at the head of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Gathering { since: Moment },
+    Stopping { since: Moment },
+    Killed { since: Moment },
+}
+
+impl<W: Write> Daemon<W> {
+    /// Makes a loop that has started nothing yet. `grace` is the time from SIGTERM to SIGKILL.
+    pub fn new(jobs: Vec<Job>, due: DueReceiver, signals: Signals, grace: Duration, writer: W) -> Daemon<W> {
+        // Room for "#" and a run number of three digits.
+        let width =
+            jobs.iter().map(|job| job.name.len() + 4).chain([PROGRAM.len()]).max().unwrap_or_default();
+        Daemon {
+            run_counts: vec![0; jobs.len()],
+            jobs,
+            executor: Executor::default(),
+            log: Log::new(writer, width.min(MAX_SUBJECT_WIDTH)),
+            due,
+            signals,
+            grace,
+            phase: Phase::Running,
+        }
+    }
+
+    /// Runs until a signal asks to stop and all commands have ended. `calendar` is whatever sends the due runs; it is
+    /// dropped when no more are wanted. `title` is the first line of the log.
+    ///
+    /// # Errors
+    ///
+    /// When the log's reader went away, or when polling fails.
+    pub fn run<C>(mut self, calendar: C, title: &str) -> io::Result<()> {
+        let mut calendar = Some(calendar);
+        let now = Moment::now();
+        self.log.line(now.wall, &PROGRAM, Kind::Note, title);
+        self.list_next(now.wall);
+        self.start_reboot_jobs(now.wall);
+        loop {
+            let now = Moment::now();
+            self.turn(now);
+            if matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. }) {
+                calendar = None;
+            }
+            if self.is_done(now) {
+                break;
+            }
+            self.log.flush(now.wall);
+            self.wait(now)?;
+        }
+        drop(calendar);
+        let now = Moment::now();
+        self.executor.close(now, &mut self.log);
+        self.log.line(now.wall, &PROGRAM, Kind::Note, "stopped");
+        self.log.flush(now.wall);
+        self.log.into_failure().map_or(Ok(()), Err)
+    }
+
+    fn turn(&mut self, now: Moment) {
+        self.signals.clear_child();
+        let requests = match self.phase {
+            // What comes while requests are gathered is taken when the time is over.
+            Phase::Gathering { since } if now.since(since) < GATHER => 0,
+            _ => self.signals.stop_requests(),
+        };
+        let (arrived, lost_count) = self.due.drain();
+        for due in arrived {
+            self.start(&due);
+        }
+        if 0 < lost_count {
+            let text = format!("{lost_count} runs were due and not started: too many were waiting");
+            self.log.line(now.wall, &PROGRAM, Kind::Refuse, &text);
+        }
+        self.executor.turn(now, &mut self.log);
+        self.advance_phase(now, requests);
+    }
+
+    fn start(&mut self, due: &Due) {
+        // Read again for each run: starting takes about a millisecond, and hundreds may be due at once.
+        let now = Moment::now();
+        let job = &self.jobs[due.job_index];
+        self.run_counts[due.job_index] += 1;
+        let name = RunName { job: job.name.clone(), number: self.run_counts[due.job_index] };
+        let nominal = rfc3339(&due.nominal);
+        if self.phase != Phase::Running {
+            let text = format!("due {nominal}: the scheduler is stopping");
+            return self.log.line(now.wall, &name, Kind::Refuse, &text);
+        }
+        match self.executor.start(job, name.clone(), now) {
+            Ok(pid) => {
+                let text = format!("pid {pid}, due {nominal}, {} late", Span(due.lateness));
+                self.log.line(now.wall, &name, Kind::Start, &text);
+            }
+            Err(refused) => {
+                self.log.line(now.wall, &name, Kind::Refuse, &format!("due {nominal}: {refused}"));
+            }
+        }
+    }
+
+    fn start_reboot_jobs(&mut self, now: Timestamp) {
+        // Nobody needs the nanoseconds of a time that nobody chose.
+        let now = Timestamp::from_millisecond(now.as_millisecond()).expect("it is earlier than a timestamp");
+        for job_index in 0..self.jobs.len() {
+            let schedule = &self.jobs[job_index].schedule;
+            if schedule.is_reboot() {
+                let nominal = now.to_zoned(schedule.zone().clone());
+                self.start(&Due { job_index, nominal, lateness: Duration::ZERO });
+            }
+        }
+    }
+
+    fn list_next(&mut self, now: Timestamp) {
+        for job in self.jobs.iter().filter(|job| !job.schedule.is_reboot()).take(MAX_LISTED) {
+            let text = match job.schedule.next_after(now) {
+                Some(next) => rfc3339(&next),
+                None => "never".to_owned(),
+            };
+            self.log.line(now, &job.name, Kind::Next, &text);
+        }
+        if MAX_LISTED < self.jobs.len() {
+            let text = format!("of {} jobs the first {MAX_LISTED} are listed", self.jobs.len());
+            self.log.line(now, &PROGRAM, Kind::Note, &text);
+        }
+    }
+
+    fn advance_phase(&mut self, now: Moment, requests: usize) {
+        match self.phase {
+            Phase::Running if self.log.closed() => self.stop(now),
+            Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
+            Phase::Gathering { since } if GATHER <= now.since(since) => self.stop(now),
+            Phase::Stopping { .. } if 0 < requests => self.kill(now, "a second signal came"),
+            Phase::Stopping { since } if self.grace <= now.since(since) => {
+                self.kill(now, "the grace period is over");
+            }
+            Phase::Running | Phase::Gathering { .. } | Phase::Stopping { .. } | Phase::Killed { .. } => {}
+        }
+    }
+
+    fn stop(&mut self, now: Moment) {
+        let text = match self.executor.running_count() {
+            0 => "stopping".to_owned(),
+            1 => format!("stopping: 1 command gets SIGTERM and {} to end", Span(self.grace)),
+            count => format!("stopping: {count} commands get SIGTERM and {} to end", Span(self.grace)),
+        };
+        self.log.line(now.wall, &PROGRAM, Kind::Note, &text);
+        self.executor.signal_all(Signal::SIGTERM);
+        // A stopped process sees SIGTERM only when it is continued.
+        self.executor.signal_all(Signal::SIGCONT);
+        self.phase = Phase::Stopping { since: now };
+    }
+
+    fn kill(&mut self, now: Moment, why: &str) {
+        let text = format!("{why}: SIGKILL to what runs ({})", self.executor.running_count());
+        self.log.line(now.wall, &PROGRAM, Kind::Note, &text);
+        self.executor.signal_all(Signal::SIGKILL);
+        self.phase = Phase::Killed { since: now };
+    }
+
+    fn is_done(&self, now: Moment) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Gathering { .. } => false,
+            Phase::Stopping { .. } => self.executor.running_count() == 0,
+            Phase::Killed { since } => self.executor.running_count() == 0 || KILL_WAIT <= now.since(since),
+        }
+    }
+
+    /// Waits for anything to do.
+    fn wait(&self, now: Moment) -> io::Result<()> {
+        let mut readable: Vec<BorrowedFd<'_>> = vec![self.due.as_fd()];
+        let mut writable = Vec::new();
+        let [stop, child] = self.signals.fds();
+        readable.push(child);
+        // While requests are gathered their stream is left alone, or poll would return at once again and again.
+        if !matches!(self.phase, Phase::Gathering { .. }) {
+            readable.push(stop);
+        }
+        self.executor.watch(&mut readable, &mut writable);
+        let readable = readable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+        let writable = writable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLOUT));
+        let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
+        match poll(&mut fds, timeout(self.longest_wait(now))) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn longest_wait(&self, now: Moment) -> Option<Duration> {
+        let phase_wait = match self.phase {
+            Phase::Running => None,
+            Phase::Gathering { since } => Some(GATHER.saturating_sub(now.since(since))),
+            Phase::Stopping { since } => Some(self.grace.saturating_sub(now.since(since))),
+            Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
+        };
+        phase_wait.into_iter().chain(self.executor.wait(now)).min()
+    }
+}
+
+/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a deadline.
+fn timeout(wait: Option<Duration>) -> PollTimeout {
+    let Some(wait) = wait else { return PollTimeout::NONE };
+    let rounded = wait.saturating_add(Duration::from_nanos(999_999)).as_millis();
+    i32::try_from(rounded)
+        .map_or(PollTimeout::MAX, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_rounded_up_to_milliseconds() {
+        assert_eq!(timeout(None), PollTimeout::NONE);
+        assert_eq!(timeout(Some(Duration::ZERO)), PollTimeout::ZERO);
+        assert_eq!(timeout(Some(Duration::from_nanos(1_000_001))), PollTimeout::from(2_u8));
+        assert_eq!(timeout(Some(Duration::MAX)), PollTimeout::MAX);
+    }
+}

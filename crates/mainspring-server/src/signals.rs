@@ -1,0 +1,64 @@
+//! Signals as readable streams.
+//!
+//! | signal | is |
+//! |---|---|
+//! | SIGTERM, SIGINT | a request to stop |
+//! | SIGCHLD | a reason to look which command has ended |
+//!
+//! Cost: one byte through a socket pair per signal.
+//!
+//! Does not change SIGHUP: a closed terminal ends the program as it ends others.
+//!
+//! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use signal_hook::low_level::pipe;
+
+use crate::due::discard;
+
+/// The streams on which signals arrive.
+#[derive(Debug)]
+pub struct Signals {
+    stop: UnixStream,
+    child: UnixStream,
+}
+
+impl Signals {
+    /// Takes over SIGTERM, SIGINT and SIGCHLD for the whole process.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair or refuses a handler.
+    pub fn register() -> io::Result<Signals> {
+        Ok(Signals { stop: stream_of(&[SIGTERM, SIGINT])?, child: stream_of(&[SIGCHLD])? })
+    }
+
+    /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may
+    /// count as one.
+    pub fn stop_requests(&mut self) -> usize {
+        discard(&self.stop)
+    }
+
+    /// Forgets the SIGCHLD signals so far; call it before looking for ended commands.
+    pub fn clear_child(&mut self) {
+        discard(&self.child);
+    }
+
+    /// What to poll.
+    pub fn fds(&self) -> [BorrowedFd<'_>; 2] {
+        [self.stop.as_fd(), self.child.as_fd()]
+    }
+}
+
+fn stream_of(signals: &[i32]) -> io::Result<UnixStream> {
+    let (arrives, raised) = UnixStream::pair()?;
+    arrives.set_nonblocking(true)?;
+    for &signal in signals {
+        pipe::register(signal, raised.try_clone()?)?;
+    }
+    Ok(arrives)
+}
