@@ -7,7 +7,10 @@
 //! ```
 //!
 //! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which
+//! only asks [`cli`] and [`commands`]. Reading a file is pure: it returns entries and problems. The clock is read in
+//! [`clock`], processes are touched in [`executor`], and everything else is given what it needs.
 //!
+//! Cost: a running `mainspring run` sleeps until something is due; see [`daemon`].
 //!
 //! Does not store anything: see `mainspring-cron` for the language of time fields and `mainspring` for timers.
 //!
@@ -17,7 +20,9 @@
 
 pub mod accounts;
 pub mod calendar;
+pub mod cli;
 pub mod clock;
+pub mod commands;
 pub mod crontab;
 pub mod daemon;
 pub mod due;

@@ -1,3 +1,16 @@
-//! The program `mainspring`.
+//! The program `mainspring`: see the library of the same crate.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use mainspring_server::cli::Cli;
+use mainspring_server::exit::Exit;
+use mainspring_server::{commands, complain};
+
+fn main() -> ExitCode {
+    let exit = commands::execute(Cli::parse().command).unwrap_or_else(|error| {
+        complain(&error);
+        Exit::Failed
+    });
+    exit.into()
+}

@@ -1,0 +1,44 @@
+//! What the commands of the program do, one file each.
+//!
+//! Each takes its arguments and returns an exit code. Results go to standard output; messages about the program's own
+//! work go to standard error.
+//!
+//! Cost: see the files.
+//!
+//! Does not read the command line: see [`cli`](crate::cli).
+//!
+//! Source: own.
+
+use jiff::tz::TimeZone;
+
+use crate::cli::Command;
+use crate::error::Error;
+use crate::exit::Exit;
+
+mod check;
+mod next;
+mod run;
+
+/// Does what the command line asks for.
+///
+/// # Errors
+///
+/// See [`Error`]: its message is for standard error, and the exit code is 1.
+pub fn execute(command: Command) -> Result<Exit, Error> {
+    match command {
+        Command::Run(args) => run::run(args),
+        Command::Check(args) => check::check(&args),
+        Command::Next(args) => next::next(args),
+    }
+}
+
+/// The zone to use when none is given: the system's, or UTC when the system does not say.
+fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
+    zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
+}
+
+/// A count with its noun, as in "1 job" and "2 jobs".
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}

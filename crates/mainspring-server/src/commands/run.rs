@@ -1,0 +1,58 @@
+//! `mainspring run`: runs the commands of a crontab until stopped.
+//!
+//! Cost: see the loop in [`daemon`](crate::daemon).
+//!
+//! Does not read the file again when it changes, and keeps nothing over its own end: what was due while the program did
+//! not run is not made up for.
+//!
+//! Source: cron(8).
+
+use std::io;
+
+use super::{counted, zone_or_system};
+use crate::accounts::Account;
+use crate::calendar;
+use crate::cli::RunArgs;
+use crate::crontab::{Crontab, Format};
+use crate::daemon::Daemon;
+use crate::due;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::job::Job;
+use crate::problem::{Problem, render};
+use crate::signals::Signals;
+use crate::source::Source;
+
+pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
+    let source = Source::read(&args.file)?;
+    let setup = |what| move |source| Error::Setup { what, source };
+    let ourselves = Account::ourselves().map_err(setup("our own account"))?;
+    let zone = zone_or_system(args.zone);
+    let crontab = Crontab::parse(&source, Format::from(args.format));
+    let (jobs, mut problems) = Job::prepare(&crontab, &zone, &ourselves);
+    problems.extend(crontab.problems);
+    show(&source, problems);
+    if jobs.is_empty() {
+        eprintln!("mainspring: {} has no entry that can run", source.name());
+        return Ok(Exit::Invalid);
+    }
+    // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+    let signals = Signals::register().map_err(setup("signals"))?;
+    let (sender, receiver) = due::channel().map_err(setup("a channel"))?;
+    let title = format!(
+        "mainspring {}: {} of {}, time zone {}",
+        env!("CARGO_PKG_VERSION"),
+        counted(jobs.len(), "job"),
+        source.name(),
+        zone.iana_name().unwrap_or("UTC"),
+    );
+    let calendar = calendar::schedule_all(&jobs, &sender).map_err(setup("the timer thread"))?;
+    let daemon = Daemon::new(jobs, receiver, signals, args.grace, io::stdout());
+    daemon.run(calendar, &title).map_err(Error::Output)?;
+    Ok(Exit::Ok)
+}
+
+fn show(source: &Source, mut problems: Vec<Problem>) {
+    problems.sort_by_key(|problem| problem.line_number);
+    eprint!("{}", render(source.name(), &problems));
+}

@@ -1,0 +1,66 @@
+//! `mainspring check` on the files of testdata/crontabs.
+//!
+//! Each `NAME.crontab` is checked in the root of the repository; what is printed, and the exit code as a last line, must
+//! be `NAME.expected`. Files whose name begins with `system` are checked as system crontabs. To write the expectations
+//! anew after a change of messages, run the tests with UPDATE_EXPECTED=1 and read the difference.
+
+use std::fs;
+
+use crate::program::{mainspring, mainspring_with_input, root};
+
+#[test]
+fn every_file_is_checked_as_expected() {
+    let directory = root().join("testdata/crontabs");
+    let mut names: Vec<String> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".crontab").map(str::to_owned))
+        .collect();
+    names.sort_unstable();
+    assert!(10 <= names.len(), "the files of testdata/crontabs are there");
+    for name in names {
+        let file = format!("testdata/crontabs/{name}.crontab");
+        let system = if name.starts_with("system") { &["--system"][..] } else { &[] };
+        let ended = mainspring(&[&["check", &file], system].concat());
+        assert_eq!(ended.stderr, "", "{name}");
+        let found = format!("{}exit code {}\n", ended.stdout, ended.code);
+        let expected = directory.join(format!("{name}.expected"));
+        if std::env::var_os("UPDATE_EXPECTED").is_some() {
+            fs::write(&expected, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(found, expected, "{name}: found on the left, expected on the right");
+    }
+}
+
+#[test]
+fn the_example_has_no_problems() {
+    let ended = mainspring(&["check", "examples/crontab"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "examples/crontab: 6 jobs, no problems\n"));
+}
+
+#[test]
+fn standard_input_is_checked_under_its_name() {
+    let ended = mainspring_with_input(&["check", "-"], b"@daily\n");
+    assert_eq!(ended.code, 6);
+    assert!(ended.stdout.starts_with("standard input:1:7: expected a command"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_fails_and_the_others_are_checked() {
+    let ended =
+        mainspring(&["check", "no/such/file", "testdata/crontabs/nicknames.crontab", "examples/crontab"]);
+    assert_eq!(ended.code, 1);
+    assert!(
+        ended.stderr.starts_with("mainspring: cannot read no/such/file: No such file"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stdout.ends_with("examples/crontab: 6 jobs, no problems\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn problems_in_one_of_several_files_decide_the_exit_code() {
+    let ended = mainspring(&["check", "testdata/crontabs/fields.crontab", "examples/crontab"]);
+    assert_eq!(ended.code, 6);
+}

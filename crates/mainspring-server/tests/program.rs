@@ -1,0 +1,126 @@
+//! The program under test, started with its output in reach.
+//!
+//! Lines of standard output are read by a thread and handed over through a channel, so that a test can wait for one with
+//! a bound. A program that is still running when its test ends is killed.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Far beyond what any step takes on a busy machine; reached only by a hang.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// What a program left behind that has ended.
+pub(crate) struct Ended {
+    /// The exit code; tests expect one.
+    pub(crate) code: i32,
+    /// All of standard output.
+    pub(crate) stdout: String,
+    /// All of standard error.
+    pub(crate) stderr: String,
+}
+
+/// Runs the program to its end, in the root of the repository.
+pub(crate) fn mainspring(args: &[&str]) -> Ended {
+    mainspring_with_input(args, b"")
+}
+
+/// Runs the program to its end with something on its standard input.
+pub(crate) fn mainspring_with_input(args: &[&str], input: &[u8]) -> Ended {
+    let mut child = command(args).spawn().unwrap();
+    // A program that does not read its input closes it; that is no failure of the test.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    Ended {
+        code: output.status.code().expect("the program exits by itself"),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// The root of the repository, where the file names in tests begin.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap()
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mainspring"));
+    command.args(args).current_dir(root()).env("TZ", "UTC");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// `mainspring run -`, running.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Running {
+    /// Starts `mainspring run` with further arguments and a crontab on standard input.
+    pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
+        let args: Vec<&str> = ["run", "-"].iter().chain(args).copied().collect();
+        let mut child = command(&args).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(crontab.as_bytes()).unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        let read = move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line));
+        thread::Builder::new().name("output".into()).spawn(read).unwrap();
+        Running { child, lines, seen: Vec::new() }
+    }
+
+    /// Waits for the first line from now on that contains all of `parts`, and returns it.
+    pub(crate) fn wait_for(&mut self, parts: &[&str]) -> String {
+        loop {
+            match self.lines.recv_timeout(BOUND) {
+                Ok(line) => {
+                    self.seen.push(line.clone());
+                    if parts.iter().all(|part| line.contains(part)) {
+                        return line;
+                    }
+                }
+                Err(reason) => panic!("no line with {parts:?} ({reason}); seen: {:#?}", self.seen),
+            }
+        }
+    }
+
+    /// Sends a signal to the program alone.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id().cast_signed()), signal).unwrap();
+    }
+
+    /// Waits until the program has ended; returns its exit status, all lines of its log, and its standard error.
+    pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, String) {
+        loop {
+            match self.lines.recv_timeout(BOUND) {
+                Ok(line) => self.seen.push(line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the program does not end; seen: {:#?}", self.seen),
+            }
+        }
+        let status = self.child.wait().unwrap();
+        let mut errors = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        (status, std::mem::take(&mut self.seen), errors)
+    }
+
+    /// Sends SIGTERM, then as [`end`](Running::end).
+    pub(crate) fn stop(self) -> (ExitStatus, Vec<String>, String) {
+        self.signal(Signal::SIGTERM);
+        self.end()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

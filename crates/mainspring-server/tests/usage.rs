@@ -1,0 +1,39 @@
+//! Help, version and mistakes on the command line.
+
+use crate::program::mainspring;
+
+#[test]
+fn help_names_the_commands_the_exit_codes_and_examples() {
+    let ended = mainspring(&["--help"]);
+    assert_eq!(ended.code, 0);
+    for part in ["run", "check", "next", "Exit codes:", "Examples:", "mainspring run examples/crontab"] {
+        assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
+    }
+}
+
+#[test]
+fn each_command_has_help_with_examples_and_exit_codes() {
+    for command in ["run", "check", "next"] {
+        let ended = mainspring(&[command, "--help"]);
+        assert_eq!(ended.code, 0);
+        for part in ["Usage:", "Examples:", "Exit codes:", "  6  "] {
+            assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
+        }
+    }
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    assert_eq!(mainspring(&["--version"]).stdout, format!("mainspring {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn mistakes_on_the_command_line_end_with_2() {
+    let mistakes: [&[&str]; 6] =
+        [&[], &["runn"], &["run"], &["check"], &["run", "x", "--grace", "10"], &["run", "x", "--tz", "Mars"]];
+    for args in mistakes {
+        let ended = mainspring(args);
+        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}");
+        assert!(!ended.stderr.is_empty(), "{args:?}");
+    }
+}
