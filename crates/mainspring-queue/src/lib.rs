@@ -1,1 +1,25 @@
-//! Stub.
+//! Timer queues behind one contract.
+//!
+//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and takes out
+//! what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no callback, allocates
+//! through `alloc` only, and contains no unsafe code.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(feature = "contract")]
+extern crate std;
+
+pub mod tick;
+
+pub mod queue;
+
+pub mod naive;
+
+#[cfg(feature = "contract")]
+pub mod contract;
+
+pub use naive::Naive;
+pub use queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+pub use tick::Tick;
