@@ -15,6 +15,16 @@ pub mod tick;
 
 pub mod queue;
 
+mod arena;
+
+mod sorted;
+
+pub mod heap;
+
+pub mod red_black_tree;
+
+pub mod skip_list;
+
 pub mod naive;
 
 #[cfg(feature = "contract")]
@@ -22,4 +32,7 @@ pub mod contract;
 
 pub use naive::Naive;
 pub use queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+pub use red_black_tree::RedBlackTree;
+pub use skip_list::SkipList;
+pub use sorted::Sorted;
 pub use tick::Tick;

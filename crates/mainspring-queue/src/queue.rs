@@ -174,9 +174,9 @@ pub struct Profile {
 /// payloads' `Drop` when a full queue is dropped).
 ///
 /// ```
-/// use mainspring_queue::{Naive, Tick, TimerQueue};
+/// use mainspring_queue::{heap::Quaternary, Tick, TimerQueue};
 ///
-/// let mut queue = Naive::new();
+/// let mut queue = Quaternary::new();
 /// let tea = queue.schedule(Tick::new(240), "tea")?;
 /// let egg = queue.schedule(Tick::new(300), "egg")?;
 /// assert_eq!(queue.next_wakeup(), Some(Tick::new(240)));
