@@ -20,9 +20,9 @@
 //! It does not measure time or memory.
 //!
 //! ```
-//! use mainspring_queue::{Naive, contract};
+//! use mainspring_queue::{contract, wheel::Bitmap};
 //!
-//! contract::exercise(Naive::new);
+//! contract::exercise(Bitmap::new);
 //! ```
 
 pub mod runner;
