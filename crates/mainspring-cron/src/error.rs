@@ -1,0 +1,125 @@
+//! What is wrong with an expression, and what is only doubtful, each with the characters it is about.
+//!
+//! ```text
+//! 0 25 * * *
+//!   ^^ 25 is outside of the hour field: expected 0 to 23 (did you mean `23`?)
+//! ```
+//!
+//! Costs one allocation for the message and one for the hint.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Says why a text is not an expression, and which characters of it are to blame.
+///
+/// `Display` is the message alone: lower case, no full stop, and it names what was expected. [`ParseError::pointed`]
+/// adds the text and a caret for a terminal.
+///
+/// # Example
+/// ```
+/// let text = "0 25 * * *";
+/// let error = mainspring_cron::Expression::parse(text).unwrap_err();
+/// assert_eq!(&text[error.span()], "25");
+/// assert_eq!(error.to_string(), "25 is outside of the hour field: expected 0 to 23");
+/// assert_eq!(error.hint(), Some("23"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    message: String,
+    span: Range<usize>,
+    hint: Option<String>,
+}
+
+impl ParseError {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> ParseError {
+        ParseError { message: message.into(), span, hint: None }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> ParseError {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The bytes of the text given to `parse` that are wrong. Empty where something is missing, and then it lies at
+    /// the place where it was expected. Always on character boundaries and inside of the text.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The nearest valid form: what the characters of [`ParseError::span`] could be replaced by.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Two lines for a terminal: the text, then carets under the span with the message and the hint.
+    ///
+    /// `text` is the one that was given to `parse`; tabs and line ends in it become spaces, so that the caret stays
+    /// in its column.
+    ///
+    /// # Example
+    /// ```
+    /// let error = mainspring_cron::Expression::parse("@dayly").unwrap_err();
+    /// assert_eq!(
+    ///     error.pointed("@dayly"),
+    ///     "@dayly\n^^^^^^ `@dayly` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, \
+    ///      @reboot, @every or @at (did you mean `@daily`?)"
+    /// );
+    /// ```
+    pub fn pointed(&self, text: &str) -> String {
+        let flat: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+        let before = text.get(..self.span.start).map_or(0, |part| part.chars().count());
+        let marked = text.get(self.span()).map_or(1, |part| part.chars().count().max(1));
+        let mut out = format!("{flat}\n{:before$}{:^<marked$} {}", "", "", self.message);
+        if let Some(hint) = &self.hint {
+            out.push_str(&format!(" (did you mean `{hint}`?)"));
+        }
+        out
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Says what is valid but probably not meant, and where.
+///
+/// # Example
+/// ```
+/// let pattern = mainspring_cron::Pattern::parse("*/7 * * * *").unwrap();
+/// let warning = &pattern.warnings()[0];
+/// assert_eq!(warning.span, 0..3);
+/// assert_eq!(warning.text, "a step of 7 does not divide the 60 values of the minute field: the last interval is 4");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The bytes of the text that the warning is about.
+    pub span: Range<usize>,
+    /// One sentence: lower case, no full stop.
+    pub text: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caret_stands_in_the_column_of_its_character_even_after_tabs_and_wide_bytes() {
+        let error = ParseError::new(4..6, "no");
+        assert_eq!(error.pointed("é\t ab"), "é  ab\n   ^^ no");
+    }
+
+    #[test]
+    fn an_empty_span_still_gets_one_caret() {
+        assert_eq!(ParseError::new(3..3, "more expected").pointed("abc"), "abc\n   ^ more expected");
+    }
+}

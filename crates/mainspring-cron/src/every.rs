@@ -1,0 +1,270 @@
+//! A fixed period, counted on the time line and not on the wall clock.
+//!
+//! ```text
+//! anchor (1970-01-01T00:00:00Z unless told)
+//! |---period---|---period---|---period---|     next_after(t): the first mark strictly after t
+//! ```
+//!
+//! The marks do not depend on when a program was started, so a restart does not move them, and no time zone touches
+//! them: `@every 24h` drifts by an hour against the wall clock when the clock changes. Constant time.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::error::ParseError;
+use crate::word::Word;
+
+const SECOND_NS: i128 = 1_000_000_000;
+/// Shorter than this a period is a busy loop and not a schedule.
+const SHORTEST_NS: i128 = 1_000_000;
+/// About a century: longer than this it is surely a mistake of the unit.
+const LONGEST_NS: i128 = 36_525 * 86_400 * SECOND_NS;
+
+/// The units of a period, each name before those that it begins with.
+const UNITS: [(&str, i128); 9] = [
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ns", 1),
+    ("s", SECOND_NS),
+    ("m", 60 * SECOND_NS),
+    ("h", 3_600 * SECOND_NS),
+    ("d", 86_400 * SECOND_NS),
+    ("w", 604_800 * SECOND_NS),
+];
+
+/// Says that something is due every so often: the marks at `anchor + n * period` for all whole `n`.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+/// use mainspring_cron::Every;
+///
+/// let every = Every::new(Duration::from_secs(90)).expect("90 s is an allowed period");
+/// let next = every.next_after("1970-01-01T00:01:30Z".parse().unwrap());
+/// assert_eq!(next.unwrap().to_string(), "1970-01-01T00:03:00Z");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Every {
+    text: String,
+    /// Between `SHORTEST_NS` and `LONGEST_NS`.
+    period_ns: i128,
+    /// From 0 up to but not including the period.
+    phase_ns: i128,
+}
+
+impl Every {
+    /// The shortest period: one millisecond.
+    pub const SHORTEST: Duration = Duration::from_millis(1);
+    /// The longest period: 36525 days.
+    pub const LONGEST: Duration = Duration::from_secs(36_525 * 86_400);
+
+    /// Makes the marks at whole multiples of a period since the Unix epoch. `None` if the period is shorter than
+    /// [`Every::SHORTEST`] or longer than [`Every::LONGEST`].
+    pub fn new(period: Duration) -> Option<Every> {
+        let period_ns = i128::try_from(period.as_nanos()).ok()?;
+        let is_allowed = (SHORTEST_NS..=LONGEST_NS).contains(&period_ns);
+        is_allowed.then(|| Every { text: period_text(period_ns), period_ns, phase_ns: 0 })
+    }
+
+    /// Moves the marks so that one of them falls on `anchor`: the stored start of a job, for instance.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Expression;
+    ///
+    /// let Expression::Every(every) = Expression::parse("@every 1h")? else { unreachable!() };
+    /// let every = every.with_anchor("2025-06-01T10:07:00Z".parse().unwrap());
+    /// let next = every.next_after("2025-06-02T00:00:00Z".parse().unwrap()).unwrap();
+    /// assert_eq!(next.to_string(), "2025-06-02T00:07:00Z");
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn with_anchor(mut self, anchor: Timestamp) -> Every {
+        self.phase_ns = anchor.as_nanosecond().rem_euclid(self.period_ns);
+        self
+    }
+
+    /// Moves the marks by `phase` after the Unix epoch. Whole periods in it change nothing.
+    pub fn with_phase(mut self, phase: Duration) -> Every {
+        let phase_ns = i128::try_from(phase.as_nanos()).expect("2^64 seconds in nanoseconds fit an i128");
+        self.phase_ns = phase_ns.rem_euclid(self.period_ns);
+        self
+    }
+
+    /// The time from one mark to the next.
+    pub fn period(&self) -> Duration {
+        duration(self.period_ns)
+    }
+
+    /// The time from the Unix epoch to the first mark at or after it; less than a period.
+    pub fn phase(&self) -> Duration {
+        duration(self.phase_ns)
+    }
+
+    /// The first mark strictly after a moment. `None` at the end of the calendar, in the year 9999.
+    pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        let periods = (after.as_nanosecond() - self.phase_ns).div_euclid(self.period_ns) + 1;
+        Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
+    }
+
+    /// The last mark strictly before a moment. `None` at the start of the calendar, in the year -9999.
+    pub fn prev_before(&self, before: Timestamp) -> Option<Timestamp> {
+        let periods = (before.as_nanosecond() - 1 - self.phase_ns).div_euclid(self.period_ns);
+        Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
+    }
+
+    /// Reads `90s`, `1h30m`, `1.5h` or `500ms`.
+    pub(crate) fn read(word: Word<'_>) -> Result<Every, ParseError> {
+        let expected = "expected a period such as 90s, 1h30m or 500ms";
+        if word.is_empty() {
+            return Err(ParseError::new(word.span(), expected).with_hint(" 1h"));
+        }
+        let (sign, digits) = match word.text.strip_prefix('-') {
+            Some(digits) => (-1, digits),
+            None => (1, word.text),
+        };
+        let mut rest = digits;
+        let mut total_ns = 0_i128;
+        while !rest.is_empty() {
+            let start = word.end() - rest.len();
+            match read_part(rest) {
+                Ok((part_ns, after)) => (total_ns, rest) = (total_ns.saturating_add(part_ns), after),
+                Err(Unread::Number) => {
+                    return Err(ParseError::new(start..word.end(), format!("{expected}, found `{rest}`")));
+                }
+                Err(Unread::Unit(number)) => {
+                    let span = start..start + number.len();
+                    let message = format!(
+                        "the number {number} has no unit: expected w, d, h, m, s, ms, us or ns after it"
+                    );
+                    return Err(ParseError::new(span, message).with_hint(format!("{number}s")));
+                }
+            }
+        }
+        let total_ns = sign * total_ns;
+        if total_ns <= 0 {
+            return Err(ParseError::new(word.span(), "a period must be longer than nothing").with_hint("1s"));
+        }
+        if total_ns < SHORTEST_NS {
+            return Err(ParseError::new(word.span(), "a period must be at least 1ms").with_hint("1ms"));
+        }
+        if LONGEST_NS < total_ns {
+            return Err(ParseError::new(word.span(), "a period must be at most 36525d, about 100 years")
+                .with_hint("36525d"));
+        }
+        Ok(Every { text: word.text.to_owned(), period_ns: total_ns, phase_ns: 0 })
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@every {}", self.text)
+    }
+}
+
+/// Why the next part of a period cannot be read.
+enum Unread<'t> {
+    Number,
+    Unit(&'t str),
+}
+
+/// One number with its unit, and what comes after it. A number that is too large saturates: it is out of range anyway.
+fn read_part(text: &str) -> Result<(i128, &str), Unread<'_>> {
+    let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, rest) = text.split_at(number_len);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let has_digits = !whole.is_empty() || !fraction.is_empty();
+    if !has_digits || fraction.contains('.') {
+        return Err(Unread::Number);
+    }
+    let Some((name, unit_ns)) = UNITS.iter().find(|(name, _)| rest.starts_with(name)) else {
+        return Err(Unread::Unit(number));
+    };
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(i128::MAX) };
+    // Eighteen digits of a week's fraction are far below a nanosecond, and fit.
+    let fraction = &fraction[..fraction.len().min(18)];
+    let scale = 10_i128.pow(u32::try_from(fraction.len()).expect("at most 18 digits"));
+    let part: i128 = if fraction.is_empty() { 0 } else { fraction.parse().expect("at most 18 digits") };
+    Ok((whole.saturating_mul(*unit_ns).saturating_add(part * unit_ns / scale), &rest[name.len()..]))
+}
+
+/// The largest units first, as in `1h30m`.
+fn period_text(period_ns: i128) -> String {
+    const PARTS: [&str; 6] = ["h", "m", "s", "ms", "us", "ns"];
+    let mut left = period_ns;
+    let mut text = String::new();
+    for part in PARTS {
+        let (_, unit_ns) = UNITS.iter().find(|(name, _)| *name == part).expect("every part is a unit");
+        if *unit_ns <= left {
+            text.push_str(&format!("{}{part}", left / unit_ns));
+            left %= unit_ns;
+        }
+    }
+    text
+}
+
+fn duration(ns: i128) -> Duration {
+    let seconds = u64::try_from(ns / SECOND_NS).expect("a period is positive and at most a century");
+    Duration::new(seconds, u32::try_from(ns % SECOND_NS).expect("a part of a second is below 10^9"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Every, ParseError> {
+        Every::read(Word::whole(text))
+    }
+
+    #[test]
+    fn periods_are_sums_of_numbers_with_units() {
+        let cases = [
+            ("90s", 90_000_000_000),
+            ("1h30m", 5_400_000_000_000),
+            ("1.5h", 5_400_000_000_000),
+            ("500ms", 500_000_000),
+            (".5s", 500_000_000),
+            ("1500us", 1_500_000),
+            ("2d", 172_800_000_000_000),
+            ("36525d", LONGEST_NS),
+        ];
+        for (text, ns) in cases {
+            let every = read(text).unwrap();
+            assert_eq!(every.period().as_nanos(), ns as u128, "{text}");
+            assert_eq!(every.to_string(), format!("@every {text}"));
+        }
+    }
+
+    #[test]
+    fn a_period_that_is_no_schedule_is_refused_at_its_characters() {
+        let cases = [
+            ("", 0..0),
+            ("0s", 0..2),
+            ("-5m", 0..3),
+            ("1ns", 0..3),
+            ("36525d1ns", 0..9),
+            ("99999999999999999999999999999999999999999w", 0..42),
+            ("90", 0..2),
+            ("5m30", 2..4),
+            ("5x", 0..1),
+            ("1..5s", 0..5),
+            ("5mfoo", 2..5),
+        ];
+        for (text, span) in cases {
+            assert_eq!(read(text).unwrap_err().span(), span, "{text}");
+        }
+    }
+
+    #[test]
+    fn marks_before_the_epoch_are_marks_too() {
+        let every = Every::new(Duration::from_secs(100)).unwrap().with_phase(Duration::from_secs(1_010));
+        assert_eq!(every.phase(), Duration::from_secs(10));
+        let at = |second| Timestamp::from_second(second).unwrap();
+        assert_eq!(every.next_after(at(-190)), Some(at(-90)));
+        assert_eq!(every.next_after(at(-191)), Some(at(-190)));
+        assert_eq!(every.prev_before(at(-90)), Some(at(-190)));
+        assert_eq!(every.next_after(Timestamp::MAX), None);
+    }
+}

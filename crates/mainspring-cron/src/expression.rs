@@ -1,0 +1,136 @@
+//! What may stand in the place of a cron expression: a pattern, a period, one moment, or a start of the scheduler.
+//!
+//! Parsing is linear in the text.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+
+use crate::error::{ParseError, Warning};
+use crate::every::Every;
+use crate::nickname;
+use crate::options::ParseOptions;
+use crate::pattern::Pattern;
+use crate::word::Word;
+
+/// Says when something is due, as far as a text can say it without a time zone.
+///
+/// `Display` gives the text back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expression {
+    /// Fields, or a nickname that stands for fields.
+    Calendar(Pattern),
+    /// `@every 90s`.
+    Every(Every),
+    /// `@at 2030-01-01T00:00:00Z`: once.
+    At(Timestamp),
+    /// `@reboot`: when the scheduler starts. It has no next occurrence in time.
+    Reboot,
+}
+
+impl Expression {
+    /// Reads an expression as a crontab means it: five fields, six with leading seconds, seven with a year as well, or
+    /// a nickname.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, from the left, with the characters to blame and the nearest valid form.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Expression;
+    ///
+    /// assert!(matches!(Expression::parse("*/5 * * * *")?, Expression::Calendar(_)));
+    /// assert!(matches!(Expression::parse("@every 1h30m")?, Expression::Every(_)));
+    /// assert_eq!(Expression::parse("@reboot")?, Expression::Reboot);
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Expression, ParseError> {
+        Expression::parse_with(text, &ParseOptions::default())
+    }
+
+    /// Reads an expression in a given dialect, by a given day rule, for a job with a name.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::{Expression, ParseOptions};
+    ///
+    /// let options = ParseOptions { job_name: Some("backup"), ..ParseOptions::default() };
+    /// let Expression::Calendar(pattern) = Expression::parse_with("H 2 * * *", &options)? else { unreachable!() };
+    /// assert_eq!(pattern.minutes().count_ones(), 1);
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Expression, ParseError> {
+        let trimmed = Word::whole(text).trim();
+        if trimmed.text.starts_with('@') {
+            return nickname::parse(trimmed);
+        }
+        if let Some(nickname) = nickname::without_at(trimmed.text) {
+            let message = format!("expected fields or a nickname, found `{}`", trimmed.text);
+            return Err(ParseError::new(trimmed.span(), message).with_hint(nickname));
+        }
+        Pattern::parse_with(text, options).map(Expression::Calendar)
+    }
+
+    /// What is valid but doubtful.
+    pub fn warnings(&self) -> &[Warning] {
+        match self {
+            Expression::Calendar(pattern) => pattern.warnings(),
+            Expression::Every(_) | Expression::At(_) | Expression::Reboot => &[],
+        }
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expression::Calendar(pattern) => pattern.fmt(f),
+            Expression::Every(every) => every.fmt(f),
+            Expression::At(moment) => write!(f, "@at {moment}"),
+            Expression::Reboot => f.write_str("@reboot"),
+        }
+    }
+}
+
+impl FromStr for Expression {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Expression, ParseError> {
+        Expression::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_expression_gives_its_text_back() {
+        let texts = [
+            "*/5 1-7 * jan SUN",
+            "@Daily",
+            "@every 90s",
+            "@at 2030-01-01T00:00:00Z",
+            "@reboot",
+            "0 0 0 L * 5#L 2030",
+        ];
+        for text in texts {
+            assert_eq!(Expression::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_nickname_without_its_sign_or_with_a_wrong_letter_is_recognised() {
+        for (text, hint) in
+            [("daily", "@daily"), ("@houry", "@hourly"), ("@at 2030-01-01T00:00", "2030-01-01T00:00:00Z")]
+        {
+            assert_eq!(Expression::parse(text).unwrap_err().hint(), Some(hint), "{text}");
+        }
+        assert_eq!(Expression::parse("@daily 5").unwrap_err().span(), 6..8);
+        assert_eq!(Expression::parse("@fortnightly").unwrap_err().hint(), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! The words with an `@`: short forms of a pattern, and the triggers that are not patterns.
+//!
+//! | nickname | is |
+//! |---|---|
+//! | `@yearly`, `@annually` | `0 0 1 1 *` |
+//! | `@monthly` | `0 0 1 * *` |
+//! | `@weekly` | `0 0 * * 0` |
+//! | `@daily`, `@midnight` | `0 0 * * *` |
+//! | `@hourly` | `0 * * * *` |
+//! | `@reboot` | when the scheduler starts |
+//! | `@every 90s` | a fixed period |
+//! | `@at 2030-01-01T00:00:00Z` | once |
+//!
+//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for all but the last two.
+
+use jiff::Timestamp;
+
+use crate::error::ParseError;
+use crate::every::Every;
+use crate::expression::Expression;
+use crate::item::distance;
+use crate::pattern::Pattern;
+use crate::word::Word;
+
+const PATTERNS: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+const OTHERS: [&str; 3] = ["@reboot", "@every", "@at"];
+
+/// Reads a text that begins with `@`, without white space around it.
+pub(crate) fn parse(text: Word<'_>) -> Result<Expression, ParseError> {
+    let name = text.fields().next().unwrap_or(text);
+    let argument = Word { text: &text.text[name.text.len()..], start: name.end() };
+    if let Some((_, fields)) = PATTERNS.iter().find(|(known, _)| name.is(known)) {
+        no_argument(name, argument)?;
+        return Ok(Expression::Calendar(Pattern::of_nickname(name, fields)));
+    }
+    if name.is("@reboot") {
+        no_argument(name, argument)?;
+        return Ok(Expression::Reboot);
+    }
+    if name.is("@every") {
+        return Every::read(argument.trim()).map(Expression::Every);
+    }
+    if name.is("@at") {
+        return at(argument.trim()).map(Expression::At);
+    }
+    let message = format!(
+        "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, @every or @at",
+        name.text
+    );
+    let error = ParseError::new(name.span(), message);
+    Err(match nearest(name.text) {
+        Some(known) => error.with_hint(known),
+        None => error,
+    })
+}
+
+/// The nickname that a word without its `@` was meant to be.
+pub(crate) fn without_at(word: &str) -> Option<&'static str> {
+    let names = PATTERNS.iter().map(|(name, _)| *name).chain(OTHERS);
+    names.into_iter().find(|name| name[1..].eq_ignore_ascii_case(word))
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    let lower = name.to_ascii_lowercase();
+    let names = PATTERNS.iter().map(|(known, _)| *known);
+    names
+        .map(|known| (distance(&lower, known), known))
+        .min()
+        .filter(|(edits, _)| *edits <= 2)
+        .map(|(_, known)| known)
+}
+
+fn no_argument(name: Word<'_>, argument: Word<'_>) -> Result<(), ParseError> {
+    if argument.is_empty() {
+        return Ok(());
+    }
+    let message = format!("`{}` takes nothing after it", name.text);
+    Err(ParseError::new(argument.span(), message).with_hint(""))
+}
+
+fn at(argument: Word<'_>) -> Result<Timestamp, ParseError> {
+    let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
+    if argument.is_empty() {
+        return Err(ParseError::new(argument.span(), expected).with_hint(" 2030-01-31T08:00:00Z"));
+    }
+    argument.text.parse().map_err(|_| {
+        let error = ParseError::new(argument.span(), format!("{expected}, found `{}`", argument.text));
+        // The time alone is fine: it is the offset that is missing.
+        match argument.text.parse::<jiff::civil::DateTime>() {
+            Ok(time) => error.with_hint(format!("{time}Z")),
+            Err(_) => error,
+        }
+    })
+}

@@ -1,0 +1,334 @@
+//! A calendar pattern: five, six or seven fields, parsed into bit sets.
+//!
+//! ```text
+//! 5:          minute hour day-of-month month day-of-week
+//! 6:   second minute hour day-of-month month day-of-week
+//! 7:   second minute hour day-of-month month day-of-week year
+//! ```
+//!
+//! Parsing is linear in the text and allocates for the text, the fields and the warnings. It does not know time zones:
+//! see [`crate::Schedule`].
+//!
+//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html).
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::civil::{Calendar, Fields};
+use crate::days::{Days, Join};
+use crate::error::{ParseError, Warning};
+use crate::item::Reader;
+use crate::item_day::years;
+use crate::options::{DayRule, Dialect, ParseOptions};
+use crate::second::Moments;
+use crate::unit::Unit;
+use crate::values::Values;
+use crate::word::Word;
+
+const UNITS: [Unit; 7] =
+    [Unit::Second, Unit::Minute, Unit::Hour, Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year];
+
+/// Says which moments of a calendar match: the set of each field of a cron expression.
+///
+/// # Example
+/// ```
+/// let pattern = mainspring_cron::Pattern::parse("0,30 9-17 * * mon-fri")?;
+/// assert_eq!(pattern.minutes(), 1 << 0 | 1 << 30);
+/// assert_eq!(pattern.to_string(), "0,30 9-17 * * mon-fri");
+/// assert!(pattern.is_possible());
+/// # Ok::<(), mainspring_cron::ParseError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: String,
+    fields: Vec<Field>,
+    calendar: Calendar,
+    hour_rule: HourRule,
+    dialect: Dialect,
+    day_rule: DayRule,
+    warnings: Vec<Warning>,
+}
+
+/// One field as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Which field it is.
+    pub unit: Unit,
+    /// The bytes of the text where it stands. For a nickname: the whole nickname.
+    pub span: Range<usize>,
+    /// Its characters. For a nickname: the field that the nickname stands for.
+    pub text: String,
+}
+
+/// How Debian's cron treats a change of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HourRule {
+    /// The minute or the hour begins with `*`: the job follows the wall clock.
+    Wildcard,
+    /// It runs at given times, and once for each of them.
+    Fixed,
+}
+
+impl Pattern {
+    /// Reads a pattern as a crontab means it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, from the left. Nicknames are not patterns: see [`crate::Expression::parse`].
+    pub fn parse(text: &str) -> Result<Pattern, ParseError> {
+        Pattern::parse_with(text, &ParseOptions::default())
+    }
+
+    /// Reads a pattern in a given dialect, by a given day rule.
+    ///
+    /// # Errors
+    /// As [`Pattern::parse`].
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::{DayRule, ParseOptions, Pattern};
+    ///
+    /// let options = ParseOptions { day_rule: DayRule::And, ..ParseOptions::default() };
+    /// let friday_the_13th = Pattern::parse_with("0 0 13 * fri", &options)?;
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Pattern, ParseError> {
+        let words: Vec<Word<'_>> = Word::whole(text).fields().collect();
+        let first_unit = first_unit(Word::whole(text), &words, options.dialect)?;
+        let mut reader = Reader::new(options);
+        let mut days = Days::ALL;
+        let mut sets = [Values::default(); UNITS.len()];
+        let mut year_set = None;
+        let mut fields = Vec::with_capacity(words.len());
+        let mut has_plus = false;
+        for (index, &word) in (first_unit..).zip(&words) {
+            let unit = UNITS[index];
+            match unit {
+                Unit::DayOfMonth => reader.dates(word, &mut days)?,
+                Unit::DayOfWeek => {
+                    let rest = word.after_prefix('+');
+                    has_plus = rest.is_some();
+                    reader.weekdays(rest.unwrap_or(word), &mut days)?;
+                }
+                Unit::Year => year_set = years(reader.list(word, unit)?, word),
+                _ => sets[index] = reader.list(word, unit)?,
+            }
+            fields.push(Field { unit, span: word.span(), text: word.text.to_owned() });
+        }
+        let seconds = if first_unit == 0 { sets[0].low() } else { 1 };
+        let day_fields = DayFields::of(&fields);
+        if options.dialect == Dialect::Quartz {
+            day_fields.check_question_marks()?;
+        }
+        days.join = if has_plus { Join::And } else { day_fields.join(options.day_rule) };
+        day_fields.warn(days.join, &mut reader.warnings);
+        let calendar = Calendar::new(Fields {
+            years: year_set,
+            months: u16::try_from(sets[4].low()).expect("months are below 13"),
+            days,
+            hours: u32::try_from(sets[2].low()).expect("hours are below 24"),
+            minutes: sets[1].low(),
+            moments: Moments::Whole(seconds),
+        });
+        if !calendar.is_possible() {
+            let span = day_fields.date.span.start..fields.last().map_or(0, |field| field.span.end);
+            reader
+                .warnings
+                .push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
+        }
+        let hour_rule = hour_rule(&fields);
+        let (dialect, day_rule) = (options.dialect, options.day_rule);
+        Ok(Pattern {
+            text: text.to_owned(),
+            fields,
+            calendar,
+            hour_rule,
+            dialect,
+            day_rule,
+            warnings: reader.warnings,
+        })
+    }
+
+    /// Reads the fields that a nickname stands for; the pattern keeps the nickname as its text.
+    pub(crate) fn of_nickname(nickname: Word<'_>, fields: &str) -> Pattern {
+        let mut pattern = Pattern::parse(fields).expect("the nicknames' own fields are valid");
+        pattern.text = nickname.text.to_owned();
+        pattern.fields.iter_mut().for_each(|field| field.span = nickname.span());
+        pattern
+    }
+
+    /// The fields in the order in which they were written, with their places in the text.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// What is valid but doubtful.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// The dialect that it was read in.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// The day rule that it was read by.
+    pub fn day_rule(&self) -> DayRule {
+        self.day_rule
+    }
+
+    /// Bit n: second n matches. Only bit 0 if there is no such field.
+    pub fn seconds(&self) -> u64 {
+        match self.calendar.moments() {
+            Moments::Whole(seconds) => *seconds,
+            Moments::Fractions(_) => unreachable!("a cron pattern has whole seconds"),
+        }
+    }
+
+    /// Bit n: minute n matches.
+    pub fn minutes(&self) -> u64 {
+        self.calendar.minutes()
+    }
+
+    /// Bit n: hour n matches.
+    pub fn hours(&self) -> u32 {
+        self.calendar.hours()
+    }
+
+    /// Bit n: month n matches; 1 is January.
+    pub fn months(&self) -> u16 {
+        self.calendar.months()
+    }
+
+    /// Whether a year matches. Without that field, or with `*`, all do.
+    pub fn has_year(&self, year: i16) -> bool {
+        self.calendar.has_year(year)
+    }
+
+    /// Whether there is any day that matches. `0 0 30 2 *` has none.
+    pub fn is_possible(&self) -> bool {
+        self.calendar.is_possible()
+    }
+
+    /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock through a
+    /// change of the time; any other is a fixed-time job.
+    pub fn is_wildcard(&self) -> bool {
+        self.hour_rule == HourRule::Wildcard
+    }
+
+    pub(crate) fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+
+    pub(crate) fn hour_rule(&self) -> HourRule {
+        self.hour_rule
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Pattern, ParseError> {
+        Pattern::parse(text)
+    }
+}
+
+/// The two day fields, which are read together.
+struct DayFields<'f> {
+    date: &'f Field,
+    weekday: &'f Field,
+}
+
+impl<'f> DayFields<'f> {
+    fn of(fields: &'f [Field]) -> DayFields<'f> {
+        let field =
+            |unit| fields.iter().find(|field| field.unit == unit).expect("every pattern has both day fields");
+        DayFields { date: field(Unit::DayOfMonth), weekday: field(Unit::DayOfWeek) }
+    }
+
+    fn join(&self, rule: DayRule) -> Join {
+        let is_free = match rule {
+            DayRule::Star => |field: &Field| field.text.starts_with(['*', '?']),
+            DayRule::Or => |field: &Field| matches!(field.text.as_str(), "*" | "*/1" | "?"),
+            DayRule::And => return Join::And,
+        };
+        if is_free(self.date) || is_free(self.weekday) { Join::And } else { Join::Or }
+    }
+
+    /// Quartz wants a `?` in exactly one of the two.
+    fn check_question_marks(&self) -> Result<(), ParseError> {
+        match (self.date.text == "?", self.weekday.text == "?") {
+            (true, false) | (false, true) => Ok(()),
+            (true, true) => {
+                let message = "`?` in both day fields leaves no day: expected a value in one of them";
+                Err(ParseError::new(self.weekday.span.clone(), message).with_hint("*"))
+            }
+            (false, false) => {
+                let field = if self.weekday.text == "*" { self.weekday } else { self.date };
+                let message = format!(
+                    "Quartz cannot combine both day fields: expected `?` in one, found `{}`",
+                    field.text
+                );
+                Err(ParseError::new(field.span.clone(), message).with_hint("?"))
+            }
+        }
+    }
+
+    fn warn(&self, join: Join, warnings: &mut Vec<Warning>) {
+        let is_any = |field: &Field| matches!(field.text.as_str(), "*" | "?");
+        if is_any(self.date) || is_any(self.weekday) {
+            return;
+        }
+        let span = self.date.span.start..self.weekday.span.end;
+        let text = match join {
+            Join::Or => "both day fields are given: it runs when either one matches",
+            Join::And => "both day fields are given: it runs only when both match",
+        };
+        warnings.push(Warning { span, text: text.to_owned() });
+    }
+}
+
+/// The index of the unit of the first field, by the number of fields.
+fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<usize, ParseError> {
+    let least = match dialect {
+        Dialect::Unix => 5,
+        Dialect::Quartz => 6,
+    };
+    let expected = match dialect {
+        Dialect::Unix => {
+            "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, or 7 with a year last"
+        }
+        Dialect::Quartz => {
+            "expected 6 fields (second, minute, hour, day, month, weekday), or 7 with a year last"
+        }
+    };
+    match words {
+        [] => {
+            Err(ParseError::new(0..0, format!("the expression is empty: {expected}")).with_hint("* * * * *"))
+        }
+        words if words.len() < least => {
+            let end = text.text.trim_end().len();
+            let missing = " *".repeat(least - words.len());
+            Err(ParseError::new(end..end, format!("{expected}, found {}", words.len())).with_hint(missing))
+        }
+        [.., last] if UNITS.len() < words.len() => {
+            let span = words[UNITS.len()].start..last.end();
+            Err(ParseError::new(span, format!("{expected}, found {}", words.len())).with_hint(""))
+        }
+        words => Ok(usize::from(words.len() == 5)),
+    }
+}
+
+fn hour_rule(fields: &[Field]) -> HourRule {
+    let follows_the_clock = fields
+        .iter()
+        .filter(|field| matches!(field.unit, Unit::Minute | Unit::Hour))
+        .any(|field| field.text.starts_with('*'));
+    if follows_the_clock { HourRule::Wildcard } else { HourRule::Fixed }
+}

@@ -1,0 +1,98 @@
+//! A piece of the text that knows where in the text it stands, so that every error can point at its characters.
+//!
+//! Cutting a word costs no allocation; cutting never leaves the character boundaries.
+
+use std::ops::Range;
+
+/// A piece of text and the byte at which it starts in the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) start: usize,
+}
+
+impl<'t> Word<'t> {
+    pub(crate) fn whole(text: &'t str) -> Word<'t> {
+        Word { text, start: 0 }
+    }
+
+    pub(crate) fn span(self) -> Range<usize> {
+        self.start..self.end()
+    }
+
+    pub(crate) fn end(self) -> usize {
+        self.start + self.text.len()
+    }
+
+    pub(crate) fn is_empty(self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The pieces between runs of white space.
+    pub(crate) fn fields(self) -> impl Iterator<Item = Word<'t>> {
+        self.text.split_whitespace().map(move |piece| self.piece(piece))
+    }
+
+    /// The pieces between `separator`s; one more than there are separators, and some may be empty.
+    pub(crate) fn split(self, separator: char) -> impl Iterator<Item = Word<'t>> {
+        self.text.split(separator).map(move |piece| self.piece(piece))
+    }
+
+    /// What stands before and after the first `separator`.
+    pub(crate) fn split_once(self, separator: &str) -> Option<(Word<'t>, Word<'t>)> {
+        let (before, after) = self.text.split_once(separator)?;
+        Some((self.piece(before), self.piece(after)))
+    }
+
+    /// The rest after one leading character of `letters`, in any case.
+    pub(crate) fn after_prefix(self, letter: char) -> Option<Word<'t>> {
+        let first = self.text.chars().next()?;
+        first.eq_ignore_ascii_case(&letter).then(|| self.piece(&self.text[first.len_utf8()..]))
+    }
+
+    /// What stands before one trailing character, in any case.
+    pub(crate) fn before_suffix(self, letter: char) -> Option<Word<'t>> {
+        let last = self.text.chars().next_back()?;
+        last.eq_ignore_ascii_case(&letter)
+            .then(|| self.piece(&self.text[..self.text.len() - last.len_utf8()]))
+    }
+
+    pub(crate) fn is(self, text: &str) -> bool {
+        self.text.eq_ignore_ascii_case(text)
+    }
+
+    pub(crate) fn trim(self) -> Word<'t> {
+        self.piece(self.text.trim())
+    }
+
+    /// `piece` must be a part of this word's own text: its address says where it stands.
+    fn piece(self, piece: &'t str) -> Word<'t> {
+        let offset = piece.as_ptr() as usize - self.text.as_ptr() as usize;
+        assert!(offset + piece.len() <= self.text.len(), "a piece lies inside of its word");
+        Word { text: piece, start: self.start + offset }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_know_where_they_stand() {
+        let word = Word::whole("  1-5,é/2\t* ");
+        let fields: Vec<_> = word.fields().collect();
+        assert_eq!(fields, [Word { text: "1-5,é/2", start: 2 }, Word { text: "*", start: 11 }]);
+        let items: Vec<_> = fields[0].split(',').collect();
+        assert_eq!(items[1], Word { text: "é/2", start: 6 });
+        let (body, step) = items[1].split_once("/").unwrap();
+        assert_eq!((body.span(), step.span()), (6..8, 9..10));
+    }
+
+    #[test]
+    fn a_prefix_and_a_suffix_are_cut_in_any_case() {
+        let word = Word { text: "lW", start: 3 };
+        assert_eq!(word.after_prefix('L'), Some(Word { text: "W", start: 4 }));
+        assert_eq!(word.before_suffix('w'), Some(Word { text: "l", start: 3 }));
+        assert_eq!(word.after_prefix('W'), None);
+    }
+}

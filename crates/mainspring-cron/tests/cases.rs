@@ -1,0 +1,120 @@
+//! Every row of testdata/cron-next.csv, as it stands there.
+
+use jiff::{Timestamp, tz::TimeZone};
+use mainspring_cron::{BareStep, DayRule, Dialect, DstPolicy, Expression, ParseOptions, Schedule};
+
+const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/cron-next.csv");
+
+/// One row, by the names of its columns.
+struct Row {
+    columns: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Row {
+    fn value(&self, column: &str) -> &str {
+        let index = self.columns.iter().position(|name| name == column).expect("the file has this column");
+        &self.values[index]
+    }
+
+    fn options(&self) -> ParseOptions<'static> {
+        let dialect = self.value("dow").parse::<Dialect>().unwrap();
+        let day_rule = match self.value("day_rule") {
+            "" => DayRule::Star,
+            name => name.parse().unwrap(),
+        };
+        ParseOptions { dialect, day_rule, ..ParseOptions::default() }
+    }
+
+    fn zone(&self) -> TimeZone {
+        TimeZone::get(self.value("tz")).unwrap()
+    }
+
+    fn dst(&self) -> DstPolicy {
+        match self.value("dst_rule") {
+            "vixie" => DstPolicy::CRON,
+            name => name.parse().unwrap(),
+        }
+    }
+}
+
+/// Splits a line at its commas, but not inside of quotes.
+fn split_line(line: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut is_quoted = false;
+    for letter in line.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => values.push(String::new()),
+            _ => values.last_mut().unwrap().push(letter),
+        }
+    }
+    values
+}
+
+fn rows(kind: &str) -> Vec<Row> {
+    let text = std::fs::read_to_string(CASES).unwrap();
+    let mut lines = text.lines();
+    let columns = split_line(lines.next().unwrap());
+    let rows = lines.map(|line| Row { columns: columns.clone(), values: split_line(line) });
+    rows.filter(|row| row.value("kind") == kind).collect()
+}
+
+/// The first `n` occurrences in the form of the column `expected`.
+fn found(row: &Row, schedule: &Schedule) -> String {
+    let start: Timestamp = row.value("start").parse().unwrap();
+    let count: usize = row.value("n").parse().unwrap();
+    let times: Vec<String> = schedule
+        .upcoming(start)
+        .take(count)
+        .map(|time| time.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+        .collect();
+    if times.is_empty() { "NONE".to_owned() } else { times.join(";") }
+}
+
+fn assert_no_complaints(complaints: &[String], count: usize, least: usize) {
+    assert!(complaints.is_empty(), "{} of {count} rows differ:\n{}", complaints.len(), complaints.join("\n"));
+    assert!(least <= count, "the file has only {count} rows of this kind");
+}
+
+#[test]
+fn every_next_row_gives_the_instants_that_its_source_states() {
+    let rows = rows("next");
+    let mut complaints = Vec::new();
+    for row in &rows {
+        let (id, text) = (row.value("id"), row.value("expr"));
+        let found = match Expression::parse_with(text, &row.options()) {
+            Ok(expression) => found(row, &Schedule::new(expression, row.zone()).with_dst(row.dst())),
+            Err(error) => error.pointed(text),
+        };
+        if found != row.value("expected") {
+            complaints.push(format!("{id} {text}: {found}, expected {}", row.value("expected")));
+        }
+    }
+    assert_no_complaints(&complaints, rows.len(), 72);
+}
+
+#[test]
+fn every_parse_row_is_accepted_or_rejected_as_its_source_states() {
+    let rows = rows("parse");
+    let mut complaints = Vec::new();
+    let mut expect = |row: &Row, bare_step, expected: &str| {
+        let options = ParseOptions { bare_step, ..row.options() };
+        // The file writes a tab as two characters.
+        let text = row.value("expr").replace("\\t", "\t");
+        let is_accepted = Expression::parse_with(&text, &options).is_ok();
+        if is_accepted != (expected == "ACCEPT") {
+            complaints.push(format!("{} {text}: expected {expected}", row.value("id")));
+        }
+    };
+    for row in &rows {
+        match row.value("expected") {
+            "REJECT-ocps,ACCEPT-robfig" => {
+                expect(row, BareStep::Reject, "REJECT");
+                expect(row, BareStep::Warn, "ACCEPT");
+            }
+            expected => expect(row, BareStep::default(), expected),
+        }
+    }
+    assert_no_complaints(&complaints, rows.len(), 21);
+}

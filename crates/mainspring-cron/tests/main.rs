@@ -1,0 +1,4 @@
+//! The public face of the crate, tested from the outside: cases as data, and properties.
+#![allow(clippy::unwrap_used, reason = "what a test takes for granted may fail it")]
+
+mod cases;
