@@ -1,1 +1,72 @@
-//! Stub.
+//! Every timer structure of the field behind one contract.
+//!
+//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and takes out
+//! what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no callback, allocates
+//! through `alloc` only, and contains no unsafe code. The crate `mainspring` puts clocks, drivers and fronts on top.
+//!
+//! | queue | from | schedule | cancel | fires | take it when |
+//! |---|---|---|---|---|---|
+//! | [`wheel::Bitmap`] | Mainspring | O(1) | O(1) | O(1) | in doubt |
+//! | [`heap::Quaternary`] | Go <= 1.13 | O(log n) | O(log n) | O(log n) | few timers, memory is dear |
+//! | [`heap::Lazy`] | Go >= 1.14 | O(log n) | O(1) | O(log n) | most timers are cancelled or moved later |
+//! | [`RedBlackTree`] | nginx | O(log n) | O(log n) | O(log n) | equals must keep their order and memory must not jump |
+//! | [`SkipList`] | skip-list timers | O(log n) | O(log n) | O(1) | as the tree |
+//! | [`wheel::Simple`] | Varghese & Lauck | O(1) | O(1) | O(1) | all delays are short |
+//! | [`wheel::Rounds`] | Netty, "virtual levels" | O(1) | O(1) | n/ring a tick | a coarse tick is enough |
+//! | [`wheel::Hierarchical`] | Varghese & Lauck | O(levels) | O(1) | O(levels) | levels must be minutes and hours |
+//! | [`wheel::Overflow`] | Kafka | O(levels) | O(1) | O(levels) | time is mostly empty |
+//! | [`wheel::Cascading`] | skynet, old Linux | O(1) | O(1) | O(levels) | it ticks anyway |
+//! | [`Naive`] | the oracle | O(1) | O(n) | O(n) | in tests |
+//!
+//! ```
+//! use mainspring_queue::{Tick, TimerQueue, wheel::Bitmap};
+//!
+//! let mut queue = Bitmap::new();
+//! queue.schedule(Tick::new(30), "later")?;
+//! let first = queue.schedule(Tick::new(10), "first")?;
+//! queue.reset(first, Tick::new(20)).expect("the timer is pending");
+//!
+//! queue.advance(Tick::new(25));
+//! assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+//! assert_eq!(queue.pop_expired(), None);
+//! assert_eq!(queue.next_wakeup(), Some(Tick::new(30)));
+//! # Ok::<(), mainspring_queue::Rejected<&str>>(())
+//! ```
+//!
+//! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
+//! be held to the same contract.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(feature = "contract")]
+extern crate std;
+
+pub mod tick;
+
+pub mod queue;
+
+mod arena;
+
+mod sorted;
+
+pub mod heap;
+
+pub mod red_black_tree;
+
+pub mod skip_list;
+
+pub mod wheel;
+
+pub mod naive;
+
+#[cfg(feature = "contract")]
+pub mod contract;
+
+pub use naive::Naive;
+pub use queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+pub use red_black_tree::RedBlackTree;
+pub use skip_list::SkipList;
+pub use sorted::Sorted;
+pub use tick::Tick;

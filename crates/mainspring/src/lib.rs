@@ -1,1 +1,44 @@
-//! Stub.
+//! A timer engine: from one timeout in a program to thousands of schedules.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let callbacks = engine.callbacks();
+//! let heartbeat = callbacks.every(Duration::from_millis(10), |_| println!("still here"))?;
+//! let timeout = callbacks.after(Duration::from_secs(30), |_| println!("gave up waiting"))?;
+//!
+//! assert!(timeout.cancel(), "the answer came in time");
+//! heartbeat.cancel();
+//! assert_eq!(engine.shutdown().len(), 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A timer passes through five parts, each of which can be chosen: `schedule -> front -> handle -> driver -> queue ->
+//! expire -> driver -> front -> fire`.
+//!
+//! - The **queue** ([`mainspring_queue`]) holds deadlines and payloads; it knows no clock.
+//! - The [**clock**](clock) is the source of now, and what a driver waits with: the operating system's, or a manual one
+//!   for tests and simulations.
+//! - The [**driver**](driver) owns a queue, sleeps until something is due and fires it.
+//! - The [**handle**](Handle) schedules, cancels and resets from any thread.
+//! - The [**front**](front) is how a program meets its timers: callbacks.
+//!
+//! A [**preset**](preset) is a named combination of them, and an [`Engine`] a running one.
+
+#![forbid(unsafe_code)]
+
+pub mod preset;
+
+pub mod front;
+
+pub mod handle;
+
+pub mod engine;
+
+pub mod driver;
+
+pub mod clock;
+
+pub use engine::Engine;
+pub use handle::Handle;

@@ -1,0 +1,73 @@
+//! The test suite that every timer queue must pass, public so that other queues can be held to it.
+//!
+//! ```text
+//!   seed --> random Script --> run on (your queue, the oracle) step by step, check() after each
+//!                |                         |
+//!                +<------ shrink <---- a difference or a panic --> the shortest script found is printed
+//! ```
+//!
+//! [`exercise`] makes 64 random scripts of 2,000 steps: timers scheduled at 0, now, near, far and at the end of time;
+//! pending, expired, fired and stale ids cancelled and reset, earlier, later and to the past; time advanced by 0, by 1,
+//! to the next wakeup, by huge jumps and across the boundaries where wheels wrap; expired timers drained wholly or in
+//! part. After each step the [runner] compares the queue with [`Naive`](crate::Naive) and with its own
+//! [`Profile`](crate::Profile), counts every payload's drops, and calls
+//! [`check`](crate::TimerQueue::check).
+//!
+//! A failing script is printed in the language of [`script`], ready to be saved as a scenario.
+//!
+//! Cost: a second or so per structure in an optimised build; O(pending) per step.
+//!
+//! It does not measure time or memory.
+//!
+//! ```
+//! use mainspring_queue::{contract, wheel::Bitmap};
+//!
+//! contract::exercise(Bitmap::new);
+//! ```
+
+pub mod runner;
+pub mod script;
+
+mod generator;
+mod shrink;
+
+pub use runner::{Difference, Outcome, Token, run};
+pub use script::{Script, ScriptError};
+
+use std::string::String;
+
+use crate::queue::TimerQueue;
+
+/// How many scripts [`exercise`] makes.
+pub const SEED_COUNT: u64 = 64;
+
+/// How many steps each has.
+pub const STEP_COUNT: usize = 2_000;
+
+/// Holds the queues that `make` makes to the contract: 64 seeds, 2,000 steps each.
+///
+/// # Panics
+/// If a queue breaks the contract, with what was wrong and a short script that shows it.
+pub fn exercise<Q: TimerQueue<Token>>(make: impl Fn() -> Q) {
+    for seed in 0..SEED_COUNT {
+        exercise_seed(&make, seed, STEP_COUNT);
+    }
+}
+
+/// Holds the queues that `make` makes to the contract with one random script.
+///
+/// # Panics
+/// As [`exercise`] does.
+pub fn exercise_seed<Q: TimerQueue<Token>>(make: &impl Fn() -> Q, seed: u64, step_count: usize) {
+    let script = generator::script(seed, step_count);
+    if let Err(first) = shrink::run_caught(&script, make) {
+        let (script, last) = shrink::shrink(script, first, make);
+        panic!("{}", report(seed, &script, &last));
+    }
+}
+
+fn report(seed: u64, script: &Script, difference: &Difference) -> String {
+    std::format!(
+        "the queue breaks the contract (seed {seed}): {difference}\nthe shortest script found:\n{script}"
+    )
+}

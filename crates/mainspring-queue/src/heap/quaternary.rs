@@ -1,0 +1,110 @@
+//! The 4-ary heap with eager removal: each record knows its place in the heap.
+//!
+//! ```text
+//!   heap     [ (5, #2) | (8, #0) (6, #3) (9, #1) ]      (deadline, record)
+//!   records  #0: place 1   #1: place 3   #2: place 0   #3: place 2
+//! ```
+//!
+//! Cost: schedule O(log4 n) (often O(1): a later deadline stays at the bottom), cancel, reset and pop O(4 log4 n),
+//! `next_wakeup` O(1), exact. Memory per timer beyond the payload: 16 (heap entry) + 16 (record).
+//! Granularity: one tick. Equals fire in any order.
+//!
+//! It does not keep cancelled timers: what is cancelled is gone at once, at the price of moving entries.
+//!
+//! Source: Go up to 1.13, `runtime/time.go`: one heap up to 1.9, 64 of them from 1.10.
+
+use alloc::vec::Vec;
+
+use super::{Entry, check_order, sift_down, sift_up};
+use crate::arena::Arena;
+use crate::queue::Equals;
+use crate::sorted::{Sorted, SortedIndex};
+use crate::tick::Tick;
+
+/// The 4-ary heap of Go up to 1.13: cancel and reset move entries at once. See the [module](self).
+pub type Quaternary<T> = Sorted<Places, T>;
+
+impl<T> Quaternary<T> {
+    /// Makes an empty heap at tick 0. Allocates nothing.
+    pub const fn new() -> Quaternary<T> {
+        Sorted::over(Places { entries: Vec::new() })
+    }
+}
+
+impl<T> Default for Quaternary<T> {
+    fn default() -> Quaternary<T> {
+        Quaternary::new()
+    }
+}
+
+/// The heap itself: entries that name records, which name their entries' places.
+#[derive(Clone, Debug)]
+pub struct Places {
+    entries: Vec<Placed>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    deadline: Tick,
+    index: u32,
+}
+
+impl Entry for Placed {
+    fn deadline(&self) -> Tick {
+        self.deadline
+    }
+}
+
+impl Places {
+    /// Restores the order around a place whose entry is new or changed.
+    fn settle<T>(&mut self, arena: &mut Arena<u32, T>, place: usize) {
+        let place = sift_up(&mut self.entries, place, |entry, place| record(arena, entry, place));
+        sift_down(&mut self.entries, place, |entry, place| record(arena, entry, place));
+    }
+}
+
+fn record<T>(arena: &mut Arena<u32, T>, entry: Placed, place: usize) {
+    arena.at_mut(entry.index).link = place as u32;
+}
+
+impl SortedIndex for Places {
+    type Link = u32;
+    const EQUALS: Equals = Equals::Unspecified;
+
+    fn insert<T>(&mut self, arena: &mut Arena<u32, T>, index: u32) {
+        let place = self.entries.len();
+        self.entries.push(Placed { deadline: arena.at(index).deadline, index });
+        sift_up(&mut self.entries, place, |entry, place| record(arena, entry, place));
+    }
+
+    fn remove<T>(&mut self, arena: &mut Arena<u32, T>, index: u32) {
+        let place = arena.at(index).link as usize;
+        assert_eq!(self.entries[place].index, index, "a record knows its place");
+        self.entries.swap_remove(place);
+        if place < self.entries.len() {
+            self.settle(arena, place);
+        }
+    }
+
+    fn relocate<T>(&mut self, arena: &mut Arena<u32, T>, index: u32, deadline: Tick) {
+        let record = arena.at_mut(index);
+        record.deadline = deadline;
+        let place = record.link as usize;
+        self.entries[place].deadline = deadline;
+        self.settle(arena, place);
+    }
+
+    fn first<T>(&self, _arena: &Arena<u32, T>) -> Option<(Tick, u32)> {
+        self.entries.first().map(|entry| (entry.deadline, entry.index))
+    }
+
+    fn check<T>(&self, arena: &Arena<u32, T>) {
+        assert_eq!(self.entries.len(), arena.len(), "each live record has one entry");
+        check_order(&self.entries);
+        for (place, entry) in self.entries.iter().enumerate() {
+            let record = arena.at(entry.index);
+            assert_eq!(record.link as usize, place, "a record knows its place");
+            assert_eq!(record.deadline, entry.deadline, "entry and record agree on the deadline");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The oracle: a list of timers, searched from end to end.
+//!
+//! ```text
+//!   [ (5, #0) (9, #1) (5, #2) ]     in the order of scheduling
+//! ```
+//!
+//! It shares no code with the other structures and is short enough to be seen to be right.
+//!
+//! Cost: everything O(n), but `schedule` O(1). Memory per timer beyond the payload: 24. Granularity: one tick. Equals
+//! fire first in, first out; a reset goes behind its equals.
+//!
+//! It does not use generations: ids are numbered from 0 and never come back.
+
+use alloc::vec::Vec;
+use core::num::NonZeroU32;
+
+use crate::queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::tick::Tick;
+
+/// The oracle that all other structures are compared with. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Naive<T> {
+    timers: Vec<Expired<T>>,
+    next_index: u32,
+    now: Tick,
+}
+
+impl<T> Naive<T> {
+    /// Makes an empty list at tick 0. Allocates nothing.
+    pub const fn new() -> Naive<T> {
+        Naive { timers: Vec::new(), next_index: 0, now: Tick::ZERO }
+    }
+
+    fn place(&self, id: TimerId) -> Option<usize> {
+        self.timers.iter().position(|timer| timer.id == id)
+    }
+
+    /// The first of the earliest timers: `min_by_key` keeps the first of equals.
+    fn earliest(&self) -> Option<usize> {
+        (0..self.timers.len()).min_by_key(|&place| self.timers[place].deadline)
+    }
+}
+
+impl<T> Default for Naive<T> {
+    fn default() -> Naive<T> {
+        Naive::new()
+    }
+}
+
+impl<T> TimerQueue<T> for Naive<T> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        let Some(after) = self.next_index.checked_add(1) else {
+            return Err(Rejected { reason: Reason::Full, payload });
+        };
+        let id = TimerId { index: self.next_index, generation: NonZeroU32::MIN };
+        self.next_index = after;
+        self.timers.push(Expired { id, deadline, payload });
+        Ok(id)
+    }
+
+    fn cancel(&mut self, id: TimerId) -> Option<T> {
+        let place = self.place(id)?;
+        Some(self.timers.remove(place).payload)
+    }
+
+    fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        let place = self.place(id).ok_or(ResetError::NotPending)?;
+        let timer = self.timers.remove(place);
+        self.timers.push(Expired { deadline, ..timer });
+        Ok(())
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.place(id).map(|place| self.timers[place].deadline)
+    }
+
+    fn next_wakeup(&self) -> Option<Tick> {
+        self.earliest().map(|place| self.timers[place].deadline)
+    }
+
+    fn advance(&mut self, now: Tick) {
+        self.now = self.now.max(now);
+    }
+
+    fn pop_expired(&mut self) -> Option<Expired<T>> {
+        let place = self.earliest()?;
+        (self.timers[place].deadline <= self.now).then(|| self.timers.remove(place))
+    }
+
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    fn len(&self) -> usize {
+        self.timers.len()
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Fifo }
+    }
+
+    fn check(&self) {
+        for (place, timer) in self.timers.iter().enumerate() {
+            assert_eq!(self.place(timer.id), Some(place), "ids differ");
+            assert!(timer.id.index < self.next_index, "ids were given out");
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The contract that every timer queue keeps.
+//!
+//! A queue holds *timers*: a deadline and a payload. It reads no clock and runs no user code; its owner says what
+//! time it is and takes out what is due.
+//!
+//! ```text
+//!   schedule(deadline, payload) --> pending --advance(now)--> expired --pop_expired()--> fired
+//!                                      |   \___ reset ___/       |
+//!                                      +-------- cancel ---------+--> the payload comes back
+//! ```
+//!
+//! The contract, which the public suite `contract::exercise` checks on every structure:
+//!
+//! 1. **Never early.** A timer is handed out only when its deadline is at or before the time of the last advance.
+//! 2. **Never lost.** A timer whose deadline, rounded up to the queue's [granularity](Profile::granularity), is at or
+//!    before the time of the last advance is handed out by `pop_expired`: no further advance is needed. That holds
+//!    for a deadline in the past too, so a delay of 0 is due at once and is found by the next pop.
+//! 3. **Once.** Each payload leaves the queue exactly once: by `pop_expired`, by `cancel`, inside a [`Rejected`],
+//!    or dropped with the queue.
+//! 4. **An id names one timer for ever.** Ids are a slot number and a generation; an id whose timer fired or was
+//!    cancelled touches no other timer.
+//! 5. **Expired is still pending.** Until `pop_expired` hands it out, a timer can be cancelled and reset, whether its
+//!    deadline has passed or not. (Go promises the same since 1.23: nothing arrives after a Stop.)
+//! 6. **`next_wakeup` is a lower bound.** It is never later than the tick at which the earliest timer expires (where
+//!    one has expired already: than now), and it is `None` exactly if the queue is empty. Waking early is harmless.
+//! 7. **Progress.** After `advance(next_wakeup())` something has expired or the next wakeup has moved on, and a
+//!    timer expires after finitely many such steps.
+//! 8. **Time does not go back.** `advance` to an earlier tick than before changes nothing. Any jump forward is legal,
+//!    up to [`Tick::MAX`]; its cost does not grow with its length.
+//! 9. **Bounded memory.** What a queue holds is proportional to the largest number of timers it held at once,
+//!    whatever the sequence of calls.
+//!
+//! Order: see [`Order`]; what equal deadlines do: see [`Equals`]. Both are stated by the queue's [`Profile`].
+//!
+//! Idea: advancing and draining are separated so that a callback may use the queue freely, no lock need be held over
+//! user code, and a driver can stop after a bounded batch.
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+use crate::tick::Tick;
+
+/// The name of one timer in one queue: a slot number and the slot's generation.
+///
+/// Ids are not reused: a slot's generation grows each time its timer leaves, and a slot whose generation is used up
+/// (after 4,294,967,295 timers) is given up. An id means nothing to any other queue, which cannot tell it from its
+/// own. `Option<TimerId>` takes 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId {
+    pub(crate) index: u32,
+    pub(crate) generation: NonZeroU32,
+}
+
+impl fmt::Display for TimerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.index, self.generation)
+    }
+}
+
+/// A timer that left its queue because it was due.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired<T> {
+    /// The timer's id, which is stale from now on.
+    pub id: TimerId,
+    /// The deadline that was asked for, not rounded to any granularity.
+    pub deadline: Tick,
+    /// What the owner gave to `schedule`.
+    pub payload: T,
+}
+
+/// A timer that a queue would not take. The payload comes back.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rejected<T> {
+    /// Why the queue refused.
+    pub reason: Reason,
+    /// What the owner gave to `schedule`.
+    pub payload: T,
+}
+
+/// Why a queue would not take a deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The deadline lies further ahead than the structure can hold. Schedule again when time has come closer, or
+    /// use a structure without a horizon.
+    BeyondHorizon,
+    /// The queue holds as many timers as it can name (just under 2^32) or as it was told to hold.
+    Full,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Reason::BeyondHorizon => "the deadline lies beyond the queue's horizon",
+            Reason::Full => "the queue is full",
+        })
+    }
+}
+
+impl core::error::Error for Reason {}
+
+impl<T> fmt::Debug for Rejected<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Rejected").field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for Rejected<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(formatter)
+    }
+}
+
+impl<T> core::error::Error for Rejected<T> {}
+
+/// Why a timer was not moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResetError {
+    /// The id names no pending timer: it fired, was cancelled, or never was. Nothing changed.
+    NotPending,
+    /// The timer is pending and keeps its old deadline: the structure cannot hold the new one.
+    BeyondHorizon,
+}
+
+impl fmt::Display for ResetError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            ResetError::NotPending => "the timer is no longer pending",
+            ResetError::BeyondHorizon => "the new deadline lies beyond the queue's horizon",
+        })
+    }
+}
+
+impl core::error::Error for ResetError {}
+
+/// In which order `pop_expired` hands out timers that are expired at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Order {
+    /// By deadline: always the earliest pending deadline, even one that was scheduled last.
+    Deadline,
+    /// By expiry: in the order in which the timers became due. A timer that is scheduled or reset to the past while
+    /// others wait to be popped comes after them.
+    Expiry,
+}
+
+/// What timers do that compare equal in the queue's [`Order`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Equals {
+    /// First scheduled, first fired; a reset goes to the back.
+    Fifo,
+    /// Any order.
+    Unspecified,
+}
+
+/// What a structure promises beyond the common contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// A timer may fire up to this many ticks, less one, after its deadline; 1 is exact. At least 1.
+    pub granularity: u64,
+    /// The longest delay, in ticks from the last advance, that is taken; `None`: any deadline is.
+    pub horizon: Option<u64>,
+    /// The order of expired timers.
+    pub order: Order,
+    /// The order of equals.
+    pub equals: Equals,
+}
+
+/// A collection of timers, ordered by deadline. See the [module](self) for the contract.
+///
+/// Costs are stated by each structure. Nothing here blocks, reads a clock, or runs the owner's code (but for the
+/// payloads' `Drop` when a full queue is dropped).
+///
+/// ```
+/// use mainspring_queue::{heap::Quaternary, Tick, TimerQueue};
+///
+/// let mut queue = Quaternary::new();
+/// let tea = queue.schedule(Tick::new(240), "tea")?;
+/// let egg = queue.schedule(Tick::new(300), "egg")?;
+/// assert_eq!(queue.next_wakeup(), Some(Tick::new(240)));
+///
+/// assert_eq!(queue.cancel(egg), Some("egg"));
+/// queue.advance(Tick::new(250));
+/// let expired = queue.pop_expired().expect("the tea is due");
+/// assert_eq!((expired.id, expired.deadline, expired.payload), (tea, Tick::new(240), "tea"));
+/// assert_eq!(queue.cancel(tea), None);
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
+pub trait TimerQueue<T> {
+    /// Adds a timer that becomes due at `deadline`, which may lie in the past.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the payload: beyond the horizon, or full.
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>>;
+
+    /// Removes a pending timer and returns its payload. `None`: it fired, was cancelled, or never was.
+    fn cancel(&mut self, id: TimerId) -> Option<T>;
+
+    /// Gives a pending timer a new deadline, earlier or later, or in the past. Its id and payload stay.
+    ///
+    /// # Errors
+    /// [`ResetError::NotPending`] for a stale id; [`ResetError::BeyondHorizon`] where the timer stays as it was.
+    fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
+
+    /// Returns a pending timer's deadline as it was asked for; `None` for a stale id. O(1).
+    fn deadline(&self, id: TimerId) -> Option<Tick>;
+
+    /// Returns the tick to advance to next: never later than the tick at which the earliest timer expires.
+    ///
+    /// At or before [`now`](Self::now): something is waiting to be popped, or a spurious advance is wanted.
+    /// `None` exactly if the queue is empty.
+    fn next_wakeup(&self) -> Option<Tick>;
+
+    /// Moves time forward to `now`. An earlier tick than before is ignored.
+    fn advance(&mut self, now: Tick);
+
+    /// Hands out one timer that is due, or `None` if no more is due at the time of the last advance.
+    fn pop_expired(&mut self) -> Option<Expired<T>>;
+
+    /// Returns the time of the last advance.
+    fn now(&self) -> Tick;
+
+    /// Returns how many timers are pending, those that expired and were not popped included. O(1).
+    fn len(&self) -> usize;
+
+    /// Tells whether no timer is pending. O(1).
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Tells what this structure promises beyond the common contract.
+    fn profile(&self) -> Profile;
+
+    /// Walks the whole structure and panics with a sentence if an invariant does not hold.
+    ///
+    /// For tests: O(n) or more.
+    ///
+    /// # Panics
+    /// If the structure is broken, which is a bug in it.
+    fn check(&self);
+
+    /// Takes the queue apart and returns every timer that did not fire, in the order in which it would have.
+    ///
+    /// For shutting down: O(n log n).
+    fn into_unfired(mut self) -> alloc::vec::Vec<Expired<T>>
+    where
+        Self: Sized,
+    {
+        self.advance(Tick::MAX);
+        core::iter::from_fn(|| self.pop_expired()).collect()
+    }
+}

@@ -1,0 +1,72 @@
+//! Each structure passes the public suite, in the shapes that people use and in awkward ones.
+
+use mainspring_queue::contract::exercise;
+use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::{Naive, RedBlackTree, SkipList, heap};
+
+#[test]
+fn the_oracle_keeps_its_own_contract() {
+    exercise(Naive::new);
+}
+
+#[test]
+fn the_quaternary_heap_keeps_the_contract() {
+    exercise(heap::Quaternary::new);
+}
+
+#[test]
+fn the_lazy_heap_keeps_the_contract() {
+    exercise(heap::Lazy::new);
+}
+
+#[test]
+fn the_red_black_tree_keeps_the_contract() {
+    exercise(RedBlackTree::new);
+}
+
+#[test]
+fn the_skip_list_keeps_the_contract_with_any_seed() {
+    exercise(SkipList::new);
+    exercise(|| SkipList::with_seed(1));
+}
+
+#[test]
+fn the_simple_wheel_keeps_the_contract_within_any_horizon() {
+    exercise(|| Simple::new(4_096));
+    exercise(|| Simple::new(7));
+    exercise(|| Simple::new(1));
+}
+
+#[test]
+fn the_rounds_wheel_keeps_the_contract_with_any_ring_and_tick() {
+    exercise(|| Rounds::new(512, 1));
+    exercise(|| Rounds::new(60, 100));
+    exercise(|| Rounds::new(5, 7));
+    exercise(|| Rounds::new(1, 1));
+}
+
+#[test]
+fn the_hierarchical_wheel_keeps_the_contract_with_any_levels() {
+    exercise(|| Hierarchical::new(&[60, 60, 24]));
+    exercise(|| Hierarchical::new(&[256, 64, 64, 64, 64]));
+    exercise(|| Hierarchical::new(&[2]));
+    exercise(|| Hierarchical::new(&[3, 5, 2, 7]));
+}
+
+#[test]
+fn the_overflow_wheel_keeps_the_contract_with_any_ring_and_tick() {
+    exercise(|| Overflow::new(20, 1));
+    exercise(|| Overflow::new(2, 1));
+    exercise(|| Overflow::new(64, 10));
+    exercise(|| Overflow::new(3, 7));
+}
+
+#[test]
+fn the_cascading_wheel_keeps_the_contract() {
+    exercise(Cascading::new);
+}
+
+#[test]
+fn the_bitmapped_wheel_keeps_the_contract() {
+    exercise(Bitmap::new);
+}

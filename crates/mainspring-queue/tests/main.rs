@@ -1,0 +1,5 @@
+//! The public face of the crate, tested: every structure is held to the contract and runs every scenario.
+
+mod broken;
+mod contract;
+mod scenarios;

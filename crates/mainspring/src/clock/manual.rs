@@ -1,0 +1,178 @@
+//! A clock that moves when it is told to.
+//!
+//! ```text
+//!   stepped   advance(d), advance_to(t) from any thread move time; whoever waits for a tick it reaches goes on
+//!   leaping   waiting for a tick moves time there: a driver runs through its timers as fast as it can
+//! ```
+//!
+//! With a *stepped* clock a test decides when time passes, and nothing moves by itself. With a *leaping* one a driver
+//! that runs on the test's own thread is a simulation: each wait takes it to the next deadline. Other threads should not
+//! schedule by a leaping clock: it may have gone past the time that they have just read. Clones are the same clock.
+//!
+//! Cost: a lock for each call; `advance` also wakes every thread that waits.
+//!
+//! It does not move by itself, and it does not go back.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mainspring_queue::Tick;
+
+use super::{Bell, Clock, ticks_rounded_up};
+
+/// A clock that moves when it is told to. Clones are the same clock.
+#[derive(Clone, Debug)]
+pub struct Manual {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    resolution: Duration,
+    waiting: Waiting,
+    state: Mutex<State>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    Sleeps,
+    MovesTime,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    now: Tick,
+    /// The bells at which threads wait for a tick.
+    bells: Vec<Bell>,
+    wait_count: u64,
+}
+
+impl Manual {
+    /// Makes a clock at tick 0 that only `advance` and `advance_to` move. Its resolution is a millisecond.
+    pub fn stepped() -> Manual {
+        Manual::with(Duration::from_millis(1), Waiting::Sleeps)
+    }
+
+    /// Makes a clock at tick 0 that waiting moves too. Its resolution is a millisecond.
+    pub fn leaping() -> Manual {
+        Manual::with(Duration::from_millis(1), Waiting::MovesTime)
+    }
+
+    /// Makes a clock of the same kind, at tick 0, with another resolution.
+    ///
+    /// # Panics
+    /// If the resolution is zero.
+    #[must_use]
+    pub fn with_resolution(&self, resolution: Duration) -> Manual {
+        assert!(!resolution.is_zero(), "a tick lasts");
+        Manual::with(resolution, self.shared.waiting)
+    }
+
+    fn with(resolution: Duration, waiting: Waiting) -> Manual {
+        Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::default() }) }
+    }
+
+    /// Moves time forward by a duration, rounded down to whole ticks, and wakes whoever waited for that.
+    pub fn advance(&self, duration: Duration) {
+        let ticks = duration.as_nanos() / self.shared.resolution.as_nanos();
+        let ticks = u64::try_from(ticks).unwrap_or(u64::MAX);
+        self.move_to(|now| now.after(ticks));
+    }
+
+    /// Moves time forward to a tick; an earlier one than now is ignored.
+    pub fn advance_to(&self, tick: Tick) {
+        self.move_to(|_| tick);
+    }
+
+    /// Returns how many waits have been begun on this clock, which tells a test how often a driver went to sleep.
+    pub fn wait_count(&self) -> u64 {
+        self.state().wait_count
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn move_to(&self, target: impl FnOnce(Tick) -> Tick) {
+        let mut state = self.state();
+        state.now = state.now.max(target(state.now));
+        let bells = state.bells.clone();
+        // A waiter looks at the time while it holds its bell's lock: the lock here must not be held then.
+        drop(state);
+        bells.iter().for_each(Bell::nudge);
+    }
+}
+
+impl Clock for Manual {
+    fn resolution(&self) -> Duration {
+        self.shared.resolution
+    }
+
+    fn now(&self) -> Tick {
+        self.state().now
+    }
+
+    fn after(&self, delay: Duration) -> Tick {
+        self.now().after(ticks_rounded_up(delay.as_nanos(), self.shared.resolution).get())
+    }
+
+    fn wait(&self, bell: &Bell, until: Option<Tick>) {
+        self.state().wait_count += 1;
+        let Some(until) = until else { return bell.wait(None) };
+        if self.shared.waiting == Waiting::MovesTime {
+            // Whoever rang has scheduled something earlier: the waiter must look before time moves past it.
+            if !bell.take_ring() {
+                self.move_to(|_| until);
+            }
+            return;
+        }
+        self.state().bells.push(bell.clone());
+        bell.wait_unless(|| self.now() >= until);
+        let mut state = self.state();
+        if let Some(place) = state.bells.iter().position(|other| Arc::ptr_eq(&other.shared, &bell.shared)) {
+            state.bells.swap_remove(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn time_moves_only_when_told() {
+        let clock = Manual::stepped();
+        assert_eq!(clock.now(), Tick::ZERO);
+        clock.advance(Duration::from_micros(1_999));
+        assert_eq!(clock.now(), Tick::new(1));
+        clock.advance_to(Tick::new(100));
+        clock.advance_to(Tick::new(50));
+        assert_eq!(clock.now(), Tick::new(100));
+        assert_eq!(clock.after(Duration::from_micros(1)), Tick::new(101));
+        assert_eq!(clock.after(Duration::MAX), Tick::MAX);
+    }
+
+    #[test]
+    fn a_waiter_goes_on_when_its_tick_is_reached() {
+        let clock = Manual::stepped();
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                clock.wait(&Bell::new(), Some(Tick::new(10)));
+                clock.now()
+            });
+            for tick in 1..=10 {
+                clock.advance_to(Tick::new(tick));
+            }
+            assert_eq!(waiter.join().expect("the waiter does not panic"), Tick::new(10));
+        });
+    }
+
+    #[test]
+    fn waiting_moves_a_leaping_clock() {
+        let clock = Manual::leaping();
+        clock.wait(&Bell::new(), Some(Tick::new(2_592_000_000)));
+        assert_eq!(clock.now(), Tick::new(2_592_000_000));
+        assert_eq!(clock.wait_count(), 1);
+    }
+}

@@ -1,0 +1,248 @@
+//! Closures that run later, once or again and again.
+//!
+//! ```
+//! use std::sync::mpsc;
+//! use std::time::Duration;
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let callbacks = engine.callbacks();
+//! let (sender, receiver) = mpsc::channel();
+//!
+//! let timer = callbacks.after(Duration::from_millis(5), move |_| sender.send("fired").unwrap())?;
+//! assert_eq!(receiver.recv()?, "fired");
+//! assert!(!timer.cancel(), "it fired already");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and reset. A slow one
+//! makes the others late. One that panics is reported and harms no other; a periodic one goes on with its next period.
+//!
+//! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what nobody wants to cancel need not be kept.
+//!
+//! Cost: one allocation per timer, two per periodic one and one per period. It does not run callbacks in parallel.
+//!
+//! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mainspring_queue::{Tick, TimerId};
+
+use crate::driver::{Fire, Fired, Refusal};
+use crate::handle::Handle;
+
+/// What a callback is told about its own firing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Firing {
+    /// The tick at which it was to run.
+    pub deadline: Tick,
+    /// The tick at which it runs.
+    pub now: Tick,
+}
+
+/// A closure that runs once: the payload of this front's timers.
+pub type Task = Box<dyn FnOnce(Firing) + Send>;
+
+/// Runs each task that fires: what a driver of tasks is started with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunTasks;
+
+impl Fire<Task> for RunTasks {
+    fn fire(&mut self, fired: Fired<Task>) {
+        let Fired { timer, now } = fired;
+        (timer.payload)(Firing { deadline: timer.deadline, now });
+    }
+}
+
+/// Schedules closures.
+#[derive(Clone, Debug)]
+pub struct Callbacks {
+    handle: Handle<Task>,
+}
+
+/// A closure that runs once.
+#[derive(Clone, Debug)]
+pub struct Timer {
+    handle: Handle<Task>,
+    id: TimerId,
+}
+
+/// A closure that runs once a period.
+#[derive(Clone, Debug)]
+pub struct Periodic {
+    handle: Handle<Task>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The timer of the next run; `None` once cancelled.
+    next: Option<TimerId>,
+    is_cancelled: bool,
+}
+
+impl Callbacks {
+    /// Makes the front of a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> Callbacks {
+        Callbacks { handle }
+    }
+
+    /// Runs `callback` once, `delay` from now and not earlier. A delay beyond the clock's range is never over.
+    ///
+    /// # Errors
+    /// The driver was shut down, or its queue rejects the deadline. The callback is dropped.
+    pub fn after(
+        &self,
+        delay: Duration,
+        callback: impl FnOnce(Firing) + Send + 'static,
+    ) -> Result<Timer, Refusal> {
+        self.at(self.handle.clock().after(delay), callback)
+    }
+
+    /// Runs `callback` once, at a tick of the driver's clock; at once if that has passed.
+    ///
+    /// # Errors
+    /// As [`after`](Self::after).
+    pub fn at(
+        &self,
+        deadline: Tick,
+        callback: impl FnOnce(Firing) + Send + 'static,
+    ) -> Result<Timer, Refusal> {
+        let id = self.handle.schedule_at(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
+        Ok(Timer { handle: self.handle.clone(), id })
+    }
+
+    /// Runs `callback` once a period, for the first time a period from now.
+    ///
+    /// Deadlines are multiples of the period after the first, however long the callback takes: it does not drift. Periods
+    /// that are over when the callback could run are dropped. A period is at least one tick long.
+    ///
+    /// # Errors
+    /// The period is zero; or as [`after`](Self::after).
+    pub fn every(
+        &self,
+        period: Duration,
+        callback: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<Periodic, PeriodError> {
+        if period.is_zero() {
+            return Err(PeriodError::Zero);
+        }
+        let resolution = self.handle.clock().resolution();
+        let period_ticks = period.as_nanos().div_ceil(resolution.as_nanos());
+        let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
+        let turn = Arc::new(Turn {
+            handle: self.handle.clone(),
+            period_ticks: u64::try_from(period_ticks).unwrap_or(u64::MAX),
+            state: Arc::clone(&state),
+            callback: Mutex::new(callback),
+        });
+        schedule_turn(&turn, self.handle.clock().after(period)).map_err(PeriodError::Refused)?;
+        Ok(Periodic { handle: self.handle.clone(), state })
+    }
+}
+
+/// What the runs of a periodic callback share.
+struct Turn<F> {
+    handle: Handle<Task>,
+    period_ticks: u64,
+    state: Arc<Mutex<State>>,
+    callback: Mutex<F>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
+    turn: &Arc<Turn<F>>,
+    deadline: Tick,
+) -> Result<(), Refusal> {
+    let mut state = lock(&turn.state);
+    if state.is_cancelled {
+        return Ok(());
+    }
+    let task = Box::new({
+        let turn = Arc::clone(turn);
+        move |firing| run_turn(&turn, firing)
+    });
+    // The driver's lock is taken inside the state's, here and in `cancel`, and never the other way round.
+    let id = turn.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?;
+    state.next = Some(id);
+    Ok(())
+}
+
+fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
+    let late_count = firing.now.since(firing.deadline) / turn.period_ticks;
+    let ahead = turn.period_ticks.saturating_mul(late_count.saturating_add(1));
+    // First the next turn, so that a callback which panics is called again, and one may cancel itself. A refusal means
+    // that the driver is shutting down: this was the last turn.
+    let _ = schedule_turn(turn, firing.deadline.after(ahead));
+    lock(&turn.callback)(firing);
+}
+
+impl Timer {
+    /// Stops the callback from running; tells whether it did. `false`: it ran, runs now, or was cancelled.
+    pub fn cancel(&self) -> bool {
+        self.handle.cancel(self.id).is_some()
+    }
+
+    /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
+    /// driver's queue cannot hold the new deadline.
+    pub fn reset(&self, delay: Duration) -> bool {
+        self.handle.reset_after(self.id, delay).is_ok()
+    }
+
+    /// Tells whether the callback is still to run.
+    pub fn is_pending(&self) -> bool {
+        self.handle.deadline(self.id).is_some()
+    }
+
+    /// Returns the tick at which the callback is to run; `None` if it is not pending.
+    pub fn deadline(&self) -> Option<Tick> {
+        self.handle.deadline(self.id)
+    }
+}
+
+impl Periodic {
+    /// Ends the periodic runs; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
+    pub fn cancel(&self) -> bool {
+        let mut state = lock(&self.state);
+        let was_running = !std::mem::replace(&mut state.is_cancelled, true);
+        let next = state.next.take();
+        // The task holds the state: it is dropped after the lock is released.
+        let task = next.and_then(|id| self.handle.cancel(id));
+        drop(state);
+        drop(task);
+        was_running
+    }
+}
+
+/// Why a periodic callback was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeriodError {
+    /// The period is zero.
+    Zero,
+    /// The driver would not take the timer.
+    Refused(Refusal),
+}
+
+impl fmt::Display for PeriodError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PeriodError::Zero => formatter.write_str("a period must be longer than zero"),
+            PeriodError::Refused(refusal) => refusal.fmt(formatter),
+        }
+    }
+}
+
+impl Error for PeriodError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            PeriodError::Zero => None,
+            PeriodError::Refused(refusal) => Some(refusal),
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What a program holds to schedule, cancel and reset timers from any thread.
+//!
+//! A [`Handle`] is a shared reference to a driver, whatever its queue: cheap to clone, usable from any thread, callbacks
+//! included. Delays are turned into deadlines by the driver's clock, rounded up, so that a timer is never early. It does
+//! not keep the driver's thread alive: after the engine is shut down a handle refuses new timers.
+//!
+//! Cost: a virtual call and the driver's own cost.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainspring_queue::{ResetError, Tick, TimerId};
+
+use crate::clock::Clock;
+use crate::driver::{Counts, Refused, Timers};
+
+/// A shared reference to a driver of timers with payload `T`.
+pub struct Handle<T> {
+    timers: Arc<dyn Timers<T>>,
+}
+
+impl<T> Handle<T> {
+    /// Makes a handle of a driver.
+    pub fn new(timers: Arc<dyn Timers<T>>) -> Handle<T> {
+        Handle { timers }
+    }
+
+    /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the clock's
+    /// range is taken and never fires.
+    ///
+    /// # Errors
+    /// The payload comes back: the driver was shut down, or its queue rejects the deadline.
+    pub fn schedule_after(&self, delay: Duration, payload: T) -> Result<TimerId, Refused<T>> {
+        self.timers.schedule(self.timers.clock().after(delay), payload)
+    }
+
+    /// Adds a timer that fires at a tick of the driver's clock; at once if that has passed.
+    ///
+    /// # Errors
+    /// As [`schedule_after`](Self::schedule_after).
+    pub fn schedule_at(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        self.timers.schedule(deadline, payload)
+    }
+
+    /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was cancelled,
+    /// or never was.
+    pub fn cancel(&self, id: TimerId) -> Option<T> {
+        self.timers.cancel(id)
+    }
+
+    /// Moves a pending timer to `delay` from now.
+    ///
+    /// # Errors
+    /// It is no longer pending, or the driver's queue cannot hold the new deadline.
+    pub fn reset_after(&self, id: TimerId, delay: Duration) -> Result<(), ResetError> {
+        self.timers.reset(id, self.timers.clock().after(delay))
+    }
+
+    /// Moves a pending timer to a tick of the driver's clock.
+    ///
+    /// # Errors
+    /// As [`reset_after`](Self::reset_after).
+    pub fn reset_at(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        self.timers.reset(id, deadline)
+    }
+
+    /// Returns a pending timer's deadline; `None` for a stale id.
+    pub fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.timers.deadline(id)
+    }
+
+    /// Returns how many timers are pending.
+    pub fn pending_count(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// Returns what the driver has done so far.
+    pub fn counts(&self) -> Counts {
+        self.timers.counts()
+    }
+
+    /// Returns the driver's clock.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        self.timers.clock()
+    }
+}
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Handle<T> {
+        Handle { timers: Arc::clone(&self.timers) }
+    }
+}
+
+impl<T> fmt::Debug for Handle<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Handle").field("counts", &self.counts()).finish_non_exhaustive()
+    }
+}
