@@ -41,6 +41,9 @@ pub const GATHER: Duration = Duration::from_millis(20);
 /// holds a pipe, needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
 
+/// How long the end waits for a slow reader of the log.
+pub const LOG_WAIT: Duration = Duration::from_secs(5);
+
 /// The most jobs whose next time is logged at the start.
 pub const MAX_LISTED: usize = 20;
 
@@ -70,7 +73,7 @@ enum Phase {
     Killed { since: Moment },
 }
 
-impl<W: Write> Daemon<W> {
+impl<W: Write + AsFd> Daemon<W> {
     /// Makes a loop that has started nothing yet. `grace` is the time from SIGTERM to SIGKILL.
     pub fn new(jobs: Vec<Job>, due: DueReceiver, signals: Signals, grace: Duration, writer: W) -> Daemon<W> {
         // Room for "#" and a run number of three digits.
@@ -116,8 +119,21 @@ impl<W: Write> Daemon<W> {
         let now = Moment::now();
         self.executor.close(now, &mut self.log);
         self.log.line(now.wall, &PROGRAM, Kind::Note, "stopped");
-        self.log.flush(now.wall);
+        self.finish_log(now)?;
         self.log.into_failure().map_or(Ok(()), Err)
+    }
+
+    /// Writes the last lines, for which a slow reader gets [`LOG_WAIT`].
+    fn finish_log(&mut self, since: Moment) -> io::Result<()> {
+        loop {
+            let now = Moment::now();
+            self.log.flush(now.wall);
+            let rest = LOG_WAIT.saturating_sub(now.since(since));
+            if !self.log.has_pending() || rest.is_zero() {
+                return Ok(());
+            }
+            wait_for(&[], &Vec::from_iter(self.log.fd()), Some(rest))?;
+        }
     }
 
     fn turn(&mut self, now: Moment) {
@@ -135,7 +151,8 @@ impl<W: Write> Daemon<W> {
             let text = format!("{lost_count} runs were due and not started: too many were waiting");
             self.log.line(now.wall, &PROGRAM, Kind::Refuse, &text);
         }
-        self.executor.turn(now, &mut self.log);
+        // Starting took time: the lines of output that follow are not to be stamped earlier than the starts.
+        self.executor.turn(Moment::now(), &mut self.log);
         self.advance_phase(now, requests);
     }
 
@@ -189,7 +206,7 @@ impl<W: Write> Daemon<W> {
 
     fn advance_phase(&mut self, now: Moment, requests: usize) {
         match self.phase {
-            Phase::Running if self.log.closed() => self.stop(now),
+            Phase::Running if self.log.is_closed() => self.stop(now),
             Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
             Phase::Gathering { since } if GATHER <= now.since(since) => self.stop(now),
             Phase::Stopping { .. } if 0 < requests => self.kill(now, "a second signal came"),
@@ -238,14 +255,14 @@ impl<W: Write> Daemon<W> {
         if !matches!(self.phase, Phase::Gathering { .. }) {
             readable.push(stop);
         }
-        self.executor.watch(&mut readable, &mut writable);
-        let readable = readable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-        let writable = writable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLOUT));
-        let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
-        match poll(&mut fds, timeout(self.longest_wait(now))) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
+        let mut outputs = Vec::new();
+        self.executor.watch(&mut outputs, &mut writable);
+        // While the log is full nothing is read, so nothing may wake the loop to read it.
+        if !self.log.is_full() {
+            readable.append(&mut outputs);
         }
+        writable.extend(self.log.fd());
+        wait_for(&readable, &writable, self.longest_wait(now))
     }
 
     fn longest_wait(&self, now: Moment) -> Option<Duration> {
@@ -255,7 +272,24 @@ impl<W: Write> Daemon<W> {
             Phase::Stopping { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        phase_wait.into_iter().chain(self.executor.wait(now)).min()
+        // While the log is full, the executor does nothing at its deadlines either.
+        let executor_wait = self.executor.wait(now).filter(|_| !self.log.is_full());
+        phase_wait.into_iter().chain(executor_wait).min()
+    }
+}
+
+/// Waits until one of the streams is ready, a signal comes, or the time is over; any of them may be in vain.
+fn wait_for(
+    readable: &[BorrowedFd<'_>],
+    writable: &[BorrowedFd<'_>],
+    wait: Option<Duration>,
+) -> io::Result<()> {
+    let readable = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN));
+    let writable = writable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLOUT));
+    let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
+    match poll(&mut fds, timeout(wait)) {
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 

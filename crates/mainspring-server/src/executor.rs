@@ -19,7 +19,7 @@
 
 use std::fmt;
 use std::io::Write;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -101,7 +101,7 @@ impl Executor {
     }
 
     /// Does all that can be done without waiting, and forgets the runs that are over.
-    pub fn turn<W: Write>(&mut self, now: Moment, log: &mut Log<W>) {
+    pub fn turn<W: Write + AsFd>(&mut self, now: Moment, log: &mut Log<W>) {
         for run in &mut self.runs {
             run.advance(now, &mut self.buffer, log);
         }
@@ -135,7 +135,7 @@ impl Executor {
     }
 
     /// Ends all runs whatever their state: what they wrote so far is logged, what they still hold open is let go.
-    pub fn close<W: Write>(&mut self, now: Moment, log: &mut Log<W>) {
+    pub fn close<W: Write + AsFd>(&mut self, now: Moment, log: &mut Log<W>) {
         for run in self.runs.drain(..) {
             run.close(now, log);
         }

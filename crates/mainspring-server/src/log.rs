@@ -11,17 +11,27 @@
 //! The columns are separated by blanks and the first three contain none, so that a script can cut them. Control
 //! characters in the text, but for the tab, are escaped as in `\u{1b}`: no output can forge a line or move the cursor.
 //!
-//! Cost: lines are gathered and written once per turn of the loop.
+//! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
 //!
-//! Does not rotate files and does not send mail. When the log cannot be written (a full disk), lines are lost and
-//! counted, and the count is logged as soon as writing works again; the runs go on.
+//! Does not block: when the reader is slow, lines wait here, and beyond [`MAX_PENDING_BYTES`] the loop stops reading what
+//! commands write until the reader is back. Does not rotate files and does not send mail. When the log cannot be written
+//! (a full disk), lines are lost and counted, and the count is logged as soon as writing works again; the runs go on.
 //!
-//! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>.
+//! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>; that a pipe which polls as writable
+//! takes PIPE_BUF bytes is in pipe(7).
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use jiff::{Timestamp, Zoned};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+/// How much may wait for a slow reader before the output of commands has to wait too.
+pub const MAX_PENDING_BYTES: usize = 1 << 20;
+
+/// What a pipe that polls as writable takes without blocking: PIPE_BUF of Linux.
+const PIECE_BYTES: usize = 4096;
 
 /// What a line is about. The names are padded to one width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,64 +66,124 @@ impl Kind {
     }
 }
 
-/// Writes lines to one writer.
+/// Writes lines to one writer, which is not made non-blocking: standard output may be shared with other programs.
 #[derive(Debug)]
 pub struct Log<W> {
     writer: W,
     subject_width: usize,
-    /// Whole lines that wait for the next flush.
-    pending: String,
+    /// What waits to be written; its first `written_bytes` are written already.
+    pending: Vec<u8>,
+    written_bytes: usize,
+    /// Lines that could not be written and are not yet spoken of.
     lost_count: u64,
+    /// Lost lines that a pending line speaks of.
+    noted_count: u64,
     broken: Option<io::Error>,
 }
 
-impl<W: Write> Log<W> {
+impl<W: Write + AsFd> Log<W> {
     /// Makes a log whose second column is padded to `subject_width` characters.
     pub fn new(writer: W, subject_width: usize) -> Log<W> {
-        Log { writer, subject_width, pending: String::new(), lost_count: 0, broken: None }
+        Log {
+            writer,
+            subject_width,
+            pending: Vec::new(),
+            written_bytes: 0,
+            lost_count: 0,
+            noted_count: 0,
+            broken: None,
+        }
     }
 
     /// Adds one line. Nothing is written before [`flush`](Log::flush).
     pub fn line(&mut self, time: Timestamp, subject: &dyn fmt::Display, kind: Kind, text: &str) {
         let width = self.subject_width;
         let subject = subject.to_string();
-        write!(self.pending, "{time:.3} {subject:<width$} {} ", kind.name())
-            .expect("a String takes everything");
+        let mut line = format!("{time:.3} {subject:<width$} {} ", kind.name());
         for c in text.chars() {
             if c.is_control() && c != '\t' {
-                self.pending.extend(c.escape_default());
+                line.extend(c.escape_default());
             } else {
-                self.pending.push(c);
+                line.push(c);
             }
         }
-        self.pending.push('\n');
+        line.push('\n');
+        self.pending.extend_from_slice(line.as_bytes());
     }
 
-    /// Writes the gathered lines. A failure is kept and not returned: see [`closed`](Log::closed).
+    /// Writes as much as the reader takes at once. A failure is kept and not returned: see [`is_closed`](Log::is_closed).
     pub fn flush(&mut self, time: Timestamp) {
-        if self.pending.is_empty() || self.broken.is_some() {
-            return self.pending.clear();
-        }
-        if 0 < self.lost_count {
-            let text = format!("{} lines of the log could not be written before this one", self.lost_count);
+        if 0 < self.lost_count && self.has_pending() {
+            let text = format!("{} lines of the log could not be written", self.lost_count);
+            self.noted_count += std::mem::take(&mut self.lost_count);
             self.line(time, &crate::PROGRAM, Kind::Note, &text);
         }
-        match self.writer.write_all(self.pending.as_bytes()).and_then(|()| self.writer.flush()) {
-            Ok(()) => self.lost_count = 0,
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.broken = Some(error),
-            Err(_) => self.lost_count += self.pending.lines().count() as u64,
+        while self.has_pending() && !self.is_closed() && self.is_writable() {
+            match self.write_piece() {
+                Ok(count) => self.written_bytes += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.fail(error),
+            }
         }
-        self.pending.clear();
+        if !self.has_pending() || self.is_closed() {
+            self.clear();
+        } else if MAX_PENDING_BYTES <= self.written_bytes {
+            self.pending.drain(..std::mem::take(&mut self.written_bytes));
+        }
+    }
+
+    /// Whether lines wait to be written.
+    pub fn has_pending(&self) -> bool {
+        self.written_bytes < self.pending.len()
+    }
+
+    /// Whether so much waits that nothing should be added that can wait elsewhere.
+    pub fn is_full(&self) -> bool {
+        MAX_PENDING_BYTES <= self.pending.len() - self.written_bytes
     }
 
     /// Whether the reader of the log has gone for good. Then nobody can see what runs, and the loop ends.
-    pub fn closed(&self) -> bool {
+    pub fn is_closed(&self) -> bool {
         self.broken.is_some()
+    }
+
+    /// What to poll for writing, if lines wait.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.has_pending().then(|| self.writer.as_fd())
     }
 
     /// The failure that closed the log.
     pub fn into_failure(self) -> Option<io::Error> {
         self.broken
+    }
+
+    fn is_writable(&self) -> bool {
+        let mut fds = [PollFd::new(self.writer.as_fd(), PollFlags::POLLOUT)];
+        // Also an error is something that the write itself has to find out.
+        poll(&mut fds, PollTimeout::ZERO) != Ok(0)
+    }
+
+    fn write_piece(&mut self) -> io::Result<usize> {
+        let rest = &self.pending[self.written_bytes..];
+        let count = self.writer.write(&rest[..rest.len().min(PIECE_BYTES)])?;
+        self.writer.flush()?;
+        Ok(count)
+    }
+
+    fn fail(&mut self, error: io::Error) {
+        let rest = &self.pending[self.written_bytes..];
+        let line_count = rest.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.lost_count += self.noted_count + line_count;
+        self.clear();
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            self.broken = Some(error);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.pending.clear();
+        self.written_bytes = 0;
+        self.noted_count = 0;
     }
 }
 
@@ -125,42 +195,72 @@ pub fn rfc3339(time: &Zoned) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
+    use std::io::{PipeReader, PipeWriter, Read, pipe};
 
     fn time() -> Timestamp {
         "2026-11-21T05:47:58.0019Z".parse().unwrap()
     }
 
+    fn piped(subject_width: usize) -> (Log<PipeWriter>, PipeReader) {
+        let (reader, writer) = pipe().unwrap();
+        (Log::new(writer, subject_width), reader)
+    }
+
+    fn written(log: Log<PipeWriter>, mut reader: PipeReader) -> String {
+        drop(log);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        text
+    }
+
     #[test]
     fn columns_are_padded_and_the_time_has_milliseconds() {
-        let mut written = Vec::new();
-        let mut log = Log::new(&mut written, 8);
+        let (mut log, reader) = piped(8);
         log.line(time(), &"3:date#1", Kind::Start, "pid 1");
         log.line(time(), &"x", Kind::End, "exit status 0");
         log.flush(time());
         let expected = "2026-11-21T05:47:58.001Z 3:date#1 start  pid 1\n\
                         2026-11-21T05:47:58.001Z x        end    exit status 0\n";
-        assert_eq!(String::from_utf8(written).unwrap(), expected);
+        assert_eq!(written(log, reader), expected);
     }
 
     #[test]
     fn output_cannot_forge_a_line_or_move_the_cursor() {
-        let mut written = Vec::new();
-        let mut log = Log::new(&mut written, 1);
+        let (mut log, reader) = piped(1);
         log.line(time(), &"x", Kind::Stdout, "a\tb\nc\rd\x1B[2J\u{9B}é");
         log.flush(time());
-        let line = String::from_utf8(written).unwrap();
+        let line = written(log, reader);
         assert!(line.ends_with("stdout a\tb\\nc\\rd\\u{1b}[2J\\u{9b}é\n"), "{line}");
     }
 
-    /// Fails as often as it is told, then takes everything.
-    struct Failing(Vec<io::ErrorKind>, Vec<u8>);
+    #[test]
+    fn a_slow_reader_blocks_nothing_and_loses_nothing() {
+        let (mut log, mut reader) = piped(1);
+        let mut line_count = 0;
+        while !log.is_full() {
+            log.line(time(), &"x", Kind::Stdout, "a line that nobody reads for now");
+            line_count += 1;
+            log.flush(time());
+        }
+        assert!(log.fd().is_some());
+        let mut text = Vec::new();
+        let mut buffer = [0; 1 << 16];
+        while log.has_pending() {
+            let count = reader.read(&mut buffer).unwrap();
+            text.extend_from_slice(&buffer[..count]);
+            log.flush(time());
+        }
+        text.extend_from_slice(written(log, reader).as_bytes());
+        assert_eq!(String::from_utf8(text).unwrap().lines().count(), line_count);
+    }
 
-    impl Write for Failing {
+    /// A writer whose disk is full, until it is told otherwise.
+    struct Disk(File, PipeWriter, bool);
+
+    impl Write for Disk {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            match self.0.pop() {
-                Some(kind) => Err(kind.into()),
-                None => self.1.write(bytes),
-            }
+            if self.2 { self.0.write(bytes) } else { self.1.write(bytes) }
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -168,27 +268,43 @@ mod tests {
         }
     }
 
+    impl AsFd for Disk {
+        fn as_fd(&self) -> BorrowedFd<'_> {
+            self.1.as_fd()
+        }
+    }
+
     #[test]
     fn lost_lines_are_counted_and_the_count_is_logged() {
-        let mut writer = Failing(vec![io::ErrorKind::StorageFull; 2], Vec::new());
-        let mut log = Log::new(&mut writer, 1);
-        for text in ["a", "b", "c"] {
+        let (mut reader, writer) = pipe().unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let mut log = Log::new(Disk(full, writer, true), 1);
+        for text in ["a", "b"] {
             log.line(time(), &"x", Kind::Stdout, text);
             log.flush(time());
         }
-        assert!(!log.closed());
-        let written = String::from_utf8(writer.1).unwrap();
-        assert!(!written.contains("stdout a") && written.contains("stdout c"), "{written}");
-        assert!(written.contains("lines of the log could not be written"), "{written}");
+        log.writer.2 = false;
+        for text in ["c", "d"] {
+            log.line(time(), &"x", Kind::Stdout, text);
+            log.flush(time());
+        }
+        assert!(!log.is_closed());
+        drop(log);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        let texts: Vec<&str> = text.lines().map(|line| line.split_once(' ').unwrap().1).collect();
+        assert!(texts[0].ends_with("stdout c") && texts[2].ends_with("stdout d"), "{texts:?}");
+        assert!(texts[1].contains("lines of the log could not be written"), "{texts:?}");
+        assert_eq!(texts.len(), 3);
     }
 
     #[test]
     fn a_log_without_a_reader_is_closed() {
-        let mut writer = Failing(vec![io::ErrorKind::BrokenPipe], Vec::new());
-        let mut log = Log::new(&mut writer, 1);
+        let (mut log, reader) = piped(1);
+        drop(reader);
         log.line(time(), &"x", Kind::Stdout, "a");
         log.flush(time());
-        assert!(log.closed());
+        assert!(log.is_closed() && !log.has_pending());
         assert_eq!(log.into_failure().unwrap().kind(), io::ErrorKind::BrokenPipe);
     }
 }

@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -59,7 +59,11 @@ fn command(args: &[&str]) -> Command {
 /// `mainspring run -`, running.
 pub(crate) struct Running {
     child: Child,
-    lines: Receiver<String>,
+    lines: Option<Receiver<String>>,
+    /// As long as it lives, the program's standard output stays open.
+    keep: Option<Sender<()>>,
+    /// All of standard error, once it has ended.
+    errors: Receiver<String>,
     seen: Vec<String>,
 }
 
@@ -70,16 +74,36 @@ impl Running {
         let mut child = command(&args).spawn().unwrap();
         child.stdin.take().unwrap().write_all(crontab.as_bytes()).unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let (sender, lines) = channel();
-        let read = move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line));
+        let (sender, lines) = sync_channel(0);
+        let (keep, kept) = channel();
+        // Each line is handed over before the next is read, so a test that takes no more lines leaves the pipe unread.
+        let read = move || {
+            let mut lines = output.lines();
+            while let Some(Ok(line)) = lines.next() {
+                if sender.send(line).is_err() {
+                    // The test decides when the pipe is closed: when it drops its end of this channel.
+                    let _: Result<(), _> = kept.recv();
+                    return;
+                }
+            }
+        };
         thread::Builder::new().name("output".into()).spawn(read).unwrap();
-        Running { child, lines, seen: Vec::new() }
+        let mut stderr = child.stderr.take().unwrap();
+        let (error_sender, errors) = channel();
+        let read_errors = move || {
+            let mut text = String::new();
+            stderr.read_to_string(&mut text).unwrap();
+            // The test may have failed and gone.
+            let _ = error_sender.send(text);
+        };
+        thread::Builder::new().name("errors".into()).spawn(read_errors).unwrap();
+        Running { child, lines: Some(lines), keep: Some(keep), errors, seen: Vec::new() }
     }
 
     /// Waits for the first line from now on that contains all of `parts`, and returns it.
     pub(crate) fn wait_for(&mut self, parts: &[&str]) -> String {
         loop {
-            match self.lines.recv_timeout(BOUND) {
+            match self.next_line() {
                 Ok(line) => {
                     self.seen.push(line.clone());
                     if parts.iter().all(|part| line.contains(part)) {
@@ -99,15 +123,13 @@ impl Running {
     /// Waits until the program has ended; returns its exit status, all lines of its log, and its standard error.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, String) {
         loop {
-            match self.lines.recv_timeout(BOUND) {
+            match self.next_line() {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
                 Err(RecvTimeoutError::Timeout) => panic!("the program does not end; seen: {:#?}", self.seen),
             }
         }
-        let status = self.child.wait().unwrap();
-        let mut errors = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+        let (status, errors) = self.wait();
         (status, std::mem::take(&mut self.seen), errors)
     }
 
@@ -115,6 +137,34 @@ impl Running {
     pub(crate) fn stop(self) -> (ExitStatus, Vec<String>, String) {
         self.signal(Signal::SIGTERM);
         self.end()
+    }
+}
+
+impl Running {
+    /// Stops reading the log without closing it, and sends SIGTERM.
+    pub(crate) fn stop_without_reading(mut self) -> (ExitStatus, String) {
+        self.wait_for(&["stdout"]);
+        self.lines = None;
+        self.signal(Signal::SIGTERM);
+        self.wait()
+    }
+
+    /// Closes the reading end of the log, and sends nothing.
+    pub(crate) fn end_after_closing_the_log(mut self) -> (ExitStatus, String) {
+        self.wait_for(&["stdout"]);
+        self.lines = None;
+        self.keep = None;
+        self.wait()
+    }
+
+    fn next_line(&self) -> Result<String, RecvTimeoutError> {
+        self.lines.as_ref().expect("lines are read until the test stops reading").recv_timeout(BOUND)
+    }
+
+    fn wait(&mut self) -> (ExitStatus, String) {
+        // Only the program itself holds its standard error, so that its end is the program's.
+        let errors = self.errors.recv_timeout(BOUND).expect("the program ends");
+        (self.child.wait().unwrap(), errors)
     }
 }
 

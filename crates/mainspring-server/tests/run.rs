@@ -275,3 +275,18 @@ fn a_system_crontab_runs_commands_as_the_user_it_names() {
     let may_become_root = ourselves.name == "root";
     assert_eq!(errors.contains("cannot run as user `root`"), !may_become_root, "{errors}");
 }
+
+#[test]
+fn the_program_ends_although_nobody_reads_its_log() {
+    let running = Running::start(&["--grace", "100ms"], "@reboot trap '' TERM; yes\n");
+    let (status, errors) = running.stop_without_reading();
+    assert_eq!((status.code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
+    let running = Running::start(&[], "@reboot trap 'exit 0' TERM; while :; do echo tick; sleep 0.1; done\n");
+    let (status, errors) = running.end_after_closing_the_log();
+    assert_eq!(status.code(), Some(1));
+    assert!(errors.starts_with("mainspring: cannot write to standard output: Broken pipe"), "{errors}");
+}

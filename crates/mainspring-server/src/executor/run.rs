@@ -17,7 +17,7 @@
 
 use std::fmt;
 use std::io::Write;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -84,14 +84,18 @@ impl Run {
         self.process.pid()
     }
 
-    /// Does what can be done without waiting: feeds the input, logs the output, and logs the end when it has come.
-    pub fn advance<W: Write>(&mut self, now: Moment, buffer: &mut [u8], log: &mut Log<W>) {
+    /// Does what can be done without waiting: feeds the input, logs the output, and logs the end when it has come. While
+    /// the log is full, the output stays in its pipes, and the command waits when they are full too.
+    pub fn advance<W: Write + AsFd>(&mut self, now: Moment, buffer: &mut [u8], log: &mut Log<W>) {
         // The end is looked for before the output is read: what the command wrote before it ended is in the pipe by now.
         if self.ended.is_none() {
             self.ended = self.process.outcome().map(|outcome| (outcome, now));
         }
         if let Some(input) = &mut self.input {
             input.write();
+        }
+        if log.is_full() {
+            return;
         }
         let Run { name, stdout, stderr, .. } = self;
         stdout.read(buffer, &mut |line| log.line(now.wall, name, Kind::Stdout, &line));
@@ -136,7 +140,7 @@ impl Run {
     }
 
     /// Ends the run whatever its state, and frees the number of its group.
-    pub fn close<W: Write>(mut self, now: Moment, log: &mut Log<W>) {
+    pub fn close<W: Write + AsFd>(mut self, now: Moment, log: &mut Log<W>) {
         let Run { name, stdout, stderr, .. } = &mut self;
         stdout.close(&mut |line| log.line(now.wall, name, Kind::Stdout, &line));
         stderr.close(&mut |line| log.line(now.wall, name, Kind::Stderr, &line));
@@ -159,7 +163,7 @@ impl Run {
         self.stdout.is_closed() && self.stderr.is_closed()
     }
 
-    fn log_end<W: Write>(
+    fn log_end<W: Write + AsFd>(
         &mut self,
         now: Moment,
         outcome: Outcome,
