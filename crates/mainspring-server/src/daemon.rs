@@ -91,14 +91,14 @@ impl<W: Write + AsFd> Daemon<W> {
         }
     }
 
-    /// Runs until a signal asks to stop and all commands have ended. `calendar` is whatever sends the due runs; it is
+    /// Runs until a signal asks to stop and all commands have ended. `timetable` is whatever sends the due runs; it is
     /// dropped when no more are wanted. `title` is the first line of the log.
     ///
     /// # Errors
     ///
     /// When the log's reader went away, or when polling fails.
-    pub fn run<C>(mut self, calendar: C, title: &str) -> io::Result<()> {
-        let mut calendar = Some(calendar);
+    pub fn run<T>(mut self, timetable: T, title: &str) -> io::Result<()> {
+        let mut timetable = Some(timetable);
         let now = Moment::now();
         self.log.line(now.wall, &PROGRAM, Kind::Note, title);
         self.list_next(now.wall);
@@ -107,7 +107,7 @@ impl<W: Write + AsFd> Daemon<W> {
             let now = Moment::now();
             self.turn(now);
             if matches!(self.phase, Phase::Stopping { .. } | Phase::Killed { .. }) {
-                calendar = None;
+                timetable = None;
             }
             if self.is_done(now) {
                 break;
@@ -115,7 +115,7 @@ impl<W: Write + AsFd> Daemon<W> {
             self.log.flush(now.wall);
             self.wait(now)?;
         }
-        drop(calendar);
+        drop(timetable);
         let now = Moment::now();
         self.executor.close(now, &mut self.log);
         self.log.line(now.wall, &PROGRAM, Kind::Note, "stopped");
@@ -169,7 +169,11 @@ impl<W: Write + AsFd> Daemon<W> {
         }
         match self.executor.start(job, name.clone(), now) {
             Ok(pid) => {
-                let text = format!("pid {pid}, due {nominal}, {} late", Span(due.lateness));
+                let missed = match due.missed_count {
+                    0 => String::new(),
+                    count => format!(", {count} earlier missed"),
+                };
+                let text = format!("pid {pid}, due {nominal}, {} late{missed}", Span(due.lateness));
                 self.log.line(now.wall, &name, Kind::Start, &text);
             }
             Err(refused) => {
@@ -185,7 +189,7 @@ impl<W: Write + AsFd> Daemon<W> {
             let schedule = &self.jobs[job_index].schedule;
             if schedule.is_reboot() {
                 let nominal = now.to_zoned(schedule.zone().clone());
-                self.start(&Due { job_index, nominal, lateness: Duration::ZERO });
+                self.start(&Due { job_index, nominal, lateness: Duration::ZERO, missed_count: 0 });
             }
         }
     }

@@ -35,6 +35,8 @@ pub struct Due {
     pub nominal: Zoned,
     /// How long after that time the timer fired.
     pub lateness: Duration,
+    /// How many earlier occurrences passed without a run, because the machine was suspended or the clock was set.
+    pub missed_count: u32,
 }
 
 /// Makes both ends.
@@ -110,11 +112,8 @@ mod tests {
     use jiff::tz::TimeZone;
 
     fn due(job_index: usize) -> Due {
-        Due {
-            job_index,
-            nominal: jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC),
-            lateness: Duration::ZERO,
-        }
+        let nominal = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+        Due { job_index, nominal, lateness: Duration::ZERO, missed_count: 0 }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The program `mainspring`: runs the commands of crontabs at their times.
 //!
 //! ```text
-//! file ─▶ source ─▶ crontab (entry, environment, command) ─▶ job ─▶ calendar ─▶ due ─▶ daemon ─▶ executor ─▶ log
+//! file ─▶ source ─▶ crontab (entry, environment, command) ─▶ job ─▶ timetable ─▶ due ─▶ daemon ─▶ executor ─▶ log
 //!            │           └──▶ problem                                              ▲                  │
 //!            └ lines                                                  signals ─────┘     process groups, pipes
 //! ```
@@ -19,7 +19,6 @@
 #![deny(unsafe_code)]
 
 pub mod accounts;
-pub mod calendar;
 pub mod cli;
 pub mod clock;
 pub mod commands;
@@ -34,6 +33,7 @@ pub mod log;
 pub mod problem;
 pub mod signals;
 pub mod source;
+pub mod timetable;
 
 /// The program's name, in messages and as a subject of the log.
 pub const PROGRAM: &str = "mainspring";

@@ -11,10 +11,14 @@
 //!
 //! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it.
 //!
+//! Wall clocks, which people set and which jump, are another type: `wall::WallClock` (feature `calendar`).
+//!
 //! Cost: `now` is one clock read (22 ns) for `Monotonic`; see each clock. It does not schedule anything.
 
 pub mod manual;
 pub mod monotonic;
+#[cfg(feature = "calendar")]
+pub mod wall;
 
 pub use manual::Manual;
 pub use monotonic::Monotonic;

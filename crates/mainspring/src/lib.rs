@@ -22,9 +22,11 @@
 //!   for tests and simulations.
 //! - The [**driver**](driver) owns a queue, sleeps until something is due and fires it.
 //! - The [**handle**](Handle) schedules, cancels and resets from any thread.
-//! - The [**front**](front) is how a program meets its timers: callbacks.
+//! - The [**front**](front) is how a program meets its timers: callbacks, a calendar.
 //!
 //! A [**preset**](preset) is a named combination of them, and an [`Engine`] a running one.
+//!
+//! Feature `calendar`: cron expressions in time zones, on the wall clock.
 
 #![forbid(unsafe_code)]
 
@@ -39,6 +41,9 @@ pub mod engine;
 pub mod driver;
 
 pub mod clock;
+
+#[cfg(feature = "calendar")]
+pub mod epoch;
 
 pub use engine::Engine;
 pub use handle::Handle;

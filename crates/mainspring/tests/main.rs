@@ -1,5 +1,6 @@
 //! The public face of the engine, tested: time is manual, or "never early" is all that is claimed of it.
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
+mod calendar;
 mod callback;
 mod single;

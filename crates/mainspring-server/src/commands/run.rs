@@ -11,7 +11,6 @@ use std::io;
 
 use super::{counted, zone_or_system};
 use crate::accounts::Account;
-use crate::calendar;
 use crate::cli::RunArgs;
 use crate::crontab::{Crontab, Format};
 use crate::daemon::Daemon;
@@ -22,6 +21,7 @@ use crate::job::Job;
 use crate::problem::{Problem, render};
 use crate::signals::Signals;
 use crate::source::Source;
+use crate::timetable::Timetable;
 
 pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
     let source = Source::read(&args.file)?;
@@ -46,9 +46,9 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
         source.name(),
         zone.iana_name().unwrap_or("UTC"),
     );
-    let calendar = calendar::schedule_all(&jobs, &sender).map_err(setup("the timer thread"))?;
+    let timetable = Timetable::start(&jobs, &sender).map_err(setup("the timer threads"))?;
     let daemon = Daemon::new(jobs, receiver, signals, args.grace, io::stdout());
-    daemon.run(calendar, &title).map_err(Error::Output)?;
+    daemon.run(timetable, &title).map_err(Error::Output)?;
     Ok(Exit::Ok)
 }
 

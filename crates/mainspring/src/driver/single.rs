@@ -89,6 +89,25 @@ impl<Q> Single<Q> {
         }
     }
 
+    /// Fires timers on the calling thread until the clock has reached the tick `end` and all that is due has fired, or
+    /// [`stop`](Self::stop) is called.
+    ///
+    /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation up to that tick.
+    pub fn run_until<T>(&self, end: Tick, fire: &mut impl Fire<T>)
+    where
+        Q: TimerQueue<T>,
+    {
+        loop {
+            let is_over = end <= self.clock.now();
+            match self.turn(fire) {
+                Turn::Busy => (),
+                Turn::Idle(_) if is_over => return,
+                Turn::Idle(until) => self.sleep(Some(until.map_or(end, |until| until.min(end)))),
+                Turn::Stopping => return,
+            }
+        }
+    }
+
     /// Fires timers on the calling thread until none is pending or [`stop`](Self::stop) is called.
     ///
     /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation: time passes as fast as timers fire.

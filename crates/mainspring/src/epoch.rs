@@ -1,0 +1,168 @@
+//! Where the two clocks meet: ticks, which never jump, and timestamps, which do.
+//!
+//! ```text
+//!   wall   ----+----------+=====>+---------      set forward by an hour: Change::Forward(1 h)
+//!              |          |      |
+//!   ticks  ----+----------+------+---------
+//!            anchor    observe()
+//! ```
+//!
+//! An [`Epoch`] remembers a pair of readings, the *anchor*. A timestamp becomes a deadline by the distance from now, never
+//! early. [`observe`](Epoch::observe) compares how far both clocks have come since the anchor, names the difference, and
+//! takes a new anchor. A machine that was suspended looks like one whose clock was set forward.
+//!
+//! | change | is | jobs at fixed times | wildcard and `@every` jobs |
+//! |---|---|---|---|
+//! | `Steady` | both went on alike | | |
+//! | `Forward` | up to 3 hours | what was skipped runs once, now | follow the new time |
+//! | `Backward` | up to 3 hours | nothing runs twice | follow the new time |
+//! | `Replaced` | more than 3 hours, either way | follow the new time | follow the new time |
+//!
+//! (The columns on the right are what the [calendar](crate::front::calendar) does with it.)
+//!
+//! Cost: one reading of each clock. It does not notice a change by itself: see
+//! [`wall::Watch`](crate::clock::wall).
+//!
+//! Source: the rule of three hours is that of Debian's cron(8).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use mainspring_queue::Tick;
+
+use crate::clock::Clock;
+use crate::clock::wall::{WallClock, ticks_as_span};
+
+/// A correction of up to three hours is taken for daylight saving or a time server; a larger one means that the clock was
+/// wrong before. Debian's figure.
+pub const CORRECTION_MAX: SignedDuration = SignedDuration::from_hours(3);
+
+/// Differences up to this are none: both clocks are read one after the other, and a thread may be stopped in between.
+pub const JUMP_MIN: SignedDuration = SignedDuration::from_millis(500);
+
+/// How much slower or faster the clocks may go without having jumped, as one part in so many: a little more than the 500
+/// parts in a million by which a kernel slews.
+const SLEW_SHARE: i32 = 1_000;
+
+/// A clock and a wall clock, and how they stood to each other.
+pub struct Epoch {
+    clock: Arc<dyn Clock>,
+    wall: Arc<dyn WallClock>,
+    anchor: Mutex<Anchor>,
+}
+
+#[derive(Clone, Copy)]
+struct Anchor {
+    tick: Tick,
+    timestamp: Timestamp,
+}
+
+/// What the wall clock did beside going on. Durations are positive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Nothing.
+    Steady,
+    /// It was set forward by this much, at most [`CORRECTION_MAX`], or the machine slept that long.
+    Forward(SignedDuration),
+    /// It was set back by this much, at most [`CORRECTION_MAX`].
+    Backward(SignedDuration),
+    /// It was set by more than [`CORRECTION_MAX`] in either direction.
+    Replaced,
+}
+
+impl Epoch {
+    /// Takes the first anchor.
+    pub fn new(clock: Arc<dyn Clock>, wall: Arc<dyn WallClock>) -> Epoch {
+        let anchor = Anchor { tick: clock.now(), timestamp: wall.now() };
+        Epoch { clock, wall, anchor: Mutex::new(anchor) }
+    }
+
+    /// Returns the time of day.
+    pub fn now(&self) -> Timestamp {
+        self.wall.now()
+    }
+
+    /// Returns the first tick at which the wall clock, if it goes on steadily, shows `timestamp` or later; the next tick
+    /// if it does already.
+    pub fn tick_at(&self, timestamp: Timestamp) -> Tick {
+        // The wall clock is read first: what passes until the other is read makes the tick later, never earlier.
+        let distance = timestamp.duration_since(self.wall.now());
+        self.clock.after(Duration::try_from(distance).unwrap_or(Duration::ZERO))
+    }
+
+    /// Names what the wall clock did since the last call, and takes a new anchor.
+    pub fn observe(&self) -> Change {
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = Anchor { tick: self.clock.now(), timestamp: self.wall.now() };
+        let passed = ticks_as_span(new.tick.since(anchor.tick), self.clock.resolution());
+        let jump = new.timestamp.duration_since(anchor.timestamp).saturating_sub(passed);
+        *anchor = new;
+        let distance = jump.abs();
+        if distance <= JUMP_MIN.saturating_add(passed / SLEW_SHARE) {
+            Change::Steady
+        } else if distance > CORRECTION_MAX {
+            Change::Replaced
+        } else if jump.is_positive() {
+            Change::Forward(distance)
+        } else {
+            Change::Backward(distance)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Manual;
+    use crate::clock::wall::ManualWall;
+
+    fn clocks() -> (Manual, Arc<ManualWall>, Epoch) {
+        let clock = Manual::stepped();
+        let start = "2026-03-01T12:00:00Z".parse().expect("the text is a timestamp");
+        let wall = Arc::new(ManualWall::new(clock.clone(), start));
+        let epoch = Epoch::new(Arc::new(clock.clone()), wall.clone());
+        (clock, wall, epoch)
+    }
+
+    #[test]
+    fn a_timestamp_becomes_the_first_tick_that_is_not_early() {
+        let (clock, _, epoch) = clocks();
+        clock.advance_to(Tick::new(1_000));
+        let now = epoch.now();
+        assert_eq!(epoch.tick_at(now + SignedDuration::from_millis(5)), Tick::new(1_005));
+        assert_eq!(epoch.tick_at(now + SignedDuration::from_micros(4_001)), Tick::new(1_005));
+        assert_eq!(epoch.tick_at(now - SignedDuration::from_hours(1)), Tick::new(1_000));
+    }
+
+    #[test]
+    fn a_clock_that_goes_on_is_steady_however_long() {
+        let (clock, _, epoch) = clocks();
+        for hours in [0, 1, 24, 24 * 365] {
+            clock.advance(Duration::from_secs(hours * 3_600));
+            assert_eq!(epoch.observe(), Change::Steady);
+        }
+    }
+
+    #[test]
+    fn each_jump_is_named_once() {
+        let (clock, wall, epoch) = clocks();
+        let hours = SignedDuration::from_hours;
+        for (jump, change) in [
+            (hours(1), Change::Forward(hours(1))),
+            (hours(-1), Change::Backward(hours(1))),
+            (hours(3), Change::Forward(hours(3))),
+            (hours(4), Change::Replaced),
+            (hours(-30), Change::Replaced),
+            (SignedDuration::from_millis(400), Change::Steady),
+            (SignedDuration::from_millis(-600), Change::Backward(SignedDuration::from_millis(600))),
+        ] {
+            clock.advance(Duration::from_secs(1));
+            epoch.observe();
+            wall.set(wall.now() + jump);
+            assert_eq!(epoch.observe(), change);
+            assert_eq!(epoch.observe(), Change::Steady);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Schedules on the wall clock: cron that sleeps until the next job instead of polling.
+//!
+//! ```
+//! use jiff::tz::TimeZone;
+//! use mainspring::front::Calendar;
+//! use mainspring_cron::{Expression, Schedule};
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let calendar = Calendar::start(engine.handle().clone())?;
+//! let schedule = Schedule::new(Expression::parse("30 4 * * mon-fri")?, TimeZone::system());
+//! let backup = calendar.schedule(schedule, |occurrence| println!("due since {}", occurrence.nominal))?;
+//! println!("the next backup is at {}", backup.next().expect("there are weekdays ahead"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each entry has one timer, for its next occurrence, its *nominal* time. When it fires, the wall clock is asked: an
+//! entry never runs before its nominal time, and waits on if the clock was set back. If several occurrences have passed,
+//! because the machine was suspended, the process stopped or a callback slow, the latest one runs and the others are
+//! counted in it.
+//!
+//! When the wall clock is set, every entry is planned anew, by the rule of Debian's cron: after a change of up to three
+//! hours, entries at fixed times run once if they were skipped and not again if they were repeated, while wildcard
+//! entries and `@every` follow the new time; after a larger change all follow the new time. See
+//! [`epoch`](crate::epoch).
+//!
+//! Callbacks run on the driver's thread: see [`callback`](super::callback).
+//!
+//! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a restart.
+//!
+//! Source: Debian's cron(8) for clock changes; the article on a crontab that sleeps until the next job.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp, Zoned};
+use mainspring_cron::{Expression, Schedule};
+use mainspring_queue::TimerId;
+
+use super::callback::Task;
+use crate::clock::wall::{System, WallClock};
+use crate::driver::Refusal;
+use crate::epoch::{Change, Epoch};
+use crate::handle::Handle;
+
+/// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
+pub const MISSED_COUNT_MAX: u32 = 10_000;
+
+/// One run of an entry.
+#[derive(Clone, Debug)]
+pub struct Occurrence {
+    /// The time that the schedule names.
+    pub nominal: Zoned,
+    /// How long after that the callback is run, by the wall clock.
+    pub lateness: Duration,
+    /// How many earlier occurrences passed without a run since the last one; at most [`MISSED_COUNT_MAX`].
+    pub missed_count: u32,
+}
+
+/// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any more.
+#[derive(Clone)]
+pub struct Calendar {
+    shared: Arc<Shared>,
+}
+
+/// One schedule in a calendar. Dropping it leaves the schedule running.
+#[derive(Clone)]
+pub struct Entry {
+    shared: Weak<Shared>,
+    key: u64,
+}
+
+struct Shared {
+    handle: Handle<Task>,
+    epoch: Epoch,
+    plan: Mutex<Plan>,
+    #[cfg(target_os = "linux")]
+    watch: Mutex<Option<crate::clock::wall::Watch>>,
+}
+
+#[derive(Default)]
+struct Plan {
+    entries: BTreeMap<u64, Planned>,
+    next_key: u64,
+}
+
+type Callback = Arc<Mutex<dyn FnMut(Occurrence) + Send>>;
+
+struct Planned {
+    schedule: Schedule,
+    callback: Callback,
+    /// The nominal time of the next run; `None`: never again.
+    next: Option<Zoned>,
+    timer: Option<TimerId>,
+}
+
+impl Planned {
+    /// Whether the entry follows the wall clock when that is set by a little.
+    fn is_wildcard(&self) -> bool {
+        match self.schedule.expression() {
+            Expression::Calendar(pattern) => pattern.is_wildcard(),
+            Expression::Every(_) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Calendar {
+    /// Makes a calendar on the system's wall clock, over a driver that runs tasks. On Linux a thread watches for the
+    /// clock being set; elsewhere the owner must call [`clock_changed`](Self::clock_changed).
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub fn start(handle: Handle<Task>) -> io::Result<Calendar> {
+        let calendar = Calendar::with_wall(handle, Arc::new(System));
+        #[cfg(target_os = "linux")]
+        {
+            let shared = Arc::downgrade(&calendar.shared);
+            let watch = crate::clock::wall::Watch::start(move || {
+                if let Some(shared) = shared.upgrade() {
+                    shared.notice_change();
+                }
+            })?;
+            *lock(&calendar.shared.watch) = Some(watch);
+        }
+        Ok(calendar)
+    }
+
+    /// Makes a calendar on any wall clock. Its owner must call [`clock_changed`](Self::clock_changed) when that is set.
+    pub fn with_wall(handle: Handle<Task>, wall: Arc<dyn WallClock>) -> Calendar {
+        let epoch = Epoch::new(Arc::clone(handle.clock()), wall);
+        let shared = Shared {
+            handle,
+            epoch,
+            plan: Mutex::default(),
+            #[cfg(target_os = "linux")]
+            watch: Mutex::new(None),
+        };
+        Calendar { shared: Arc::new(shared) }
+    }
+
+    /// Runs `callback` at each occurrence of `schedule` after now. A schedule without any (`@reboot` has none, nor has 30
+    /// February) is taken and never runs.
+    ///
+    /// # Errors
+    /// The driver was shut down, or its queue rejects the deadline. The callback is dropped.
+    pub fn schedule(
+        &self,
+        schedule: Schedule,
+        callback: impl FnMut(Occurrence) + Send + 'static,
+    ) -> Result<Entry, Refusal> {
+        let mut plan = lock(&self.shared.plan);
+        let key = plan.next_key;
+        let next = schedule.next_after(self.shared.epoch.now());
+        let mut planned = Planned { schedule, callback: Arc::new(Mutex::new(callback)), next, timer: None };
+        self.shared.arm(key, &mut planned)?;
+        plan.next_key += 1;
+        plan.entries.insert(key, planned);
+        Ok(Entry { shared: Arc::downgrade(&self.shared), key })
+    }
+
+    /// Plans all entries anew if the wall clock has been set; harmless if it has not.
+    pub fn clock_changed(&self) {
+        self.shared.notice_change();
+    }
+
+    /// Returns the nominal time of the next run of any entry.
+    pub fn next(&self) -> Option<Zoned> {
+        let plan = lock(&self.shared.plan);
+        plan.entries.values().filter_map(|planned| planned.next.clone()).min_by_key(Zoned::timestamp)
+    }
+}
+
+impl Entry {
+    /// Returns the nominal time of the next run; `None` if there is none, or the entry was cancelled.
+    pub fn next(&self) -> Option<Zoned> {
+        let shared = self.shared.upgrade()?;
+        let plan = lock(&shared.plan);
+        plan.entries.get(&self.key)?.next.clone()
+    }
+
+    /// Ends the entry; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
+    pub fn cancel(&self) -> bool {
+        let Some(shared) = self.shared.upgrade() else { return false };
+        let planned = lock(&shared.plan).entries.remove(&self.key);
+        let timer = planned.as_ref().and_then(|planned| planned.timer);
+        // A task that is gone already finds no entry. Both are dropped here, with no lock held.
+        drop(timer.map(|timer| shared.handle.cancel(timer)));
+        planned.is_some()
+    }
+}
+
+impl Shared {
+    /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
+    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned) -> Result<(), Refusal> {
+        planned.timer = None;
+        let Some(next) = &planned.next else { return Ok(()) };
+        let deadline = self.epoch.tick_at(next.timestamp());
+        let shared = Arc::downgrade(self);
+        let task: Task = Box::new(move |_| {
+            if let Some(shared) = shared.upgrade() {
+                shared.fire(key);
+            }
+        });
+        planned.timer = Some(self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?);
+        Ok(())
+    }
+
+    /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
+    fn rearm(self: &Arc<Self>, key: u64, planned: &mut Planned) {
+        if self.arm(key, planned).is_err() {
+            planned.next = None;
+        }
+    }
+
+    fn fire(self: &Arc<Self>, key: u64) {
+        if self.notice_change() {
+            // Every entry has been planned anew, this one included.
+            return;
+        }
+        let now = self.epoch.now();
+        let mut plan = lock(&self.plan);
+        let Some(planned) = plan.entries.get_mut(&key) else { return };
+        let Some(nominal) = planned.next.clone() else { return };
+        if now < nominal.timestamp() {
+            // The wall clock went slower than the ticks: wait for the rest.
+            return self.rearm(key, planned);
+        }
+        let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
+        planned.next = planned.schedule.next_after(nominal.timestamp());
+        let callback = Arc::clone(&planned.callback);
+        // Armed before the call, so that a callback which panics is called again.
+        self.rearm(key, planned);
+        drop(plan);
+        let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
+        lock(&callback)(Occurrence { nominal, lateness, missed_count });
+    }
+
+    /// Plans all entries anew if the wall clock was set; tells whether it was.
+    fn notice_change(self: &Arc<Self>) -> bool {
+        let mut plan = lock(&self.plan);
+        let change = self.epoch.observe();
+        if change == Change::Steady {
+            return false;
+        }
+        let now = self.epoch.now();
+        let mut cancelled = Vec::new();
+        for (&key, planned) in &mut plan.entries {
+            cancelled.extend(planned.timer.and_then(|timer| self.handle.cancel(timer)));
+            if change == Change::Replaced || planned.is_wildcard() {
+                planned.next = planned.schedule.next_after(now);
+            }
+            self.rearm(key, planned);
+        }
+        true
+    }
+}
+
+/// The last occurrence from `nominal` to `now`, and how many come before it.
+fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
+    let mut latest = nominal;
+    for missed_count in 0..MISSED_COUNT_MAX {
+        match schedule.next_after(latest.timestamp()) {
+            Some(next) if next.timestamp() <= now => latest = next,
+            _ => return (latest, missed_count),
+        }
+    }
+    let after_now = now.checked_add(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MAX);
+    (schedule.prev_before(after_now).unwrap_or(latest), MISSED_COUNT_MAX)
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The plan is sound after a panic, because no code of the owner runs under it; a callback's own state is its affair.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl fmt::Debug for Calendar {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Calendar").field("next", &self.next()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Entry").field("key", &self.key).field("next", &self.next()).finish()
+    }
+}
