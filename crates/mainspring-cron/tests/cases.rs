@@ -95,6 +95,23 @@ fn every_next_row_gives_the_instants_that_its_source_states() {
 }
 
 #[test]
+fn every_oncalendar_row_gives_the_instants_that_systemd_gives() {
+    let rows = rows("oncalendar");
+    let mut complaints = Vec::new();
+    for row in &rows {
+        let (id, text) = (row.value("id"), row.value("expr"));
+        let found = match Expression::parse_oncalendar(text) {
+            Ok(expression) => found(row, &Schedule::new(expression, row.zone())),
+            Err(error) => error.pointed(text),
+        };
+        if found != row.value("expected") {
+            complaints.push(format!("{id} {text}: {found}, expected {}", row.value("expected")));
+        }
+    }
+    assert_no_complaints(&complaints, rows.len(), 7);
+}
+
+#[test]
 fn every_parse_row_is_accepted_or_rejected_as_its_source_states() {
     let rows = rows("parse");
     let mut complaints = Vec::new();
