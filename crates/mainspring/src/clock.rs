@@ -23,10 +23,12 @@ pub mod wall;
 pub use manual::Manual;
 pub use monotonic::Monotonic;
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
+
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// A source of now that a driver can wait with. Shared by all threads.
 pub trait Clock: Send + Sync + 'static {
@@ -46,7 +48,7 @@ pub trait Clock: Send + Sync + 'static {
 }
 
 /// What one thread waits at and any thread may ring. Clones are the same bell.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Bell {
     shared: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -54,7 +56,7 @@ pub struct Bell {
 impl Bell {
     /// Makes a bell that has not been rung.
     pub fn new() -> Bell {
-        Bell::default()
+        Bell { shared: Arc::new((Mutex::new(false), Condvar::new())) }
     }
 
     /// Wakes the waiting thread, or makes the next wait return at once. Ringing twice is ringing once.
@@ -64,19 +66,16 @@ impl Bell {
         condition.notify_all();
     }
 
-    /// Blocks until the bell is rung or `timeout` has passed; `None` waits for the bell alone. Takes the ring.
+    /// Blocks until the bell is rung or `timeout` has passed, or for no reason earlier; `None` waits for the bell alone.
+    /// Takes the ring.
     pub fn wait(&self, timeout: Option<Duration>) {
+        let Some(timeout) = timeout else { return self.wait_unless(|| false) };
         let (has_rung, condition) = &*self.shared;
-        let guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut guard = match timeout {
-            None => {
-                condition.wait_while(guard, |has_rung| !*has_rung).unwrap_or_else(PoisonError::into_inner)
-            }
-            Some(timeout) => {
-                let waited = condition.wait_timeout_while(guard, timeout, |has_rung| !*has_rung);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-        };
+        let mut guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*guard {
+            // One wait is enough: returning early is allowed, and the caller looks at its clock again.
+            guard = condition.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0;
+        }
         *guard = false;
     }
 
@@ -89,9 +88,11 @@ impl Bell {
     /// Blocks until the bell is rung, or `is_over` says so after some [`nudge`](Self::nudge). Takes the ring.
     fn wait_unless(&self, is_over: impl Fn() -> bool) {
         let (has_rung, condition) = &*self.shared;
-        let guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = condition.wait_while(guard, |has_rung| !*has_rung && !is_over());
-        *waited.unwrap_or_else(PoisonError::into_inner) = false;
+        let mut guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*guard && !is_over() {
+            guard = condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+        *guard = false;
     }
 
     /// Makes a waiting thread look again, without ringing.
@@ -100,6 +101,12 @@ impl Bell {
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
         drop(has_rung.lock().unwrap_or_else(PoisonError::into_inner));
         condition.notify_all();
+    }
+}
+
+impl Default for Bell {
+    fn default() -> Bell {
+        Bell::new()
     }
 }
 

@@ -9,27 +9,73 @@
 //! never while a lock is held: what is fired may schedule, cancel and reset freely, its own timers included.
 //! [`Timers`] is what a [`Handle`](crate::Handle) asks of it, whatever queue is behind.
 //!
+//! | driver | queues | threads | a timer goes to | wakes |
+//! |---|---|---|---|---|
+//! | [`Single`] | one | one of its own, or the caller's | the one queue | its thread, if it sleeps past the deadline |
+//! | [`Sharded`] | n | one per queue, started when it is first needed | its caller's shard | the shard's thread |
+//! | [`PerWorker`] | one per worker | the program's workers | the worker that schedules it | the owner, or the worker that sleeps longest |
+//!
+//! Every driver is a [`Driver`] and passes the suite in `tests/drivers.rs`.
+//!
 //! It does not know what a payload is: fronts do.
 
+mod lane;
+pub mod per_worker;
+pub mod sharded;
 pub mod single;
 
+pub use per_worker::PerWorker;
+pub use sharded::Sharded;
 pub use single::Single;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 
-use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerId};
+use hdrhistogram::Histogram;
+use mainspring_queue::{Reason, Rejected, ResetError, Tick};
 
 use crate::clock::Clock;
+
+/// What the threads of drivers are called, for debuggers and `top`.
+const THREAD_NAME: &str = "mainspring";
+
+/// The name of one timer in one driver: which of its queues, and the timer's id there. It names that timer for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TimerId {
+    lane: u32,
+    timer: mainspring_queue::TimerId,
+}
+
+impl fmt::Display for TimerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.lane, self.timer)
+    }
+}
 
 /// A timer whose time has come, on its way to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired<T> {
-    /// The timer, as the queue handed it out. Its id is stale.
-    pub timer: Expired<T>,
-    /// When the driver took it out; `now.since(timer.deadline)` is its lateness in ticks.
+    /// The timer's id, which is stale from now on.
+    pub id: TimerId,
+    /// When it was to fire.
+    pub deadline: Tick,
+    /// When the driver took it out; `now.since(deadline)` is its lateness in ticks.
     pub now: Tick,
+    /// What the owner gave.
+    pub payload: T,
+}
+
+/// A timer that did not fire before its driver was shut down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfired<T> {
+    /// The timer's id, which is stale from now on.
+    pub id: TimerId,
+    /// When it was to fire.
+    pub deadline: Tick,
+    /// What the owner gave.
+    pub payload: T,
 }
 
 /// Receives timers as they fire, on the driver's thread. Any `FnMut(Fired<T>) + Send` is one.
@@ -81,7 +127,8 @@ impl fmt::Display for Panicked {
     }
 }
 
-/// What a driver has done so far. `scheduled == fired + cancelled + unfired` once it has stopped, and `+ pending` before.
+/// What a driver has done so far. `scheduled` is
+/// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -97,8 +144,41 @@ pub struct Counts {
     pub panicked: u64,
     /// How often the driver's thread went on after a wait.
     pub wakeups: u64,
+    /// Firings by another worker than the one that the timer belonged to.
+    pub stolen: u64,
     /// The largest lateness of a firing, in ticks.
     pub lateness_ticks_max: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        let Counts { scheduled, cancelled, reset, fired, panicked, wakeups, stolen, lateness_ticks_max } =
+            *other;
+        self.scheduled += scheduled;
+        self.cancelled += cancelled;
+        self.reset += reset;
+        self.fired += fired;
+        self.panicked += panicked;
+        self.wakeups += wakeups;
+        self.stolen += stolen;
+        self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
+    }
+}
+
+/// What a driver has done so far, with the distribution of latenesses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The sums.
+    pub counts: Counts,
+    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback that takes long
+    /// shows here as the lateness of those behind it.
+    pub lateness_ticks: Histogram<u64>,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { counts: Counts::default(), lateness_ticks: lane::empty_lateness() }
+    }
 }
 
 /// A timer that a driver would not take. The payload comes back.
@@ -118,6 +198,8 @@ pub enum Refusal {
     Rejected(Reason),
     /// The driver has been shut down.
     Stopped,
+    /// The operating system would not start the thread that the timer needs.
+    NoThread,
 }
 
 impl fmt::Display for Refusal {
@@ -125,6 +207,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Rejected(reason) => reason.fmt(formatter),
             Refusal::Stopped => formatter.write_str("the driver has been shut down"),
+            Refusal::NoThread => formatter.write_str("no thread could be started for the timer"),
         }
     }
 }
@@ -182,6 +265,26 @@ pub trait Timers<T>: Send + Sync {
     /// Returns what the driver has done so far.
     fn counts(&self) -> Counts;
 
+    /// Returns the same with the distribution of latenesses: some kilobytes.
+    fn report(&self) -> Report;
+
     /// The clock whose ticks the deadlines are.
     fn clock(&self) -> &Arc<dyn Clock>;
+}
+
+/// A driver: what a handle asks, and an end.
+pub trait Driver<T>: Timers<T> {
+    /// Stops firing, waits for what is firing on threads of the driver's own (called from one of them it does not wait for
+    /// itself), and returns all timers that did not fire, earliest first. From then on no timer is taken.
+    fn shutdown(&self) -> Vec<Unfired<T>>;
+}
+
+/// Waits for a thread to end, unless it is the calling one.
+fn join(thread: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in thread {
+        if thread.thread().id() != thread::current().id() {
+            // The threads of drivers catch what callbacks panic with; a panic of their own was printed.
+            let _ = thread.join();
+        }
+    }
 }

@@ -10,10 +10,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::{ResetError, Tick, TimerId};
+use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Refused, Timers};
+use crate::driver::{Counts, Refused, Report, TimerId, Timers};
 
 /// A shared reference to a driver of timers with payload `T`.
 pub struct Handle<T> {
@@ -78,6 +78,11 @@ impl<T> Handle<T> {
     /// Returns what the driver has done so far.
     pub fn counts(&self) -> Counts {
         self.timers.counts()
+    }
+
+    /// Returns the same with the distribution of latenesses.
+    pub fn report(&self) -> Report {
+        self.timers.report()
     }
 
     /// Returns the driver's clock.

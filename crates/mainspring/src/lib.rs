@@ -42,9 +42,12 @@ pub mod driver;
 
 pub mod clock;
 
+mod sync;
+
 #[cfg(feature = "calendar")]
 pub mod epoch;
 
+pub use driver::TimerId;
 pub use engine::Engine;
 pub use handle::Handle;
 

@@ -3,4 +3,6 @@
 
 mod calendar;
 mod callback;
+mod drivers;
+mod per_worker;
 mod single;

@@ -26,7 +26,7 @@ where
         driver.schedule(Tick::new(deadline), deadline).expect("the driver runs");
     }
     let mut fired = Vec::new();
-    driver.run_until_idle(&mut |timer: Fired<u64>| fired.push((timer.timer.payload, timer.now.get())));
+    driver.run_until_idle(&mut |timer: Fired<u64>| fired.push((timer.payload, timer.now.get())));
     assert_eq!(driver.counts().fired, deadlines.len() as u64);
     (fired, clock.wait_count())
 }
@@ -63,7 +63,7 @@ fn every_timer_fires_at_its_tick_whatever_the_queue() {
 /// An engine on a stepped clock whose fired payloads arrive in a channel.
 fn start(clock: &Manual) -> (Engine<u64>, mpsc::Receiver<(u64, Tick)>) {
     let (sender, receiver) = mpsc::channel();
-    let fire = move |fired: Fired<u64>| sender.send((fired.timer.payload, fired.now)).unwrap_or(());
+    let fire = move |fired: Fired<u64>| sender.send((fired.payload, fired.now)).unwrap_or(());
     let engine = Engine::start(Bitmap::new(), Arc::new(clock.clone()), fire).expect("a thread starts");
     (engine, receiver)
 }
@@ -151,8 +151,8 @@ struct Fragile {
 
 impl Fire<u64> for Fragile {
     fn fire(&mut self, fired: Fired<u64>) {
-        self.fired.push(fired.timer.payload);
-        assert!(fired.timer.payload.is_multiple_of(2), "payload {} is odd", fired.timer.payload);
+        self.fired.push(fired.payload);
+        assert!(fired.payload.is_multiple_of(2), "payload {} is odd", fired.payload);
     }
 
     fn panicked(&mut self, panic: &Panicked) {
@@ -184,10 +184,10 @@ fn what_fires_may_use_the_driver() {
     handle.schedule_at(Tick::new(5), 3).expect("the driver runs");
     let mut fired = Vec::new();
     driver.run_until_idle(&mut |timer: Fired<u64>| {
-        fired.push((timer.timer.payload, timer.now.get()));
+        fired.push((timer.payload, timer.now.get()));
         handle.cancel(rival);
-        if timer.timer.payload > 0 {
-            handle.schedule_at(timer.now.after(0), timer.timer.payload - 1).expect("the driver runs");
+        if timer.payload > 0 {
+            handle.schedule_at(timer.now.after(0), timer.payload - 1).expect("the driver runs");
         }
     });
     assert_eq!(fired, [(3, 5), (2, 5), (1, 5), (0, 5)]);
@@ -200,7 +200,7 @@ fn a_timer_that_always_reschedules_itself_for_now_does_not_stop_the_others() {
     handle.schedule_at(Tick::new(1), 1).expect("the driver runs");
     handle.schedule_at(Tick::new(1), 2).expect("the driver runs");
     let mut restless_count = 0;
-    driver.run_until_idle(&mut |timer: Fired<u64>| match timer.timer.payload {
+    driver.run_until_idle(&mut |timer: Fired<u64>| match timer.payload {
         1 => {
             restless_count += 1;
             handle.schedule_at(timer.now, 1).expect("the driver runs");
@@ -219,9 +219,9 @@ fn every_timer_of_many_threads_is_counted_once() {
     let fire = {
         let (fired, clock) = (Arc::clone(&fired), Arc::clone(&clock));
         move |timer: Fired<u64>| {
-            assert!(timer.timer.deadline <= timer.now, "never early");
+            assert!(timer.deadline <= timer.now, "never early");
             assert!(timer.now <= clock.now(), "never early");
-            assert!(fired.lock().unwrap().insert(timer.timer.payload), "never twice");
+            assert!(fired.lock().unwrap().insert(timer.payload), "never twice");
         }
     };
     let engine = Engine::start(Bitmap::new(), clock, fire).expect("a thread starts");

@@ -13,12 +13,13 @@
 //!
 //! It does not move by itself, and it does not go back.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
 use super::{Bell, Clock, ticks_rounded_up};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A clock that moves when it is told to. Clones are the same clock.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ impl Manual {
     }
 
     fn with(resolution: Duration, waiting: Waiting) -> Manual {
-        Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::default() }) }
+        Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
     }
 
     /// Moves time forward by a duration, rounded down to whole ticks, and wakes whoever waited for that.

@@ -37,11 +37,10 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{Expression, Schedule};
-use mainspring_queue::TimerId;
 
 use super::callback::Task;
 use crate::clock::wall::{System, WallClock};
-use crate::driver::Refusal;
+use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
 use crate::handle::Handle;
 

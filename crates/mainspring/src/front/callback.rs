@@ -28,9 +28,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainspring_queue::{Tick, TimerId};
+use mainspring_queue::Tick;
 
-use crate::driver::{Fire, Fired, Refusal};
+use crate::driver::{Fire, Fired, Refusal, TimerId};
 use crate::handle::Handle;
 
 /// What a callback is told about its own firing.
@@ -51,8 +51,8 @@ pub struct RunTasks;
 
 impl Fire<Task> for RunTasks {
     fn fire(&mut self, fired: Fired<Task>) {
-        let Fired { timer, now } = fired;
-        (timer.payload)(Firing { deadline: timer.deadline, now });
+        let Fired { deadline, now, payload, .. } = fired;
+        payload(Firing { deadline, now });
     }
 }
 

@@ -1,0 +1,441 @@
+//! The driver with a queue per worker of the program, run from the worker's own loop, with stealing: Go from 1.14.
+//!
+//! ```text
+//!   worker 0   [lane 0: queue]   loop { adopt; fire what is due in its lanes; else steal; else sleep }
+//!   worker 1   [lane 1: queue]
+//!   worker 2   [lane 2: queue]   stuck in a callback: its lane is overdue, a worker with nothing to do runs its timers
+//! ```
+//!
+//! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one thread for each.
+//! What a worker schedules goes to its own lane, whose lock nobody else wants in the common case; what other threads
+//! schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or reset.
+//!
+//! Wake-up rule. A worker sleeps until its lanes' next wakeup. A timer that becomes the earliest of its lane wakes the
+//! lane's worker if that sleeps past it; if that is at work, and no sleeper wakes by then, the timer interrupts the one
+//! that sleeps longest. Before a worker enters a callback it makes sure in the same way that the earliest of all timers is
+//! watched; so does one that goes to sleep. The watcher gives the owner [`GRACE`] to do its work itself, then steals.
+//!
+//! When a worker ends, its lanes go to another, ids and all: an orphaned lane is adopted by the next worker that looks, and
+//! a sleeper is woken to look.
+//!
+//! | field | guard | why |
+//! |---|---|---|
+//! | a lane's queue | its lane | see [`lane`](super) |
+//! | a lane's `next`, a seat's `asleep_until` | atomics, with a sequentially consistent fence | two threads each store one and then load the other: a scheduler `next`, then who sleeps; a sleeper `asleep_until`, then what is next. Without the fence between the two both could miss. Loom checks it |
+//! | `owners` | atomics, with the same fences | a scheduler that reads an old owner wakes one that is awake to look, or finds nobody and wakes another |
+//! | `orphans` | itself | `orphan_count` beside it saves workers the lock |
+//! | `is_stopping` | atomic | only ever set; the bells make workers look |
+//!
+//! On shutdown every worker ends its firing and its `run` returns; threads of the program's own are not waited for. What is
+//! pending is handed back, earliest first.
+//!
+//! Cost: a scheduling worker takes its own lane's lock and, if the timer is the lane's earliest, looks at each worker once.
+//! Callbacks run in parallel. A callback that blocks delays only itself, and others by `GRACE`.
+//!
+//! Source: Go 1.14's `runtime/proc.go` and `time.go`: timers per P, `wakeNetPoller`, `moveTimers`, stealing of timers.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mainspring_queue::{ResetError, Tick, TimerQueue};
+
+use super::lane::{Lane, Role, Turn, Wake};
+use super::{Counts, Driver, Fire, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join};
+use crate::clock::{Bell, Clock};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes (50 to 100 us),
+/// so that watchers do not compete with owners; short beside what people call late.
+pub const GRACE: Duration = Duration::from_millis(1);
+
+/// What [`Seat::asleep_until`] says of a worker that is awake, or that nobody is. Tick 0 is no time to sleep until.
+const AWAKE: u64 = 0;
+
+/// The owner of a lane that waits to be adopted.
+const NOBODY: usize = usize::MAX;
+
+/// A driver whose queues are run by the program's workers.
+pub struct PerWorker<Q> {
+    lanes: Vec<Padded<Lane<Q>>>,
+    seats: Vec<Padded<Seat>>,
+    /// The seat of the worker that runs each lane; [`NOBODY`].
+    owners: Vec<AtomicUsize>,
+    orphans: Mutex<Vec<usize>>,
+    orphan_count: AtomicUsize,
+    is_stopping: AtomicBool,
+    /// Where the next timer of a thread that is no worker goes.
+    turn: AtomicUsize,
+    grace_ticks: u64,
+    clock: Arc<dyn Clock>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// Aligned to two cache lines, because processors fetch them in pairs.
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// A worker's place.
+struct Seat {
+    bell: Bell,
+    is_taken: AtomicBool,
+    /// Until which tick its worker sleeps; [`AWAKE`].
+    asleep_until: AtomicU64,
+}
+
+/// One worker of a driver, for one thread to run. Dropping it leaves its lanes to the others.
+pub struct Worker<Q> {
+    driver: Arc<PerWorker<Q>>,
+    seat: usize,
+    lanes: Vec<usize>,
+}
+
+crate::sync::thread_local! {
+    /// Which driver this thread works for, by address, and the lane that it schedules into.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
+    static POST: Cell<Option<(usize, usize)>> = Cell::new(None);
+}
+
+impl<Q> PerWorker<Q> {
+    /// Makes a driver for up to `worker_count` workers, with a queue for each that `make_queue` makes. Nothing fires until
+    /// a worker runs.
+    ///
+    /// # Panics
+    /// If `worker_count` is 0 or does not fit in 32 bits.
+    pub fn new(
+        worker_count: usize,
+        mut make_queue: impl FnMut() -> Q,
+        clock: Arc<dyn Clock>,
+    ) -> PerWorker<Q> {
+        assert!(worker_count > 0, "a driver has a worker");
+        assert!(u32::try_from(worker_count).is_ok(), "a worker is named by 32 bits");
+        let grace_ticks = GRACE.as_nanos().div_ceil(clock.resolution().as_nanos());
+        let seat = || Seat {
+            bell: Bell::new(),
+            is_taken: AtomicBool::new(false),
+            asleep_until: AtomicU64::new(AWAKE),
+        };
+        PerWorker {
+            lanes: (0..worker_count as u32).map(|index| Padded(Lane::new(index, make_queue()))).collect(),
+            seats: (0..worker_count).map(|_| Padded(seat())).collect(),
+            owners: (0..worker_count).map(|_| AtomicUsize::new(NOBODY)).collect(),
+            orphans: Mutex::new((0..worker_count).collect()),
+            orphan_count: AtomicUsize::new(worker_count),
+            is_stopping: AtomicBool::new(false),
+            turn: AtomicUsize::new(0),
+            grace_ticks: u64::try_from(grace_ticks).unwrap_or(u64::MAX),
+            clock,
+            threads: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Starts a thread for each worker, with a clone of `fire`.
+    ///
+    /// # Errors
+    /// The operating system would not start a thread; those that were started run.
+    pub fn start<T>(self: &Arc<Self>, fire: &(impl Fire<T> + Clone + 'static)) -> io::Result<()>
+    where
+        T: 'static,
+        Q: TimerQueue<T> + Send + 'static,
+    {
+        while let Some(mut worker) = self.worker() {
+            let mut fire = fire.clone();
+            let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{}", worker.seat));
+            let thread = thread.spawn(move || worker.run(&mut fire))?;
+            self.threads().push(thread);
+        }
+        Ok(())
+    }
+
+    /// Takes a free worker's place, with its lane if nobody adopted that; `None` if all are taken.
+    pub fn worker(self: &Arc<Self>) -> Option<Worker<Q>> {
+        let free = |seat: &Padded<Seat>| !seat.0.is_taken.swap(true, Ordering::AcqRel);
+        let seat = self.seats.iter().position(free)?;
+        let mut worker = Worker { driver: Arc::clone(self), seat, lanes: Vec::new() };
+        let mut orphans = self.orphans();
+        if let Some(place) = orphans.iter().position(|&lane| lane == seat) {
+            worker.lanes.push(orphans.swap_remove(place));
+            self.orphan_count.store(orphans.len(), Ordering::SeqCst);
+            self.owners[seat].store(seat, Ordering::SeqCst);
+        }
+        drop(orphans);
+        Some(worker)
+    }
+
+    fn orphans(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.orphans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lane(&self, id: TimerId) -> Option<&Lane<Q>> {
+        self.lanes.get(id.lane as usize).map(|lane| &lane.0)
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
+        self.lanes.iter().map(|lane| &lane.0)
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// The lane that the calling thread schedules into.
+    fn lane_of_caller(&self) -> &Lane<Q> {
+        let index = match POST.with(Cell::get) {
+            Some((address, lane)) if address == self.address() => lane,
+            // Any lane will do, so any order of the counter does: relaxed.
+            _ => self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len(),
+        };
+        &self.lanes[index].0
+    }
+
+    /// The earliest tick at which something in any lane may be due.
+    fn earliest(&self) -> Tick {
+        self.lanes().map(Lane::next).min().unwrap_or(Tick::MAX)
+    }
+
+    /// Makes sure that somebody looks at `deadline` or, with the grace that its owner has, soon after: rings the worker that
+    /// sleeps longest unless one wakes by then. If none sleeps, each will look before it does.
+    fn ensure_watched(&self, deadline: Tick) {
+        if deadline == Tick::MAX {
+            return;
+        }
+        fence(Ordering::SeqCst);
+        let limit = deadline.after(self.grace_ticks).get();
+        let mut longest: Option<(u64, &Seat)> = None;
+        for Padded(seat) in &self.seats {
+            let until = seat.asleep_until.load(Ordering::SeqCst);
+            if until == AWAKE {
+                continue;
+            }
+            if until <= limit {
+                return;
+            }
+            if longest.is_none_or(|(known, _)| known < until) {
+                longest = Some((until, seat));
+            }
+        }
+        if let Some((_, seat)) = longest {
+            seat.bell.ring();
+        }
+    }
+
+    /// Does what a new earliest deadline of a lane needs.
+    fn wake(&self, lane: u32, wake: Wake, deadline: Tick) {
+        if wake == Wake::No {
+            return;
+        }
+        // Pairs with the fence of `sleep`: this thread sees the sleeper, or the sleeper sees the deadline.
+        fence(Ordering::SeqCst);
+        let owner = self.seats.get(self.owners[lane as usize].load(Ordering::SeqCst));
+        match owner.map(|seat| seat.0.asleep_until.load(Ordering::SeqCst)) {
+            // At work, or nobody: others must keep an eye on it.
+            None | Some(AWAKE) => self.ensure_watched(deadline),
+            Some(until) if deadline.get() < until => owner.into_iter().for_each(|seat| seat.0.bell.ring()),
+            Some(_) => (),
+        }
+    }
+
+    fn ring_all(&self) {
+        self.seats.iter().for_each(|seat| seat.0.bell.ring());
+    }
+}
+
+impl<Q> Worker<Q> {
+    /// Fires timers on the calling thread, its own first, then those of workers that are stuck, and sleeps in between, until
+    /// the driver is shut down.
+    pub fn run<T>(&mut self, fire: &mut impl Fire<T>)
+    where
+        Q: TimerQueue<T>,
+    {
+        while !self.driver.is_stopping.load(Ordering::SeqCst) {
+            if !self.fire_due(fire) {
+                self.sleep();
+            }
+        }
+    }
+
+    /// Fires what is due, up to a batch per lane; tells whether there may be more. For a worker that has other work to do:
+    /// while it returns `false`, the lanes' next wakeup is [`next_wakeup`](Self::next_wakeup).
+    pub fn fire_due<T>(&mut self, fire: &mut impl Fire<T>) -> bool
+    where
+        Q: TimerQueue<T>,
+    {
+        self.adopt();
+        let outer = POST.with(Cell::get);
+        if let Some(&lane) = self.lanes.first() {
+            POST.with(|post| post.set(Some((self.driver.address(), lane))));
+        }
+        let driver = &*self.driver;
+        let watch = || driver.ensure_watched(driver.earliest());
+        let mut is_busy = false;
+        for &lane in &self.lanes {
+            is_busy |= driver.lanes[lane].0.turn(&*driver.clock, Role::Owner, fire, watch) == Turn::Busy;
+        }
+        is_busy = is_busy || self.steal(fire);
+        POST.with(|post| post.set(outer));
+        is_busy
+    }
+
+    /// Runs timers of lanes whose workers have not come to them; tells whether there were any.
+    fn steal<T>(&self, fire: &mut impl Fire<T>) -> bool
+    where
+        Q: TimerQueue<T>,
+    {
+        let driver = &*self.driver;
+        let mut has_stolen = false;
+        for (index, Padded(lane)) in driver.lanes.iter().enumerate() {
+            let overdue_from = lane.next().after(driver.grace_ticks);
+            if !self.lanes.contains(&index) && overdue_from <= driver.clock.now() {
+                // One at a time: the owner may be back by then.
+                let watch = || driver.ensure_watched(driver.earliest());
+                has_stolen |= lane.turn(&*driver.clock, Role::Thief, fire, watch) == Turn::Busy;
+            }
+        }
+        has_stolen
+    }
+
+    /// Returns when something in this worker's own lanes may be due; `None` if nothing is pending there.
+    pub fn next_wakeup(&self) -> Option<Tick> {
+        let next = self.lanes.iter().map(|&lane| self.driver.lanes[lane].0.next()).min()?;
+        (next < Tick::MAX).then_some(next)
+    }
+
+    /// Takes the lanes of workers that ended.
+    fn adopt(&mut self) {
+        if self.driver.orphan_count.load(Ordering::SeqCst) > 0 {
+            let mut orphans = self.driver.orphans();
+            for &lane in &*orphans {
+                self.driver.owners[lane].store(self.seat, Ordering::SeqCst);
+            }
+            self.lanes.append(&mut orphans);
+            self.driver.orphan_count.store(0, Ordering::SeqCst);
+        }
+    }
+
+    /// Until when this worker may sleep: its own next wakeup, or, if no other sleeper watches the earliest of all, that.
+    fn sleep_limit(&self) -> Tick {
+        let own = self.next_wakeup().unwrap_or(Tick::MAX);
+        let earliest = self.driver.earliest();
+        if earliest == Tick::MAX {
+            return own;
+        }
+        let limit = earliest.after(self.driver.grace_ticks);
+        let is_watching = |(index, seat): (usize, &Padded<Seat>)| {
+            let until = seat.0.asleep_until.load(Ordering::SeqCst);
+            index != self.seat && until != AWAKE && until <= limit.get()
+        };
+        if self.driver.seats.iter().enumerate().any(is_watching) { own } else { own.min(limit) }
+    }
+
+    fn sleep(&self) {
+        let driver = &*self.driver;
+        let seat = &driver.seats[self.seat].0;
+        let until = self.sleep_limit();
+        seat.asleep_until.store(until.get().max(AWAKE + 1), Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        // From here on whoever schedules earlier sees this sleeper; what was scheduled before is seen now.
+        let is_needed = self.sleep_limit() < until
+            || driver.orphan_count.load(Ordering::SeqCst) > 0
+            || driver.is_stopping.load(Ordering::SeqCst);
+        if !is_needed {
+            let until = (until < Tick::MAX).then_some(until);
+            driver.clock.wait(&seat.bell, until);
+        }
+        seat.asleep_until.store(AWAKE, Ordering::SeqCst);
+        if let Some(&lane) = self.lanes.first() {
+            driver.lanes[lane].0.count_wakeup();
+        }
+    }
+}
+
+impl<Q> Drop for Worker<Q> {
+    fn drop(&mut self) {
+        let mut orphans = self.driver.orphans();
+        for &lane in &self.lanes {
+            self.driver.owners[lane].store(NOBODY, Ordering::SeqCst);
+        }
+        orphans.append(&mut self.lanes);
+        self.driver.orphan_count.store(orphans.len(), Ordering::SeqCst);
+        drop(orphans);
+        fence(Ordering::SeqCst);
+        let seat = &self.driver.seats[self.seat].0;
+        seat.asleep_until.store(AWAKE, Ordering::SeqCst);
+        seat.is_taken.store(false, Ordering::Release);
+        // The worker that sleeps longest has the least to do. One that is awake looks before it sleeps.
+        let sleeper = self.driver.seats.iter().max_by_key(|seat| seat.0.asleep_until.load(Ordering::SeqCst));
+        if let Some(Padded(sleeper)) = sleeper {
+            sleeper.bell.ring();
+        }
+    }
+}
+
+impl<T, Q> Timers<T> for PerWorker<Q>
+where
+    T: Send,
+    Q: TimerQueue<T> + Send,
+{
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        let (id, wake) = self.lane_of_caller().schedule(deadline, payload)?;
+        self.wake(id.lane, wake, deadline);
+        Ok(id)
+    }
+
+    fn cancel(&self, id: TimerId) -> Option<T> {
+        self.lane(id)?.cancel(id)
+    }
+
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        let wake = self.lane(id).ok_or(ResetError::NotPending)?.reset(id, deadline)?;
+        self.wake(id.lane, wake, deadline);
+        Ok(())
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.lane(id)?.deadline(id)
+    }
+
+    fn len(&self) -> usize {
+        self.lanes().map(Lane::len).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.lanes().for_each(|lane| counts.add(&lane.counts()));
+        counts
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::default();
+        self.lanes().for_each(|lane| lane.add_to(&mut report));
+        report
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+}
+
+impl<T, Q> Driver<T> for PerWorker<Q>
+where
+    T: Send,
+    Q: TimerQueue<T> + Send,
+{
+    fn shutdown(&self) -> Vec<Unfired<T>> {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        // The bells are rung after this, and a ring is not lost: whoever misses the store hears the bell.
+        self.lanes().for_each(Lane::stop);
+        self.ring_all();
+        let threads = std::mem::take(&mut *self.threads());
+        join(threads);
+        let mut unfired: Vec<Unfired<T>> = self.lanes().flat_map(Lane::take_unfired).collect();
+        unfired.sort_by_key(|timer| timer.deadline);
+        unfired
+    }
+}

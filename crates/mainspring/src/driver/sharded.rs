@@ -1,0 +1,241 @@
+//! The driver with many queues, a lock and a thread each: Go 1.10 to 1.13.
+//!
+//! ```text
+//!   caller thread k --> shard k mod n  [lock | queue | bell]  <-- its thread, started by its first timer
+//!                       shard ...      (128 bytes apart: no two locks share a cache line)
+//! ```
+//!
+//! A timer goes to its caller's shard, so threads that schedule do not meet at one lock. Which shard it is stands in the
+//! timer's id, so any thread can cancel or reset it.
+//!
+//! Wake-up rule: as [`single`](super::single), for each shard. Callbacks of one shard run one at a time, those of several
+//! shards in parallel; a slow one makes late only what is in its shard.
+//!
+//! The thread of a shard starts with its first timer, and never before; shards that are not used cost their lock and an
+//! empty queue. If no thread can be started the timer is refused.
+//!
+//! | field | guard | why |
+//! |---|---|---|
+//! | the shard's queue | its lane | see [`lane`](super) |
+//! | `has_thread` | written under `threads`, read without | a reader that misses the write takes the lock and looks again |
+//! | `threads` | itself | shutdown takes the handles and forbids new ones in one critical section |
+//!
+//! On shutdown each shard ends its firing; what is pending in all of them is handed back, earliest first.
+//!
+//! Cost: as `single`, without contention between threads of different shards; n threads at most.
+//!
+//! Source: Go 1.10's `timersBucket`, 64 of them; Go stopped at 64 because a bucket per processor made buckets move.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use mainspring_queue::{ResetError, Tick, TimerQueue};
+
+use super::lane::{Lane, Role, Turn, Wake};
+use super::{Counts, Driver, Fire, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join};
+use crate::clock::{Bell, Clock};
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Go's number of shards.
+pub const SHARD_COUNT_DEFAULT: usize = 64;
+
+/// A driver with a queue and a thread per shard.
+pub struct Sharded<Q, F> {
+    shards: Arc<Shards<Q>>,
+    /// Cloned for each thread.
+    fire: Mutex<F>,
+    threads: Mutex<Threads>,
+}
+
+struct Threads {
+    handles: Vec<JoinHandle<()>>,
+    is_stopped: bool,
+}
+
+struct Shards<Q> {
+    shards: Vec<Shard<Q>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// Aligned to two cache lines, because processors fetch them in pairs.
+#[repr(align(128))]
+struct Shard<Q> {
+    lane: Lane<Q>,
+    bell: Bell,
+    has_thread: AtomicBool,
+}
+
+impl<Q> Shards<Q> {
+    fn run<T>(&self, index: usize, fire: &mut impl Fire<T>)
+    where
+        Q: TimerQueue<T>,
+    {
+        let shard = &self.shards[index];
+        loop {
+            match shard.lane.turn(&*self.clock, Role::Owner, fire, || ()) {
+                Turn::Busy => (),
+                Turn::Idle(until) => {
+                    self.clock.wait(&shard.bell, until);
+                    shard.lane.count_wakeup();
+                }
+                Turn::Stopping => return,
+            }
+        }
+    }
+}
+
+/// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.
+static THREAD_COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+thread_local! {
+    /// A number for each thread, in the order of their first timers. Only the number matters: relaxed.
+    static THREAD_NUMBER: usize = THREAD_COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+impl<Q, F> Sharded<Q, F> {
+    /// Makes a driver of `shard_count` shards, each with a queue that `make_queue` makes and, once it is needed, a thread
+    /// with a clone of `fire`.
+    ///
+    /// # Panics
+    /// If `shard_count` is 0 or does not fit in 32 bits.
+    pub fn new(
+        shard_count: usize,
+        mut make_queue: impl FnMut() -> Q,
+        clock: Arc<dyn Clock>,
+        fire: F,
+    ) -> Sharded<Q, F> {
+        assert!(shard_count > 0, "a driver has a shard");
+        assert!(u32::try_from(shard_count).is_ok(), "a shard is named by 32 bits");
+        let shards = (0..shard_count as u32).map(|index| Shard {
+            lane: Lane::new(index, make_queue()),
+            bell: Bell::new(),
+            has_thread: AtomicBool::new(false),
+        });
+        Sharded {
+            shards: Arc::new(Shards { shards: shards.collect(), clock }),
+            fire: Mutex::new(fire),
+            threads: Mutex::new(Threads { handles: Vec::new(), is_stopped: false }),
+        }
+    }
+
+    /// Returns how many shards have a thread.
+    pub fn thread_count(&self) -> usize {
+        self.threads().handles.len()
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Threads> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shard(&self, id: TimerId) -> Option<&Shard<Q>> {
+        self.shards.shards.get(id.lane as usize)
+    }
+
+    fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
+        self.shards.shards.iter().map(|shard| &shard.lane)
+    }
+
+    /// Starts a shard's thread if it has none.
+    fn ensure_thread<T>(&self, index: usize) -> io::Result<()>
+    where
+        T: Send,
+        Q: TimerQueue<T> + Send + 'static,
+        F: Fire<T> + Clone + 'static,
+    {
+        let shard = &self.shards.shards[index];
+        // Acquire, though nothing is read through it: a missed write only costs the lock below.
+        if shard.has_thread.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut threads = self.threads();
+        if threads.is_stopped || shard.has_thread.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut fire = self.fire.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let shards = Arc::clone(&self.shards);
+        let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{index}"));
+        threads.handles.push(thread.spawn(move || shards.run(index, &mut fire))?);
+        shard.has_thread.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl<T, Q, F> Timers<T> for Sharded<Q, F>
+where
+    T: Send,
+    Q: TimerQueue<T> + Send + 'static,
+    F: Fire<T> + Clone + 'static,
+{
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        let index = THREAD_NUMBER.with(|number| *number) % self.shards.shards.len();
+        if self.ensure_thread(index).is_err() {
+            return Err(Refused { reason: Refusal::NoThread, payload });
+        }
+        let shard = &self.shards.shards[index];
+        let (id, wake) = shard.lane.schedule(deadline, payload)?;
+        if wake == Wake::Sleeper {
+            shard.bell.ring();
+        }
+        Ok(id)
+    }
+
+    fn cancel(&self, id: TimerId) -> Option<T> {
+        self.shard(id)?.lane.cancel(id)
+    }
+
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        let shard = self.shard(id).ok_or(ResetError::NotPending)?;
+        if shard.lane.reset(id, deadline)? == Wake::Sleeper {
+            shard.bell.ring();
+        }
+        Ok(())
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.shard(id)?.lane.deadline(id)
+    }
+
+    fn len(&self) -> usize {
+        self.lanes().map(Lane::len).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.lanes().for_each(|lane| counts.add(&lane.counts()));
+        counts
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::default();
+        self.lanes().for_each(|lane| lane.add_to(&mut report));
+        report
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shards.clock
+    }
+}
+
+impl<T, Q, F> Driver<T> for Sharded<Q, F>
+where
+    T: Send,
+    Q: TimerQueue<T> + Send + 'static,
+    F: Fire<T> + Clone + 'static,
+{
+    fn shutdown(&self) -> Vec<Unfired<T>> {
+        let mut threads = self.threads();
+        threads.is_stopped = true;
+        let handles = std::mem::take(&mut threads.handles);
+        drop(threads);
+        for shard in &self.shards.shards {
+            shard.lane.stop();
+            shard.bell.ring();
+        }
+        join(handles);
+        let mut unfired: Vec<Unfired<T>> = self.lanes().flat_map(Lane::take_unfired).collect();
+        unfired.sort_by_key(|timer| timer.deadline);
+        unfired
+    }
+}

@@ -1,0 +1,17 @@
+//! Locks and atomics: the standard library's, or loom's where a model of the threads is being checked.
+//!
+//! With `--cfg loom` every lock and atomic in clocks and drivers is loom's, and `tests/loom.rs` runs each protocol through
+//! every interleaving. It does not replace `Arc`s and the starting of threads, which are no part of the protocols.
+
+#[cfg(loom)]
+pub(crate) use loom::{
+    sync::{Condvar, Mutex, MutexGuard, atomic},
+    thread_local,
+};
+#[cfg(not(loom))]
+pub(crate) use std::{
+    sync::{Condvar, Mutex, MutexGuard, atomic},
+    thread_local,
+};
+
+pub(crate) use std::sync::PoisonError;

@@ -1,0 +1,157 @@
+//! The protocols between threads, run through every interleaving by loom.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test --release -p mainspring --test loom
+//! ```
+//!
+//! A wake-up that is lost shows as a deadlock, which loom reports with the interleaving that leads there. Models with
+//! workers are bounded to three preemptions, which their authors found to show nearly all faults.
+#![cfg(loom)]
+#![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
+
+use std::sync::Arc;
+
+use loom::sync::Mutex;
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::thread;
+use mainspring::Handle;
+use mainspring::clock::{Bell, Manual};
+use mainspring::driver::{Driver, Fired, PerWorker, Single, Timers};
+use mainspring::front::callback::{RunTasks, Task};
+use mainspring_queue::{Naive, Tick};
+
+/// How often a thread is taken off in the middle of something.
+const PREEMPTION_MAX: usize = 3;
+
+fn bounded(model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(PREEMPTION_MAX);
+    builder.max_branches = 20_000;
+    builder.check(model);
+}
+
+#[test]
+fn a_ring_is_never_lost() {
+    loom::model(|| {
+        let bell = Bell::new();
+        let is_done = Arc::new(AtomicBool::new(false));
+        let ringer = thread::spawn({
+            let (bell, is_done) = (bell.clone(), Arc::clone(&is_done));
+            move || {
+                is_done.store(true, Ordering::SeqCst);
+                bell.ring();
+            }
+        });
+        while !is_done.load(Ordering::SeqCst) {
+            bell.wait(None);
+        }
+        ringer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_single_driver_never_sleeps_past_a_timer_that_is_scheduled_meanwhile() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            // If the timer is missed the driver sleeps for ever, and loom says so.
+            move || driver.run(&mut |_: Fired<u32>| driver.stop())
+        });
+        driver.schedule(Tick::ZERO, 7).unwrap();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timer_is_fired_or_cancelled_and_never_both() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let id = driver.schedule(Tick::ZERO, 7).unwrap();
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || {
+                let mut fired = Vec::new();
+                driver.run_until_idle(&mut |timer: Fired<u32>| fired.push(timer.payload));
+                fired
+            }
+        });
+        let mut left: Vec<u32> = driver.cancel(id).into_iter().collect();
+        left.extend(runner.join().unwrap());
+        assert_eq!(left, [7]);
+    });
+}
+
+#[test]
+fn shutdown_and_schedule_meet_without_losing_a_payload() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let scheduler = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || driver.schedule(Tick::new(5), 7).err().map(|refused| refused.payload)
+        });
+        let unfired = Driver::<u32>::shutdown(&*driver).len();
+        let refused = scheduler.join().unwrap();
+        let late = Driver::<u32>::shutdown(&*driver).len();
+        assert_eq!(unfired + late + usize::from(refused.is_some()), 1);
+    });
+}
+
+/// A driver with workers at tick 10, so that what is scheduled for tick 0 is overdue even for thieves.
+fn workers(count: usize) -> (Arc<PerWorker<Naive<Task>>>, Handle<Task>) {
+    let clock = Manual::stepped();
+    clock.advance_to(Tick::new(10));
+    let driver = Arc::new(PerWorker::new(count, Naive::new, Arc::new(clock)));
+    let handle = Handle::new(driver.clone());
+    (driver, handle)
+}
+
+#[test]
+fn a_worker_never_sleeps_past_a_timer_that_another_thread_schedules() {
+    bounded(|| {
+        let (driver, handle) = workers(1);
+        let mut worker = driver.worker().unwrap();
+        let runner = thread::spawn(move || worker.run(&mut RunTasks));
+        let stop = Arc::downgrade(&driver);
+        let task: Task = Box::new(move |_| drop(Driver::<Task>::shutdown(&*stop.upgrade().unwrap())));
+        handle.schedule_at(Tick::ZERO, task).unwrap();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn what_a_stuck_worker_scheduled_is_run_by_a_sleeper() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(1);
+    builder.max_branches = 20_000;
+    builder.check(|| {
+        let (driver, handle) = workers(2);
+        let freed = Bell::new();
+        let inner = handle.clone();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let (stuck_order, freeing_order) = (Arc::clone(&order), Arc::clone(&order));
+        let stop = Arc::downgrade(&driver);
+        let stuck: Task = Box::new(move |_| {
+            let bell = freed.clone();
+            let freeing: Task = Box::new(move |_| {
+                freeing_order.lock().unwrap().push("freed");
+                bell.ring();
+            });
+            inner.schedule_at(Tick::ZERO, freeing).unwrap();
+            freed.wait(None);
+            stuck_order.lock().unwrap().push("goes on");
+            drop(Driver::<Task>::shutdown(&*stop.upgrade().unwrap()));
+        });
+        handle.schedule_at(Tick::ZERO, stuck).unwrap();
+        let runners: Vec<_> = (0..2)
+            .map(|_| {
+                let mut worker = driver.worker().unwrap();
+                thread::spawn(move || worker.run(&mut RunTasks))
+            })
+            .collect();
+        for runner in runners {
+            runner.join().unwrap();
+        }
+        assert_eq!(*order.lock().unwrap(), ["freed", "goes on"]);
+    });
+}
