@@ -25,13 +25,13 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
-use crate::PROGRAM;
 use crate::clock::Moment;
 use crate::due::{Due, DueReceiver};
 use crate::executor::Executor;
 use crate::executor::run::{RunName, Span};
 use crate::job::Job;
 use crate::log::{Kind, Log, rfc3339};
+use crate::message::PROGRAM;
 use crate::signals::Signals;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
@@ -42,7 +42,7 @@ pub const GATHER: Duration = Duration::from_millis(20);
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
 
 /// How long the end waits for a slow reader of the log.
-pub const LOG_WAIT: Duration = Duration::from_secs(5);
+pub const LOG_WAIT: Duration = Duration::from_secs(2);
 
 /// The most jobs whose next time is logged at the start.
 pub const MAX_LISTED: usize = 20;

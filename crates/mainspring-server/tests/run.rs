@@ -290,3 +290,18 @@ fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
     assert_eq!(status.code(), Some(1));
     assert!(errors.starts_with("mainspring: cannot write to standard output: Broken pipe"), "{errors}");
 }
+
+#[test]
+fn only_root_runs_commands_as_another_user() {
+    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap().name;
+    let crontab = format!("HOME=/\n@reboot {ourselves} echo ok\n@reboot nobody id -un; id -Gn; pwd\n");
+    let running = Running::start(&["--system"], &crontab);
+    if ourselves != "root" {
+        let (_, _, errors) = stop_when_ended(running, 1);
+        return assert!(errors.contains("cannot run as user `nobody`"), "{errors}");
+    }
+    let (_, lines, _) = stop_when_ended(running, 2);
+    let run = of(&lines, "3:id#1");
+    assert_eq!((run[1], run[3]), ("stdout nobody", "stdout /"), "{run:?}");
+    assert!(!run[2].contains("root"), "{run:?}");
+}
