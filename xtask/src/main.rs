@@ -1,3 +1,39 @@
-//! The project's chores.
+//! `cargo xtask`: see the library.
 
-fn main() {}
+use std::process::ExitCode;
+
+use xtask::{ci, tidy};
+
+const USAGE: &str = "usage: cargo xtask ci | tidy
+
+  ci     the gate: formatting, clippy, documentation and all tests
+  tidy   only what a machine can check of STYLE.md and ARCHITECTURE.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let root = tidy::workspace_root();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["ci"] => ci::run(&root),
+        ["tidy"] => report(&tidy::check(&root)),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn report(findings: &[tidy::Finding]) -> ExitCode {
+    for finding in findings {
+        println!("{finding}");
+    }
+    if findings.is_empty() {
+        println!("tidy");
+        return ExitCode::SUCCESS;
+    }
+    println!("{} findings", findings.len());
+    ExitCode::FAILURE
+}

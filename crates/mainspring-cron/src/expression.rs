@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::error::{ParseError, Warning};
 use crate::every::Every;
 use crate::nickname;
+use crate::oncalendar::OnCalendar;
 use crate::options::ParseOptions;
 use crate::pattern::Pattern;
 use crate::word::Word;
@@ -17,11 +18,13 @@ use crate::word::Word;
 /// Says when something is due, as far as a text can say it without a time zone.
 ///
 /// `Display` gives the text back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Expression {
     /// Fields, or a nickname that stands for fields.
     Calendar(Pattern),
+    /// systemd's language; read by [`Expression::parse_oncalendar`].
+    OnCalendar(OnCalendar),
     /// `@every 90s`.
     Every(Every),
     /// `@at 2030-01-01T00:00:00Z`: once.
@@ -76,10 +79,26 @@ impl Expression {
         Pattern::parse_with(text, options).map(Expression::Calendar)
     }
 
+    /// Reads an expression in systemd's language.
+    ///
+    /// # Errors
+    /// As [`OnCalendar::parse`].
+    ///
+    /// # Example
+    /// ```
+    /// let expression = mainspring_cron::Expression::parse_oncalendar("Mon..Fri 09:00")?;
+    /// assert_eq!(expression.to_string(), "Mon..Fri 09:00");
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn parse_oncalendar(text: &str) -> Result<Expression, ParseError> {
+        OnCalendar::parse(text).map(Expression::OnCalendar)
+    }
+
     /// What is valid but doubtful.
     pub fn warnings(&self) -> &[Warning] {
         match self {
             Expression::Calendar(pattern) => pattern.warnings(),
+            Expression::OnCalendar(calendar) => calendar.warnings(),
             Expression::Every(_) | Expression::At(_) | Expression::Reboot => &[],
         }
     }
@@ -89,6 +108,7 @@ impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Expression::Calendar(pattern) => pattern.fmt(f),
+            Expression::OnCalendar(calendar) => calendar.fmt(f),
             Expression::Every(every) => every.fmt(f),
             Expression::At(moment) => write!(f, "@at {moment}"),
             Expression::Reboot => f.write_str("@reboot"),

@@ -318,7 +318,7 @@ fn repeats(unit: Unit) -> bool {
 }
 
 /// The name that begins as `text` does, or else the one that differs from it in one letter.
-pub(crate) fn nearest_name(text: &str, names: &[&'static str]) -> Option<&'static str> {
+pub(crate) fn nearest_name<'n>(text: &str, names: &[&'n str]) -> Option<&'n str> {
     let lower = text.to_ascii_lowercase();
     let by_start =
         names.iter().find(|name| 2 < lower.len() && (lower.starts_with(**name) || name.starts_with(&lower)));

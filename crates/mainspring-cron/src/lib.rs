@@ -54,6 +54,8 @@ mod pattern;
 
 mod every;
 
+mod oncalendar;
+
 mod expression;
 mod nickname;
 
@@ -66,6 +68,7 @@ pub use dst::{DstPolicy, Gap, Overlap};
 pub use error::{ParseError, Warning};
 pub use every::Every;
 pub use expression::Expression;
+pub use oncalendar::OnCalendar;
 pub use options::{BareStep, DayRule, Dialect, ParseOptions, UnknownName};
 pub use pattern::{Field, Pattern};
 pub use schedule::{Schedule, Upcoming};

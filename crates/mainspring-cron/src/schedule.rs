@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 
 use crate::dst::DstPolicy;
 use crate::expression::Expression;
-use crate::pattern::{HourRule, Pattern};
+use crate::pattern::HourRule;
 use crate::zone::ZonedCalendar;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
@@ -35,12 +35,18 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads an expression in a zone, by Debian's rule for changes of the clock ([`DstPolicy::CRON`]).
+    /// Reads an expression in a zone, by the rule for changes of the clock that belongs to its language: Debian's
+    /// ([`DstPolicy::CRON`]) for cron, [`DstPolicy::SKIP`] for OnCalendar, as systemd does.
     pub fn new(expression: Expression, zone: TimeZone) -> Schedule {
-        Schedule { expression, zone, dst: DstPolicy::CRON }
+        let dst = match expression {
+            Expression::OnCalendar(_) => DstPolicy::SKIP,
+            _ => DstPolicy::CRON,
+        };
+        Schedule { expression, zone, dst }
     }
 
-    /// Chooses what fixed-time jobs do at changes of the clock.
+    /// Chooses what fixed-time jobs do at changes of the clock. In OnCalendar every time is a fixed time: systemd knows
+    /// no wildcard jobs, and lets `*:0/15` rest while an hour is repeated.
     pub fn with_dst(mut self, dst: DstPolicy) -> Schedule {
         self.dst = dst;
         self
@@ -48,11 +54,13 @@ impl Schedule {
 
     /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never.
     ///
-    /// Occurrences lie on whole seconds, save for those of `@every` and `@at`. The search ends 400 years away: after
+    /// Cron's occurrences lie on whole seconds; those of `@every`, `@at` and OnCalendar need not. The search ends 400 years away: after
     /// that the calendar only repeats itself.
     pub fn next_after(&self, after: Timestamp) -> Option<Zoned> {
         let found = match &self.expression {
-            Expression::Calendar(pattern) => self.calendar(pattern).next(after.checked_add(INSTANT).ok()?),
+            Expression::Calendar(_) | Expression::OnCalendar(_) => {
+                self.zoned_calendar()?.next(after.checked_add(INSTANT).ok()?)
+            }
             Expression::Every(every) => every.next_after(after),
             Expression::At(moment) => Some(*moment).filter(|&moment| after < moment),
             Expression::Reboot => None,
@@ -75,7 +83,9 @@ impl Schedule {
     /// ```
     pub fn prev_before(&self, before: Timestamp) -> Option<Zoned> {
         let found = match &self.expression {
-            Expression::Calendar(pattern) => self.calendar(pattern).prev(before.checked_sub(INSTANT).ok()?),
+            Expression::Calendar(_) | Expression::OnCalendar(_) => {
+                self.zoned_calendar()?.prev(before.checked_sub(INSTANT).ok()?)
+            }
             Expression::Every(every) => every.prev_before(before),
             Expression::At(moment) => Some(*moment).filter(|&moment| moment < before),
             Expression::Reboot => None,
@@ -110,7 +120,7 @@ impl Schedule {
         &self.expression
     }
 
-    /// Where its wall clock stands.
+    /// Where its wall clock stands. An OnCalendar expression with a zone of its own is read there, and shown here.
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -120,12 +130,22 @@ impl Schedule {
         self.dst
     }
 
-    fn calendar<'a>(&'a self, pattern: &'a Pattern) -> ZonedCalendar<'a> {
-        let policy = match pattern.hour_rule() {
-            HourRule::Wildcard => DstPolicy::LITERAL,
-            HourRule::Fixed => self.dst,
-        };
-        ZonedCalendar { calendar: pattern.calendar(), zone: &self.zone, policy }
+    /// The calendar, the zone it is read in, and the policy that its jobs are under; `None` if it is not a calendar.
+    pub(crate) fn zoned_calendar(&self) -> Option<ZonedCalendar<'_>> {
+        match &self.expression {
+            Expression::Calendar(pattern) => {
+                let policy = match pattern.hour_rule() {
+                    HourRule::Wildcard => DstPolicy::LITERAL,
+                    HourRule::Fixed => self.dst,
+                };
+                Some(ZonedCalendar { calendar: pattern.calendar(), zone: &self.zone, policy })
+            }
+            Expression::OnCalendar(calendar) => {
+                let zone = calendar.zone().unwrap_or(&self.zone);
+                Some(ZonedCalendar { calendar: calendar.calendar(), zone, policy: self.dst })
+            }
+            Expression::Every(_) | Expression::At(_) | Expression::Reboot => None,
+        }
     }
 }
 

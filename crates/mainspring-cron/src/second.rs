@@ -12,7 +12,6 @@ pub(crate) enum Moments {
     /// Bit n: second n.
     Whole(u64),
     /// Each part by itself.
-    #[cfg_attr(not(test), expect(dead_code, reason = "OnCalendar, the second language, makes them"))]
     Fractions(Vec<Fraction>),
 }
 

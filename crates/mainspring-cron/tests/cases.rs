@@ -1,9 +1,11 @@
-//! Every row of testdata/cron-next.csv, as it stands there.
+//! Every row of testdata/cron-next.csv and of testdata/cron-oncalendar.csv, as they stand there.
 
 use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{BareStep, DayRule, Dialect, DstPolicy, Expression, ParseOptions, Schedule};
 
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/cron-next.csv");
+/// Made with `systemd-analyze calendar --base-time --iterations` of systemd 252 (Debian 12).
+const SYSTEMD_CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/cron-oncalendar.csv");
 
 /// One row, by the names of its columns.
 struct Row {
@@ -52,12 +54,15 @@ fn split_line(line: &str) -> Vec<String> {
     values
 }
 
-fn rows(kind: &str) -> Vec<Row> {
-    let text = std::fs::read_to_string(CASES).unwrap();
+fn file_rows(path: &str) -> Vec<Row> {
+    let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     let columns = split_line(lines.next().unwrap());
-    let rows = lines.map(|line| Row { columns: columns.clone(), values: split_line(line) });
-    rows.filter(|row| row.value("kind") == kind).collect()
+    lines.map(|line| Row { columns: columns.clone(), values: split_line(line) }).collect()
+}
+
+fn rows(kind: &str) -> Vec<Row> {
+    file_rows(CASES).into_iter().filter(|row| row.value("kind") == kind).collect()
 }
 
 /// The first `n` occurrences in the form of the column `expected`.
@@ -92,6 +97,51 @@ fn every_next_row_gives_the_instants_that_its_source_states() {
         }
     }
     assert_no_complaints(&complaints, rows.len(), 72);
+}
+
+#[test]
+fn every_oncalendar_row_gives_the_instants_that_systemd_gives() {
+    let rows = rows("oncalendar");
+    let mut complaints = Vec::new();
+    for row in &rows {
+        let (id, text) = (row.value("id"), row.value("expr"));
+        let found = match Expression::parse_oncalendar(text) {
+            Ok(expression) => found(row, &Schedule::new(expression, row.zone())),
+            Err(error) => error.pointed(text),
+        };
+        if found != row.value("expected") {
+            complaints.push(format!("{id} {text}: {found}, expected {}", row.value("expected")));
+        }
+    }
+    assert_no_complaints(&complaints, rows.len(), 7);
+}
+
+#[test]
+fn systemd_itself_gives_the_same_instants_and_refuses_the_same_texts() {
+    let rows = file_rows(SYSTEMD_CASES);
+    let mut complaints = Vec::new();
+    for row in &rows {
+        let text = row.value("expr");
+        let found = match Expression::parse_oncalendar(text) {
+            Ok(expression) => {
+                let schedule = Schedule::new(expression, row.zone());
+                let start: Timestamp = row.value("start").parse().unwrap();
+                let count = row.value("n").parse().unwrap();
+                let times: Vec<String> =
+                    schedule.upcoming(start).take(count).map(|time| time.timestamp().to_string()).collect();
+                if times.is_empty() { "NONE".to_owned() } else { times.join(";") }
+            }
+            Err(_) => "REJECT".to_owned(),
+        };
+        if found != row.value("expected") {
+            complaints.push(format!(
+                "{text} in {}: {found}, expected {}",
+                row.value("tz"),
+                row.value("expected")
+            ));
+        }
+    }
+    assert_no_complaints(&complaints, rows.len(), 110);
 }
 
 #[test]

@@ -47,3 +47,7 @@ pub mod epoch;
 
 pub use engine::Engine;
 pub use handle::Handle;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,94 @@
+//! systemd's calendar expressions: the second language.
+//!
+//! ```text
+//! [Mon..Fri,Sun] [2025-*-1..7 | *-*~01] [9..17/2:00:00.5] [Europe/Paris]
+//!    weekdays          date                  time             zone
+//! ```
+//!
+//! Weekday and date must both match. A part that is missing matches everything, save for the time, which is then
+//! midnight. `~` counts days back from the end of the month: `*-02~01` is the last day of February.
+//!
+//! Parsing is linear in the text. The parsed form is the same calendar that cron patterns use.
+//!
+//! Not read: time spans, and zones by an abbreviation such as `CEST`.
+//!
+//! Source: [systemd.time(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html), "Calendar
+//! Events"; limits of repetitions and changes of the clock as systemd 252 behaves.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::tz::TimeZone;
+
+use crate::civil::Calendar;
+use crate::error::{ParseError, Warning};
+
+mod component;
+mod parse;
+
+/// Says when something is due in systemd's language.
+///
+/// # Example
+/// ```
+/// use jiff::tz::TimeZone;
+/// use mainspring_cron::{Expression, OnCalendar, Schedule};
+///
+/// let last_monday_of_may = OnCalendar::parse("Mon *-05~07/1 Europe/Paris")?;
+/// let schedule = Schedule::new(Expression::OnCalendar(last_monday_of_may), TimeZone::UTC);
+/// let next = schedule.next_after("2025-01-01T00:00:00Z".parse()?).expect("there is one every year");
+/// assert_eq!(next.timestamp().to_string(), "2025-05-25T22:00:00Z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnCalendar {
+    text: String,
+    calendar: Calendar,
+    zone: Option<TimeZone>,
+    warnings: Vec<Warning>,
+}
+
+impl OnCalendar {
+    /// Reads a calendar expression, or a nickname of systemd such as `daily` or `quarterly`.
+    ///
+    /// A zone in the text is looked up in the time zone database of the system.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the characters to blame. What systemd refuses is refused: a range that runs
+    /// backwards, and a repetition that leaves its field before it happens once.
+    pub fn parse(text: &str) -> Result<OnCalendar, ParseError> {
+        parse::parse(text)
+    }
+
+    /// The zone that the expression names. Without one it is read in the zone of its [`crate::Schedule`].
+    pub fn zone(&self) -> Option<&TimeZone> {
+        self.zone.as_ref()
+    }
+
+    /// What is valid but doubtful.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Whether there is any day that matches.
+    pub fn is_possible(&self) -> bool {
+        self.calendar.is_possible()
+    }
+
+    pub(crate) fn calendar(&self) -> &Calendar {
+        &self.calendar
+    }
+}
+
+impl fmt::Display for OnCalendar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for OnCalendar {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<OnCalendar, ParseError> {
+        OnCalendar::parse(text)
+    }
+}

@@ -1,0 +1,264 @@
+//! One component of a calendar expression: a list of values, ranges and repetitions.
+//!
+//! ```text
+//! component := "*" | part { "," part }
+//! part      := value [ ".." value ] [ "/" repetition ]
+//! ```
+//!
+//! Seconds are read in microseconds, all else in whole numbers. Linear in the length of the text.
+
+use crate::error::ParseError;
+use crate::word::Word;
+
+pub(crate) const SECOND_US: u64 = 1_000_000;
+
+/// Which component it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Year,
+    Month,
+    Day,
+    /// Counted back from the end of the month: 1 is the last day.
+    DayFromEnd,
+    Hour,
+    Minute,
+    /// In microseconds.
+    Second,
+}
+
+/// What a component allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    Any,
+    Parts(Vec<Part>),
+}
+
+/// Values from `first` on. Without a last value a repetition goes on to the end of the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) first: u64,
+    pub(crate) last: Option<u64>,
+    pub(crate) repetition: Option<u64>,
+}
+
+impl Place {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Place::Year => "year",
+            Place::Month => "month",
+            Place::Day => "day",
+            Place::DayFromEnd => "day from the end of the month",
+            Place::Hour => "hour",
+            Place::Minute => "minute",
+            Place::Second => "second",
+        }
+    }
+
+    pub(crate) fn first(self) -> u64 {
+        match self {
+            Place::Year => 1970,
+            Place::Month | Place::Day | Place::DayFromEnd => 1,
+            Place::Hour | Place::Minute | Place::Second => 0,
+        }
+    }
+
+    pub(crate) fn last(self) -> u64 {
+        match self {
+            Place::Year => 2199,
+            Place::Month => 12,
+            Place::Day => 31,
+            // Every month has 28 days: a day further back would be missing from some.
+            Place::DayFromEnd => 28,
+            Place::Hour => 23,
+            Place::Minute => 59,
+            Place::Second => 60 * SECOND_US - 1,
+        }
+    }
+
+    fn expected(self) -> String {
+        match self {
+            Place::Second => "0 to 59.999999".to_owned(),
+            _ => format!("{} to {}", self.first(), self.last()),
+        }
+    }
+
+    fn article(self) -> &'static str {
+        if self == Place::Hour { "an" } else { "a" }
+    }
+}
+
+impl Component {
+    pub(crate) fn read(text: Word<'_>, place: Place) -> Result<Component, ParseError> {
+        if text.text == "*" {
+            return Ok(Component::Any);
+        }
+        let parts: Result<Vec<Part>, ParseError> =
+            text.split(',').map(|part| read_part(part, place)).collect();
+        Ok(Component::Parts(parts?))
+    }
+
+    /// All values, smallest first in each part. Not for seconds, which are too many.
+    pub(crate) fn values(&self, place: Place) -> Vec<u64> {
+        match self {
+            Component::Any => (place.first()..=place.last()).collect(),
+            Component::Parts(parts) => parts.iter().flat_map(|part| part.values(place)).collect(),
+        }
+    }
+}
+
+impl Part {
+    fn values(self, place: Place) -> Vec<u64> {
+        let step =
+            usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
+        match (self.last, self.repetition) {
+            (None, None) => vec![self.first],
+            // Days from the end are visited in the order of the month, so a repetition counts down to the last day.
+            (None, Some(_)) if place == Place::DayFromEnd => (1..=self.first).rev().step_by(step).collect(),
+            (Some(last), _) if place == Place::DayFromEnd => {
+                (self.first..=last).rev().step_by(step).collect()
+            }
+            (last, _) => (self.first..=last.unwrap_or(place.last())).step_by(step).collect(),
+        }
+    }
+}
+
+fn read_part(text: Word<'_>, place: Place) -> Result<Part, ParseError> {
+    let (range, repetition) = match text.split_once("/") {
+        Some((range, repetition)) => (range, Some(repetition)),
+        None => (text, None),
+    };
+    if range.text == "*" {
+        let message = format!(
+            "`*` takes no list or repetition here: expected a first {} before the slash",
+            place.name()
+        );
+        return Err(ParseError::new(range.span(), message).with_hint(place.first().to_string()));
+    }
+    let (first, last) = match range.split_once("..") {
+        Some((first, last)) => (read_value(first, place)?, Some(read_value(last, place)?)),
+        None => (read_value(range, place)?, None),
+    };
+    if let Some(last) = last
+        && last < first
+    {
+        let message = format!("the range `{}` runs backwards: expected the smaller value first", range.text);
+        let (left, right) = range.text.split_once("..").unwrap_or_default();
+        return Err(ParseError::new(range.span(), message).with_hint(format!("{right}..{left}")));
+    }
+    let repetition = match repetition {
+        None => None,
+        Some(word) => read_repetition(word, place, Part { first, last, repetition: None })?,
+    };
+    Ok(Part { first, last, repetition })
+}
+
+/// `None` if the part is a single value anyway.
+fn read_repetition(word: Word<'_>, place: Place, part: Part) -> Result<Option<u64>, ParseError> {
+    let Some(step) = number(word, place).filter(|&step| 0 < step) else {
+        let message = format!(
+            "expected a repetition in {}s after the slash, more than 0, found `{}`",
+            place.name(),
+            word.text
+        );
+        return Err(ParseError::new(word.span(), message).with_hint("1"));
+    };
+    let room = match (part.last, place) {
+        (Some(last), _) if last == part.first => return Ok(None),
+        (Some(last), _) => last - part.first,
+        (None, Place::DayFromEnd) => part.first - place.first(),
+        (None, _) => place.last() - part.first,
+    };
+    // The last day of the year's field may be written with a repetition, as in `29/1`, as long as one fits.
+    if room < step {
+        let message =
+            format!("a repetition of {} leaves the {} field before it happens once", word.text, place.name());
+        return Err(ParseError::new(word.span(), message).with_hint("1"));
+    }
+    Ok(Some(step))
+}
+
+fn read_value(word: Word<'_>, place: Place) -> Result<u64, ParseError> {
+    let Some(number) = number(word, place) else {
+        let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
+        let message =
+            format!("expected {} {} ({}), found {found}", place.article(), place.name(), place.expected());
+        return Err(ParseError::new(word.span(), message));
+    };
+    let number = match (place, number) {
+        (Place::Year, 0..70) => number + 2000,
+        (Place::Year, 70..100) => number + 1900,
+        _ => number,
+    };
+    if (place.first()..=place.last()).contains(&number) {
+        return Ok(number);
+    }
+    let nearest = match place {
+        Place::Second => "59".to_owned(),
+        _ => number.clamp(place.first(), place.last()).to_string(),
+    };
+    let message =
+        format!("{} is outside of the {} field: expected {}", word.text, place.name(), place.expected());
+    Err(ParseError::new(word.span(), message).with_hint(nearest))
+}
+
+/// Digits, and for seconds a decimal fraction, which is rounded to microseconds.
+fn number(word: Word<'_>, place: Place) -> Option<u64> {
+    let (whole, fraction) = match word.text.split_once('.') {
+        Some((whole, fraction)) if place == Place::Second => (whole, fraction),
+        Some(_) => return None,
+        None => (word.text, "0"),
+    };
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !are_digits(whole) || !are_digits(fraction) {
+        return None;
+    }
+    let whole: u64 = whole.parse().unwrap_or(u64::from(u32::MAX)).min(u64::from(u32::MAX));
+    if place != Place::Second {
+        return Some(whole);
+    }
+    // Seven digits are enough to round to six.
+    let tenths: u64 = format!("{fraction:0<7}")[..7].parse().ok()?;
+    Some(whole * SECOND_US + (tenths + 5) / 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(text: &str, place: Place) -> Vec<u64> {
+        Component::read(Word::whole(text), place).unwrap().values(place)
+    }
+
+    #[test]
+    fn a_repetition_without_a_last_value_goes_on_to_the_end_of_its_field() {
+        assert_eq!(values("17/2", Place::Hour), [17, 19, 21, 23]);
+        assert_eq!(values("9..14/2,3", Place::Hour), [9, 11, 13, 3]);
+        assert_eq!(values("7/3", Place::DayFromEnd), [7, 4, 1]);
+        assert_eq!(values("1..7/2", Place::DayFromEnd), [7, 5, 3, 1]);
+        assert_eq!(values("98..02", Place::Year), [1998, 1999, 2000, 2001, 2002]);
+    }
+
+    #[test]
+    fn what_systemd_refuses_is_refused_at_its_characters() {
+        let cases = [
+            ("*/2", Place::Hour, 0..1),
+            ("2..1", Place::Hour, 0..4),
+            ("23/2", Place::Hour, 3..4),
+            ("1,,2", Place::Hour, 2..2),
+            ("1/0", Place::Hour, 2..3),
+            ("29", Place::DayFromEnd, 0..2),
+            ("60", Place::Second, 0..2),
+            ("1.5", Place::Hour, 0..3),
+            ("1..2..3", Place::Hour, 3..7),
+        ];
+        for (text, place, span) in cases {
+            assert_eq!(Component::read(Word::whole(text), place).unwrap_err().span(), span, "{text}");
+        }
+    }
+
+    #[test]
+    fn seconds_are_rounded_to_microseconds() {
+        assert_eq!(number(Word::whole("5.1234567"), Place::Second), Some(5_123_457));
+        assert_eq!(number(Word::whole("0.5"), Place::Second), Some(500_000));
+    }
+}

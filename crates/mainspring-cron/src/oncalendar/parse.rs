@@ -1,0 +1,314 @@
+//! From the text of a calendar expression to its calendar.
+//!
+//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word of
+//! letters, a time has a colon, a date has neither. Linear in the length of the text.
+
+use jiff::tz::TimeZone;
+
+use super::OnCalendar;
+use super::component::{Component, Part, Place, SECOND_US};
+use crate::civil::{Calendar, Fields};
+use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join};
+use crate::error::{ParseError, Warning};
+use crate::item::nearest_name;
+use crate::second::{Fraction, Moments};
+use crate::values::Values;
+use crate::word::Word;
+
+/// 0 is Monday, because that is where systemd's week begins.
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const SHORT_WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
+const NICKNAMES: [(&str, &str); 9] = [
+    ("minutely", "*-*-* *:*:00"),
+    ("hourly", "*-*-* *:00:00"),
+    ("daily", "*-*-* 00:00:00"),
+    ("weekly", "Mon *-*-* 00:00:00"),
+    ("monthly", "*-*-01 00:00:00"),
+    ("quarterly", "*-01,04,07,10-01 00:00:00"),
+    ("semiannually", "*-01,07-01 00:00:00"),
+    ("yearly", "*-01-01 00:00:00"),
+    ("annually", "*-01-01 00:00:00"),
+];
+
+/// The parts of an expression that were found so far.
+struct Parts {
+    weekdays: u8,
+    year: Component,
+    month: Component,
+    day: Component,
+    day_place: Place,
+    hour: Component,
+    minute: Component,
+    second: Component,
+}
+
+pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
+    let mut words: Vec<Word<'_>> = Word::whole(text).fields().collect();
+    let mut zone = None;
+    if let [_, .., last] = words[..]
+        && last.text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && weekday_index(last.split(',').next().unwrap_or(last)).is_none()
+    {
+        zone = Some(read_zone(last)?);
+        words.pop();
+    }
+    let Some(&first) = words.first() else {
+        let message =
+            "the expression is empty: expected weekdays, a date or a time, such as `Mon *-*-* 09:00`";
+        return Err(ParseError::new(0..0, message).with_hint("daily"));
+    };
+    let nickname = NICKNAMES.iter().find(|(name, _)| first.is(name));
+    let parts = match (nickname, &words[..]) {
+        (Some((_, long)), [_]) => read_words(&Word::whole(long).fields().collect::<Vec<_>>())?,
+        (None, _) if first.text.starts_with('@') => return at(text, first, &words[1..]),
+        _ => read_words(&words)?,
+    };
+    let calendar = parts.calendar();
+    let mut warnings = Vec::new();
+    if !calendar.is_possible() {
+        let span = first.start..words.last().map_or(first.end(), |word| word.end());
+        warnings.push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
+    }
+    Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
+}
+
+fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
+    if word.is("UTC") {
+        return Ok(TimeZone::UTC);
+    }
+    TimeZone::get(word.text).map_err(|_| {
+        let message = format!("expected a time zone such as UTC or Europe/Paris, found `{}`", word.text);
+        ParseError::new(word.span(), message).with_hint("UTC")
+    })
+}
+
+/// `@1395716396`: one second of Unix time.
+fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, ParseError> {
+    let expected = "expected `@` and the seconds of a time from 1970 to 2199, alone";
+    let moment =
+        word.text[1..].parse::<i64>().ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
+    let civil = moment
+        .map(|moment| moment.to_zoned(TimeZone::UTC).datetime())
+        .filter(|civil| (1970..2200).contains(&civil.year()));
+    let Some(civil) = civil else {
+        return Err(
+            ParseError::new(word.span(), format!("{expected}, found `{}`", word.text)).with_hint("@0")
+        );
+    };
+    if let [first, .., last] | [first @ last] = rest {
+        return Err(ParseError::new(first.start..last.end(), expected).with_hint(""));
+    }
+    let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
+    Ok(OnCalendar {
+        text: text.to_owned(),
+        calendar: parts.calendar(),
+        zone: Some(TimeZone::UTC),
+        warnings: Vec::new(),
+    })
+}
+
+fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
+    let midnight = || Component::Parts(vec![Part { first: 0, last: None, repetition: None }]);
+    let mut parts = Parts {
+        weekdays: ALL_WEEKDAYS,
+        year: Component::Any,
+        month: Component::Any,
+        day: Component::Any,
+        day_place: Place::Day,
+        hour: midnight(),
+        minute: midnight(),
+        second: midnight(),
+    };
+    let mut rest = words;
+    if let [word, after @ ..] = rest
+        && word.text.starts_with(|c: char| c.is_alphabetic())
+    {
+        parts.weekdays = read_weekdays(*word)?;
+        rest = after;
+    }
+    if let [word, after @ ..] = rest
+        && !word.text.contains(':')
+    {
+        read_date(*word, &mut parts)?;
+        rest = after;
+    }
+    if let [word, after @ ..] = rest {
+        read_time(*word, &mut parts)?;
+        rest = after;
+    }
+    match rest {
+        [] => Ok(parts),
+        [word, ..] => {
+            let span = word.start..rest.last().map_or(word.end(), |last| last.end());
+            let message = format!(
+                "expected weekdays, a date, a time and a zone in this order, found one more: `{}`",
+                word.text
+            );
+            Err(ParseError::new(span, message).with_hint(""))
+        }
+    }
+}
+
+fn read_weekdays(list: Word<'_>) -> Result<u8, ParseError> {
+    let mut bits = 0;
+    let list = list.before_suffix(',').unwrap_or(list);
+    for item in list.split(',') {
+        let ends = item.split_once("..").or_else(|| item.split_once("-")).unwrap_or((item, item));
+        let (first, last) = (read_weekday(ends.0)?, read_weekday(ends.1)?);
+        if last < first {
+            let message =
+                format!("the range `{}` runs backwards: systemd's week begins on Monday", item.text);
+            let week = |index: usize| ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"][index];
+            let hint = format!("{}..Sun,Mon..{}", week(first), week(last));
+            return Err(ParseError::new(item.span(), message).with_hint(hint));
+        }
+        // The calendar counts from Sunday.
+        (first..=last).for_each(|index| bits |= 1 << ((index + 1) % 7));
+    }
+    Ok(bits)
+}
+
+fn weekday_index(word: Word<'_>) -> Option<usize> {
+    let word = word.split_once("..").or_else(|| word.split_once("-")).map_or(word, |(first, _)| first);
+    (0..7).find(|&index| word.is(WEEKDAYS[index]) || word.is(SHORT_WEEKDAYS[index]))
+}
+
+fn read_weekday(word: Word<'_>) -> Result<usize, ParseError> {
+    if let Some(index) = (0..7).find(|&index| word.is(WEEKDAYS[index]) || word.is(SHORT_WEEKDAYS[index])) {
+        return Ok(index);
+    }
+    let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
+    let error =
+        ParseError::new(word.span(), format!("expected a day of the week (Mon to Sun), found {found}"));
+    let names: Vec<&str> =
+        NICKNAMES.iter().map(|(name, _)| *name).chain(WEEKDAYS).chain(SHORT_WEEKDAYS).collect();
+    Err(match nearest_name(word.text, &names) {
+        Some(name) => error.with_hint(name),
+        None => error,
+    })
+}
+
+/// `year-month-day`, `month-day`, and either with `~` before the day.
+fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
+    let (before, day) = match word.split_once("~") {
+        Some((before, day)) => {
+            parts.day_place = Place::DayFromEnd;
+            (before, Some(day))
+        }
+        None => (word, None),
+    };
+    let mut pieces: Vec<Word<'_>> = before.split('-').collect();
+    pieces.extend(day);
+    let (year, month, day) = match pieces[..] {
+        [year, month, day] => (Some(year), month, day),
+        [month, day] => (None, month, day),
+        _ => {
+            let message =
+                format!("expected a date such as *-*-01, or a time such as 09:00, found `{}`", word.text);
+            let hint = if word.text.bytes().all(|byte| byte.is_ascii_digit()) {
+                format!("{}:00", word.text)
+            } else {
+                "*-*-*".to_owned()
+            };
+            return Err(ParseError::new(word.span(), message).with_hint(hint));
+        }
+    };
+    if let Some(year) = year {
+        parts.year = Component::read(year, Place::Year)?;
+    }
+    parts.month = Component::read(month, Place::Month)?;
+    parts.day = Component::read(day, parts.day_place)?;
+    Ok(())
+}
+
+/// `hour:minute` or `hour:minute:second`.
+fn read_time(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
+    let pieces: Vec<Word<'_>> = word.split(':').collect();
+    let (hour, minute, second) = match pieces[..] {
+        [hour, minute] => (hour, minute, None),
+        [hour, minute, second] => (hour, minute, Some(second)),
+        _ => {
+            let message = format!("expected a time such as 09:00 or 09:00:30, found `{}`", word.text);
+            return Err(ParseError::new(word.span(), message).with_hint("00:00"));
+        }
+    };
+    parts.hour = Component::read(hour, Place::Hour)?;
+    parts.minute = Component::read(minute, Place::Minute)?;
+    if let Some(second) = second {
+        parts.second = Component::read(second, Place::Second)?;
+    }
+    Ok(())
+}
+
+impl Parts {
+    fn calendar(&self) -> Calendar {
+        let days = bits(&self.day, self.day_place);
+        let (dates, dates_from_end) = match (self.day_place, &self.day) {
+            (_, Component::Any) => (ALL_DATES, 0),
+            (Place::DayFromEnd, _) => (0, days >> 1),
+            (_, _) => (days, 0),
+        };
+        let low = |word: u64| u32::try_from(word).expect("hours and days are below 32");
+        Calendar::new(Fields {
+            years: self.years(),
+            months: u16::try_from(bits(&self.month, Place::Month)).expect("months are below 13"),
+            days: Days {
+                dates: low(dates.into()),
+                dates_from_end: low(dates_from_end.into()),
+                weekdays: self.weekdays,
+                join: Join::And,
+                ..Days::ALL
+            },
+            hours: bits(&self.hour, Place::Hour),
+            minutes: self.minute.values(Place::Minute).into_iter().fold(0, |bits, value| bits | 1 << value),
+            moments: self.moments(),
+        })
+    }
+
+    fn years(&self) -> Option<[u64; 4]> {
+        let mut years = Values::default();
+        if self.year == Component::Any {
+            return None;
+        }
+        for year in self.year.values(Place::Year) {
+            years.insert(u16::try_from(year - Place::Year.first()).expect("years are at most 2199"));
+        }
+        Some(years.words())
+    }
+
+    /// Whole seconds as bits wherever that is exact.
+    fn moments(&self) -> Moments {
+        let parts = match &self.second {
+            Component::Any => return Moments::Whole(u64::MAX >> 4),
+            Component::Parts(parts) => parts,
+        };
+        let fractions: Vec<Fraction> = parts.iter().map(|part| fraction(*part)).collect();
+        let is_whole = |fraction: &Fraction| {
+            [fraction.first_ns, fraction.step_ns].iter().all(|ns| ns % 1_000_000_000 == 0)
+        };
+        if !fractions.iter().all(is_whole) {
+            return Moments::Fractions(fractions);
+        }
+        let listed = Moments::Fractions(fractions);
+        let seconds =
+            (0..60).filter(|second| listed.next(second * 1_000_000_000) == Some(second * 1_000_000_000));
+        Moments::Whole(seconds.fold(0, |bits, second| bits | 1 << second))
+    }
+}
+
+/// A range without a repetition goes on in whole seconds.
+fn fraction(part: Part) -> Fraction {
+    let last_us = match (part.last, part.repetition) {
+        (Some(last), _) => last,
+        (None, Some(_)) => Place::Second.last(),
+        (None, None) => part.first,
+    };
+    let step_us = if part.first == last_us { 0 } else { part.repetition.unwrap_or(SECOND_US) };
+    Fraction { first_ns: part.first * 1000, last_ns: last_us * 1000, step_ns: step_us * 1000 }
+}
+
+fn bits(component: &Component, place: Place) -> u32 {
+    component.values(place).into_iter().fold(0, |bits, value| bits | 1 << value)
+}

@@ -1,0 +1,59 @@
+//! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
+//!
+//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with rustfmt and
+//! clippy is all it needs.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+struct Step {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    environment: &'static [(&'static str, &'static str)],
+}
+
+const STEPS: [Step; 6] = [
+    Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step {
+        name: "clippy",
+        arguments: &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    Step {
+        name: "the library without features",
+        arguments: &["clippy", "-p", "mainspring", "-p", "mainspring-queue", "--lib", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    Step {
+        name: "documentation",
+        arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
+        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+    },
+    Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
+];
+
+/// Runs every step in `root` until one fails.
+pub fn run(root: &Path) -> ExitCode {
+    for step in &STEPS {
+        println!("== {}: cargo {}", step.name, step.arguments.join(" "));
+        let status = Command::new("cargo")
+            .args(step.arguments)
+            .envs(step.environment.iter().copied())
+            .current_dir(root)
+            .status();
+        match status {
+            Ok(status) if status.success() => (),
+            Ok(status) => {
+                println!("== {} failed: {status}", step.name);
+                return ExitCode::FAILURE;
+            }
+            Err(error) => {
+                println!("== {} could not be started: {error}", step.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    println!("== all {} steps passed", STEPS.len());
+    ExitCode::SUCCESS
+}

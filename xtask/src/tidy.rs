@@ -1,0 +1,152 @@
+//! What a machine can check of STYLE.md and ARCHITECTURE.md.
+//!
+//! | check | holds |
+//! |---|---|
+//! | [`layers`] | who may import what, by the table in ARCHITECTURE.md |
+//! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
+//! | [`text`] | a header on every file, words that names avoid, no left-overs, no `unsafe` but where it is listed |
+//! | [`manifests`] | a reason beside every dependency |
+//!
+//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project itself.
+//!
+//! Cost: a second. It does not judge what a reader must judge.
+
+pub mod budgets;
+pub mod layers;
+pub mod manifests;
+pub mod text;
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One place that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The file, from the workspace's root.
+    pub path: PathBuf,
+    /// The line, from 1; 0 where the finding is about the whole.
+    pub line: usize,
+    /// The rule and what breaks it, as a sentence.
+    pub text: String,
+}
+
+impl Finding {
+    /// Makes a finding.
+    pub fn new(path: &Path, line: usize, text: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line, text: text.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}: {}", self.path.display(), self.line, self.text)
+    }
+}
+
+/// A file of Rust, read.
+pub struct Source {
+    /// From the workspace's root.
+    pub path: PathBuf,
+    /// What it says.
+    pub text: String,
+    /// What it means.
+    pub syntax: syn::File,
+}
+
+impl Source {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// It is not Rust.
+    pub fn parse(path: &Path, text: String) -> Result<Source, Finding> {
+        let syntax = syn::parse_file(&text).map_err(|error| {
+            Finding::new(path, error.span().start().line, format!("this is not Rust: {error}"))
+        })?;
+        Ok(Source { path: path.to_owned(), text, syntax })
+    }
+
+    /// Whether it holds tests, examples or measurements rather than the program.
+    pub fn is_test(&self) -> bool {
+        let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "benches" || part == "examples";
+        self.path.iter().any(is_test)
+    }
+}
+
+/// The folder that holds the workspace.
+pub fn workspace_root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().expect("xtask lies in the workspace").to_owned()
+}
+
+/// Runs every check on the project in `root`.
+pub fn check(root: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let sources = read_sources(root, &mut findings);
+    let architecture = read(root, Path::new("ARCHITECTURE.md"), &mut findings);
+    findings.extend(layers::check(&architecture, &sources));
+    findings.extend(budgets::check(&sources));
+    findings.extend(text::check(&architecture, &sources));
+    for path in files(root, Path::new(""), "toml") {
+        if path.ends_with("Cargo.toml") {
+            let manifest = read(root, &path, &mut findings);
+            findings.extend(manifests::check(&path, &manifest));
+        }
+    }
+    findings
+}
+
+fn read_sources(root: &Path, findings: &mut Vec<Finding>) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for path in files(root, Path::new(""), "rs") {
+        let text = read(root, &path, findings);
+        match Source::parse(&path, text) {
+            Ok(source) => sources.push(source),
+            Err(finding) => findings.push(finding),
+        }
+    }
+    sources
+}
+
+fn read(root: &Path, path: &Path, findings: &mut Vec<Finding>) -> String {
+    fs::read_to_string(root.join(path)).unwrap_or_else(|error| {
+        findings.push(Finding::new(path, 0, format!("the file cannot be read: {error}")));
+        String::new()
+    })
+}
+
+/// The files below a folder with this extension, sorted; not what is built, hidden, or made by tools.
+fn files(root: &Path, folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(root.join(folder)) else { return Vec::new() };
+    let mut found = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let path = folder.join(&name);
+        let is_left_out = name.to_string_lossy().starts_with('.') || name == "target" || name == "corpus";
+        if entry.path().is_dir() && !is_left_out {
+            found.extend(files(root, &path, extension));
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_project_is_tidy() {
+        let findings = check(&workspace_root());
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "{} findings:\n{}", lines.len(), lines.join("\n"));
+    }
+
+    #[test]
+    fn the_project_is_found_at_all() {
+        let sources = files(&workspace_root(), Path::new("crates"), "rs");
+        assert!(sources.len() > 30, "only {} files", sources.len());
+    }
+}

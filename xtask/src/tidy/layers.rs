@@ -1,0 +1,257 @@
+//! Who may import what.
+//!
+//! The table below the heading "Layers" in ARCHITECTURE.md is the rule:
+//!
+//! ```text
+//!   | `mainspring::driver` | `mainspring::clock`, `mainspring_queue` |
+//!       a module and all below       what it may name, and all below those
+//! ```
+//!
+//! The row with the longest matching module counts. A module may always use itself, what is below it, and the standard
+//! library. Every path in the code that begins with `crate`, `super`, `self` or a crate's name is looked at, in `use` lines
+//! and elsewhere; tests are not.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use syn::visit::{self, Visit};
+
+use super::{Finding, Source};
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Layer {
+    module: String,
+    may_use: Vec<String>,
+}
+
+/// Checks all files against the table in the text of ARCHITECTURE.md.
+pub fn check(architecture: &str, sources: &[Source]) -> Vec<Finding> {
+    let layers = parse_table(architecture);
+    if layers.is_empty() {
+        let text = "there is no table with rows like | `module` | `module`, .. | below a heading Layers";
+        return vec![Finding::new(Path::new("ARCHITECTURE.md"), 0, text)];
+    }
+    let crates: BTreeSet<&str> =
+        layers.iter().flat_map(|layer| layer.may_use.iter()).map(|path| root(path)).collect();
+    let mut findings = Vec::new();
+    let mut modules = Vec::new();
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let Some(module) = module_of(&source.path) else { continue };
+        findings.extend(check_source(&layers, &crates, source, &module));
+        modules.push(module);
+    }
+    for layer in &layers {
+        if !modules.iter().any(|module| is_within(module, &layer.module)) {
+            let text = format!("the layer `{}` names a module that does not exist", layer.module);
+            findings.push(Finding::new(Path::new("ARCHITECTURE.md"), 0, text));
+        }
+    }
+    findings
+}
+
+fn root(path: &str) -> &str {
+    path.split("::").next().unwrap_or(path)
+}
+
+/// Whether a path is a module or something below it.
+fn is_within(path: &str, module: &str) -> bool {
+    path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
+fn parse_table(architecture: &str) -> Vec<Layer> {
+    let after_heading = architecture.split("\n## Layers").nth(1).unwrap_or_default();
+    let section = after_heading.split("\n## ").next().unwrap_or_default();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    rows.filter_map(|row| {
+        let mut cells = row.trim_matches('|').split('|').map(str::trim);
+        let module = cells.next()?.trim_matches('`').to_owned();
+        let may_use = cells.next()?.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        Some(Layer { module, may_use })
+    })
+    .collect()
+}
+
+/// The module that a file is, as `crate_name::module::module`; `None` for a file of no crate's sources.
+fn module_of(path: &Path) -> Option<String> {
+    let parts: Vec<&str> = path
+        .components()
+        .filter_map(|part| match part {
+            Component::Normal(part) => part.to_str(),
+            _ => None,
+        })
+        .collect();
+    let source_index = parts.iter().position(|&part| part == "src")?;
+    let crate_name = parts.get(source_index.checked_sub(1)?)?.replace('-', "_");
+    let mut module = vec![crate_name];
+    for part in &parts[source_index + 1..] {
+        match part.trim_end_matches(".rs") {
+            "lib" | "main" | "mod" => (),
+            name => module.push(name.to_owned()),
+        }
+    }
+    Some(module.join("::"))
+}
+
+fn check_source(layers: &[Layer], crates: &BTreeSet<&str>, source: &Source, module: &str) -> Vec<Finding> {
+    // A crate's root only declares and re-exports; a crate without a row has no rule yet, which is a finding itself.
+    if !module.contains("::") && source.path.ends_with("lib.rs") {
+        return Vec::new();
+    }
+    let matching = layers.iter().filter(|layer| is_within(module, &layer.module));
+    let Some(layer) = matching.max_by_key(|layer| layer.module.len()) else {
+        return vec![Finding::new(&source.path, 1, format!("no layer of ARCHITECTURE.md covers `{module}`"))];
+    };
+    let mut uses = Uses { module: module.to_owned(), crates, found: BTreeSet::new() };
+    uses.visit_file(&source.syntax);
+    let is_allowed =
+        |path: &str| is_within(path, module) || layer.may_use.iter().any(|allowed| is_within(path, allowed));
+    let broken = uses.found.iter().filter(|(path, _)| !is_allowed(path));
+    broken
+        .map(|(path, line)| {
+            let text = format!("`{module}` uses `{path}`, and the layer `{}` may not", layer.module);
+            Finding::new(&source.path, *line, text)
+        })
+        .collect()
+}
+
+/// Whether an item is only there for tests.
+pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) => {
+            list.path.is_ident("cfg") && list.tokens.to_string().split(' ').any(|word| word == "test")
+        }
+        syn::Meta::Path(path) => path.is_ident("test"),
+        syn::Meta::NameValue(_) => false,
+    })
+}
+
+/// Collects the absolute paths that a module names.
+struct Uses<'a> {
+    module: String,
+    crates: &'a BTreeSet<&'a str>,
+    found: BTreeSet<(String, usize)>,
+}
+
+impl Uses<'_> {
+    fn add(&mut self, segments: &[String], line: usize) {
+        let Some(first) = segments.first() else { return };
+        let mut base: Vec<&str> = self.module.split("::").collect();
+        let mut rest = segments;
+        match first.as_str() {
+            "crate" => {
+                base.truncate(1);
+                rest = &rest[1..];
+            }
+            "self" => rest = &rest[1..],
+            "super" => {
+                while rest.first().is_some_and(|segment| segment == "super") {
+                    base.pop();
+                    rest = &rest[1..];
+                }
+            }
+            name if self.crates.contains(name) => base.clear(),
+            _ => return,
+        }
+        let absolute: Vec<&str> = base.into_iter().chain(rest.iter().map(String::as_str)).collect();
+        self.found.insert((absolute.join("::"), line));
+    }
+
+    fn add_tree(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>) {
+        match tree {
+            syn::UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.add_tree(&path.tree, prefix);
+                prefix.pop();
+            }
+            syn::UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.add_tree(tree, prefix);
+                }
+            }
+            syn::UseTree::Name(syn::UseName { ident, .. })
+            | syn::UseTree::Rename(syn::UseRename { ident, .. }) => {
+                prefix.push(ident.to_string());
+                self.add(prefix, ident.span().start().line);
+                prefix.pop();
+            }
+            syn::UseTree::Glob(glob) => self.add(prefix, glob.star_token.spans[0].start().line),
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Uses<'_> {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.add_tree(&item.tree, &mut Vec::new());
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            let segments: Vec<String> =
+                path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.add(&segments, path.segments[0].ident.span().start().line);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if is_for_tests(&item.attrs) {
+            return;
+        }
+        let outer = self.module.clone();
+        self.module = format!("{outer}::{}", item.ident);
+        visit::visit_item_mod(self, item);
+        self.module = outer;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "# A\n\n## Layers\n\n| module | may use |\n|---|---|\n\
+        | `a::upper` | `a::lower`, `other` |\n| `a::lower` | nothing |\n| `a::lower::deep` | `a::upper` |\n";
+
+    fn check_file(path: &str, text: &str) -> Vec<String> {
+        let paths = ["crates/a/src/upper.rs", "crates/a/src/lower.rs", "crates/a/src/lower/deep.rs"];
+        let texts = paths.map(|known| if known == path { text } else { "" });
+        let sources: Vec<Source> = paths
+            .iter()
+            .zip(texts)
+            .map(|(path, text)| Source::parse(Path::new(path), text.to_owned()).expect("the text is Rust"))
+            .collect();
+        check(TABLE, &sources).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_the_table_allows_passes() {
+        let text = "use std::fmt;\nuse crate::lower::{self, deep::Thing};\nfn f() { other::g(); self::h(); }\nfn h() {}";
+        assert_eq!(check_file("crates/a/src/upper.rs", text), [] as [String; 0]);
+        assert_eq!(check_file("crates/a/src/lower/deep.rs", "use crate::upper::Thing;"), [] as [String; 0]);
+    }
+
+    #[test]
+    fn what_it_does_not_allow_is_named_with_module_and_rule() {
+        let expected =
+            "crates/a/src/lower.rs:2: `a::lower` uses `a::upper::Thing`, and the layer `a::lower` may not";
+        assert_eq!(check_file("crates/a/src/lower.rs", "\nuse crate::upper::Thing;"), [expected]);
+        assert_eq!(check_file("crates/a/src/lower.rs", "\nfn f(_: super::upper::Thing) {}"), [expected]);
+        assert_eq!(check_file("crates/a/src/lower.rs", "use other::x;").len(), 1);
+        assert_eq!(check_file("crates/a/src/lower.rs", "mod inner { use super::super::upper::x; }").len(), 1);
+    }
+
+    #[test]
+    fn tests_may_use_anything() {
+        let text = "#[cfg(test)]\nmod tests { use crate::upper::Thing; }";
+        assert_eq!(check_file("crates/a/src/lower.rs", text), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_module_without_a_layer_and_a_layer_without_a_module_are_named() {
+        let source = Source::parse(Path::new("crates/b/src/new.rs"), String::new()).expect("nothing is Rust");
+        let findings: Vec<String> = check(TABLE, &[source]).iter().map(ToString::to_string).collect();
+        assert!(findings[0].contains("no layer of ARCHITECTURE.md covers `b::new`"));
+        assert!(findings[1].contains("the layer `a::upper` names a module that does not exist"));
+        assert!(check("no table", &[])[0].text.contains("there is no table"));
+    }
+}

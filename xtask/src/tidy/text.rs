@@ -1,0 +1,193 @@
+//! What files and names say.
+//!
+//! - Every file begins with a header, `//!`.
+//! - Modules, types and functions are not called by words that stand for nothing.
+//! - Tests are sentences: no `test_`. None is ignored.
+//! - No left-overs: a note to do something needs an issue's number; other marks do not land.
+//! - `unsafe` only in the files that ARCHITECTURE.md lists below its heading "Unsafe".
+
+use syn::visit::{self, Visit};
+
+use super::{Finding, Source};
+
+/// If only one of these fits, the boundary is wrong.
+const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers", "common", "misc", "base"];
+
+/// Checks all files; the text of ARCHITECTURE.md says which may be unsafe.
+pub fn check(architecture: &str, sources: &[Source]) -> Vec<Finding> {
+    let unsafe_section = architecture.split("\n## Unsafe").nth(1).unwrap_or_default();
+    let unsafe_section = unsafe_section.split("\n## ").next().unwrap_or_default();
+    sources.iter().flat_map(|source| check_source(unsafe_section, source)).collect()
+}
+
+fn check_source(unsafe_section: &str, source: &Source) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !source.text.starts_with("//! ") {
+        findings.push(Finding::new(
+            &source.path,
+            1,
+            "the file has no header: it begins with //! and a sentence",
+        ));
+    }
+    for (index, line) in source.text.lines().enumerate() {
+        if let Some(mark) = left_over(line) {
+            findings.push(Finding::new(&source.path, index + 1, format!("{mark} does not land")));
+        }
+    }
+    let is_unsafe_listed = unsafe_section.contains(&*source.path.to_string_lossy());
+    let mut names = Names { source, findings, is_unsafe_listed };
+    names.visit_file(&source.syntax);
+    names.findings
+}
+
+/// A mark that does not land. The marks are put together here, so that this file is none of them.
+fn left_over(line: &str) -> Option<String> {
+    let comment = line.split_once("//").map(|(_, comment)| comment)?;
+    let marks = [["FIX", "ME"], ["XX", "X"], ["HA", "CK"]].map(|parts| parts.concat());
+    let to_do = ["TO", "DO"].concat();
+    let has_number = comment.contains(&format!("{to_do}(#"));
+    marks.into_iter().find(|mark| comment.contains(mark.as_str())).or_else(|| {
+        (comment.contains(&to_do) && !has_number).then(|| format!("a {to_do} without an issue's number"))
+    })
+}
+
+struct Names<'a> {
+    source: &'a Source,
+    findings: Vec<Finding>,
+    is_unsafe_listed: bool,
+}
+
+impl Names<'_> {
+    fn check_name(&mut self, identifier: &syn::Ident) {
+        let name = identifier.to_string();
+        let words = words(&name);
+        if let Some(word) = words.iter().find(|word| EMPTY_WORDS.contains(&word.as_str())) {
+            self.find(identifier, format!("`{name}`: a name says more than {word}"));
+        }
+    }
+
+    fn check_function(&mut self, signature: &syn::Signature, attributes: &[syn::Attribute]) {
+        self.check_name(&signature.ident);
+        let has = |name: &str| attributes.iter().any(|attribute| attribute.path().is_ident(name));
+        if has("test") && signature.ident.to_string().starts_with("test_") {
+            self.find(&signature.ident, format!("`{}`: a test's name is a sentence", signature.ident));
+        }
+        if has("ignore") {
+            self.find(&signature.ident, format!("`{}`: no test is ignored", signature.ident));
+        }
+        if let syn::Safety::Unsafe(keyword) = &signature.safety {
+            self.check_unsafe(keyword.span.start().line);
+        }
+    }
+
+    fn check_unsafe(&mut self, line: usize) {
+        if !self.is_unsafe_listed {
+            let text = "unsafe code outside of the files listed in ARCHITECTURE.md, Unsafe";
+            self.findings.push(Finding::new(&self.source.path, line, text));
+        }
+    }
+
+    fn find(&mut self, identifier: &syn::Ident, text: String) {
+        self.findings.push(Finding::new(&self.source.path, identifier.span().start().line, text));
+    }
+}
+
+/// The words of a name, in snake or camel case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    for letter in name.chars() {
+        if letter == '_' || letter.is_uppercase() {
+            words.push(String::new());
+        }
+        if letter != '_' {
+            words.last_mut().expect("there is a word").extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+impl<'ast> Visit<'ast> for Names<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.check_name(&item.ident);
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.check_name(&item.ident);
+        visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.check_name(&item.ident);
+        visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.check_name(&item.ident);
+        visit::visit_item_trait(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.check_function(&item.sig, &item.attrs);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.check_function(&item.sig, &item.attrs);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_expr_unsafe(&mut self, block: &'ast syn::ExprUnsafe) {
+        self.check_unsafe(block.unsafe_token.span.start().line);
+        visit::visit_expr_unsafe(self, block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn check_text(text: &str) -> Vec<String> {
+        let source =
+            Source::parse(Path::new("crates/a/src/b.rs"), text.to_owned()).expect("the text is Rust");
+        check("## Unsafe\n", &[source]).into_iter().map(|finding| finding.text).collect()
+    }
+
+    #[test]
+    fn a_file_without_a_header_is_named() {
+        assert!(check_text("fn a() {}")[0].contains("no header"));
+        assert_eq!(check_text("//! A file.\nfn a() {}"), [] as [String; 0]);
+    }
+
+    #[test]
+    fn empty_words_in_names_are_named() {
+        let findings =
+            check_text("//! A.\nstruct TimerManager;\nfn help_util() {}\nmod common {}\nfn basement() {}");
+        assert_eq!(findings.len(), 3, "{findings:?}");
+    }
+
+    #[test]
+    fn tests_are_sentences_and_run() {
+        let findings = check_text("//! A.\n#[test]\nfn test_it() {}\n#[test]\n#[ignore]\nfn it_works() {}");
+        assert_eq!(findings.len(), 2, "{findings:?}");
+    }
+
+    #[test]
+    fn left_overs_and_unlisted_unsafe_are_named() {
+        let mark = ["FIX", "ME"].concat();
+        let to_do = ["TO", "DO"].concat();
+        let text = format!(
+            "//! A.\n// {mark} later\n// {to_do} soon\n// {to_do}(#7) soon\nfn a() {{ unsafe {{}} }}"
+        );
+        assert_eq!(check_text(&text).len(), 3, "{:?}", check_text(&text));
+        assert_eq!(check_text("//! A.\npub unsafe fn a() {}").len(), 1);
+    }
+
+    #[test]
+    fn listed_files_may_be_unsafe() {
+        let text = "//! A.\nfn a() { unsafe {} }".to_owned();
+        let source = Source::parse(Path::new("crates/a/src/sys.rs"), text).expect("the text is Rust");
+        assert_eq!(check("# A\n\n## Unsafe\n\n`crates/a/src/sys.rs`\n\n## Next\n", &[source]), []);
+    }
+}
