@@ -122,14 +122,28 @@ fn what_cannot_start_is_refused_and_the_others_run() {
 }
 
 #[test]
-fn runs_beyond_the_limit_are_refused_and_logged() {
+fn runs_beyond_the_limit_wait_and_are_not_lost_silently() {
     let limit = mainspring_server::executor::MAX_RUNNING;
-    let mut running = Running::start(&[], &"@reboot exec sleep 1000\n".repeat(limit + 1));
-    let line = running.wait_for(&["refuse"]);
-    assert!(line.contains(&format!("{limit} commands are running already")), "{line}");
+    let mut running = Running::start(&[], &"@reboot echo ready; exec sleep 1000\n".repeat(limit + 1));
+    for _ in 0..limit {
+        running.wait_for(&["stdout ready"]);
+    }
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
     assert_eq!(lines.iter().filter(|line| line.contains(" end    killed by SIGTERM")).count(), limit);
+    let refused = of(&lines, &format!("{}:echo#1", limit + 2));
+    assert!(
+        refused[0].starts_with("refuse due ") && refused[0].ends_with(": the scheduler is stopping"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn more_short_runs_than_the_limit_at_one_time_all_run() {
+    let count = 2 * mainspring_server::executor::MAX_RUNNING + 10;
+    let running = Running::start(&[], &"@reboot true\n".repeat(count));
+    let (_, lines, _) = stop_when_ended(running, count);
+    assert_eq!(lines.iter().filter(|line| line.contains(" end    exit status 0")).count(), count);
 }
 
 #[test]
