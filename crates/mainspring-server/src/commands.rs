@@ -9,6 +9,8 @@
 //!
 //! Source: own.
 
+use std::io;
+
 use jiff::tz::TimeZone;
 
 use crate::cli::Command;
@@ -35,6 +37,14 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
 /// The zone to use when none is given: the system's, or UTC when the system does not say.
 fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
     zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
+}
+
+/// What became of printing. A reader that has seen enough, like `head`, is no failure.
+fn printed(result: io::Result<()>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        _ => Ok(()),
+    }
 }
 
 /// A count with its noun, as in "1 job" and "2 jobs".

@@ -36,6 +36,9 @@ use environment::{Environment, Setting};
 /// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128 KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
 
+/// The most problems that are kept: a file with more is no crontab, and could otherwise fill the memory.
+pub const MAX_KEPT_PROBLEMS: usize = 10_000;
+
 /// The setting that chooses the time zone of the entries below it.
 pub const ZONE_SETTING: &str = "CRON_TZ";
 
@@ -53,8 +56,10 @@ pub enum Format {
 pub struct Crontab {
     /// In the order of the file.
     pub entries: Vec<PlacedEntry>,
-    /// In the order of the file.
+    /// In the order of the file: the first [`MAX_KEPT_PROBLEMS`].
     pub problems: Vec<Problem>,
+    /// How many further lines had problems.
+    pub unkept_count: usize,
 }
 
 /// An entry with what the lines above it said.
@@ -98,11 +103,15 @@ impl Crontab {
     /// ```
     pub fn parse(source: &Source, format: Format) -> Crontab {
         let mut reader = Reader { format, zone: None, environment: Arc::default(), entries: Vec::new() };
-        let problems = source
-            .lines()
-            .filter_map(|line| reader.read(line).err().map(|fault| Problem::new(line, fault)))
-            .collect();
-        Crontab { entries: reader.entries, problems }
+        let (mut problems, mut unkept_count) = (Vec::new(), 0);
+        for line in source.lines() {
+            match reader.read(line) {
+                Ok(()) => {}
+                Err(fault) if problems.len() < MAX_KEPT_PROBLEMS => problems.push(Problem::new(line, fault)),
+                Err(_) => unkept_count += 1,
+            }
+        }
+        Crontab { entries: reader.entries, problems, unkept_count }
     }
 }
 
@@ -247,6 +256,43 @@ mod tests {
         let commands: Vec<_> = crontab.entries.iter().map(|entry| &entry.entry.command.shell_text).collect();
         assert_eq!(commands, ["a", "b"]);
         assert_eq!(crontab.entries[0].environment.value("A"), Some("1"));
+    }
+
+    #[test]
+    fn problems_beyond_the_limit_are_counted() {
+        let crontab = crontab("@\n".repeat(MAX_KEPT_PROBLEMS + 3));
+        assert_eq!((crontab.problems.len(), crontab.unkept_count), (MAX_KEPT_PROBLEMS, 3));
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
+        let words = [
+            "@daily", "@every", "*", "0", "5-1", "\"", "'", "=", "CRON_TZ", "A", "ä", "%", "\\", "#", "\0",
+            "€",
+        ];
+        for seed in 0..2000_u64 {
+            let mut state = seed;
+            let mut next = |limit: usize| {
+                // Knuth's MMIX generator; its high bits are the good ones.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % limit
+            };
+            let mut bytes = Vec::new();
+            for _ in 0..next(30) {
+                bytes.extend_from_slice(words[next(words.len())].as_bytes());
+                bytes.extend_from_slice([" ", "\t", "", "\n", "\r\n", " "][next(6)].as_bytes());
+            }
+            if next(4) == 0 && !bytes.is_empty() {
+                bytes.truncate(next(bytes.len()));
+            }
+            for format in [Format::User, Format::System] {
+                let crontab = Crontab::parse(&Source::new("test", bytes.clone()), format);
+                for problem in crontab.problems {
+                    assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
+                    assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,9 @@
 //!    └── the log's reader went away ──────────┘          └── nothing runs ──▶ end ◀── nothing runs, or KILL_WAIT
 //! ```
 //!
+//! When as many commands run as may, due runs wait for a place, at most [`MAX_WAIT`]; one that gets none is refused, and the
+//! log says so.
+//!
 //! A turn: read the clock, take signals and due runs, serve the running commands, write the log, then poll until a pipe,
 //! a signal, a due run or a deadline needs the next turn. While nothing happens, nothing wakes the loop.
 //!
@@ -16,6 +19,7 @@
 //!
 //! Source: own.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
@@ -25,13 +29,13 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
-use crate::PROGRAM;
 use crate::clock::Moment;
-use crate::due::{Due, DueReceiver};
-use crate::executor::Executor;
+use crate::due::{Due, DueReceiver, MAX_WAITING};
 use crate::executor::run::{RunName, Span};
+use crate::executor::{Executor, MAX_RUNNING};
 use crate::job::Job;
 use crate::log::{Kind, Log, rfc3339};
+use crate::message::PROGRAM;
 use crate::signals::Signals;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
@@ -41,8 +45,11 @@ pub const GATHER: Duration = Duration::from_millis(20);
 /// holds a pipe, needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
 
+/// How long a due run waits for a place among the running commands before it is refused.
+pub const MAX_WAIT: Duration = Duration::from_secs(60);
+
 /// How long the end waits for a slow reader of the log.
-pub const LOG_WAIT: Duration = Duration::from_secs(5);
+pub const LOG_WAIT: Duration = Duration::from_secs(2);
 
 /// The most jobs whose next time is logged at the start.
 pub const MAX_LISTED: usize = 20;
@@ -57,6 +64,9 @@ pub struct Daemon<W> {
     /// Per job, how many of its runs were due so far.
     run_counts: Vec<u64>,
     executor: Executor,
+    /// Due runs for which there was no place yet, with the time of their arrival: at most [`MAX_WAITING`]. Not empty
+    /// only while the executor is full.
+    waiting: VecDeque<(Due, Moment)>,
     log: Log<W>,
     due: DueReceiver,
     signals: Signals,
@@ -83,6 +93,7 @@ impl<W: Write + AsFd> Daemon<W> {
             run_counts: vec![0; jobs.len()],
             jobs,
             executor: Executor::default(),
+            waiting: VecDeque::new(),
             log: Log::new(writer, width.min(MAX_SUBJECT_WIDTH)),
             due,
             signals,
@@ -102,7 +113,7 @@ impl<W: Write + AsFd> Daemon<W> {
         let now = Moment::now();
         self.log.line(now.wall, &PROGRAM, Kind::Note, title);
         self.list_next(now.wall);
-        self.start_reboot_jobs(now.wall);
+        self.admit_reboot_jobs(now);
         loop {
             let now = Moment::now();
             self.turn(now);
@@ -145,53 +156,87 @@ impl<W: Write + AsFd> Daemon<W> {
         };
         let (arrived, lost_count) = self.due.drain();
         for due in arrived {
-            self.start(&due);
+            self.admit(due, now);
         }
         if 0 < lost_count {
             let text = format!("{lost_count} runs were due and not started: too many were waiting");
             self.log.line(now.wall, &PROGRAM, Kind::Refuse, &text);
         }
-        // Starting took time: the lines of output that follow are not to be stamped earlier than the starts.
-        self.executor.turn(Moment::now(), &mut self.log);
+        // First the runs that ended: they make room for those that wait.
+        self.executor.turn(now, &mut self.log);
+        self.start_waiting();
         self.advance_phase(now, requests);
     }
 
-    fn start(&mut self, due: &Due) {
-        // Read again for each run: starting takes about a millisecond, and hundreds may be due at once.
-        let now = Moment::now();
-        let job = &self.jobs[due.job_index];
-        self.run_counts[due.job_index] += 1;
-        let name = RunName { job: job.name.clone(), number: self.run_counts[due.job_index] };
-        let nominal = rfc3339(&due.nominal);
-        if self.phase != Phase::Running {
-            let text = format!("due {nominal}: the scheduler is stopping");
-            return self.log.line(now.wall, &name, Kind::Refuse, &text);
+    fn admit(&mut self, due: Due, now: Moment) {
+        if self.waiting.len() < MAX_WAITING {
+            self.waiting.push_back((due, now));
+        } else {
+            self.refuse(&due, now, &format!("{MAX_WAITING} runs are waiting already, which is the limit"));
         }
-        match self.executor.start(job, name.clone(), now) {
+    }
+
+    fn admit_reboot_jobs(&mut self, now: Moment) {
+        // Nobody needs the nanoseconds of a time that nobody chose.
+        let start =
+            Timestamp::from_millisecond(now.wall.as_millisecond()).expect("it is earlier than a timestamp");
+        for job_index in 0..self.jobs.len() {
+            let schedule = &self.jobs[job_index].schedule;
+            if schedule.is_reboot() {
+                let nominal = start.to_zoned(schedule.zone().clone());
+                self.admit(Due { job_index, nominal, lateness: Duration::ZERO, missed_count: 0 }, now);
+            }
+        }
+    }
+
+    /// Starts what waits, as far as there is room.
+    fn start_waiting(&mut self) {
+        while let Some((due, arrived)) = self.waiting.pop_front() {
+            // Read again for each run: starting takes about a millisecond, and hundreds may be due at once.
+            let now = Moment::now();
+            if self.phase != Phase::Running {
+                self.refuse(&due, now, "the scheduler is stopping");
+            } else if !self.executor.is_full() {
+                self.start(&due, arrived, now);
+            } else if MAX_WAIT <= now.since(arrived) {
+                let text =
+                    format!("there was no place for {}: {MAX_RUNNING} commands are running", Span(MAX_WAIT));
+                self.refuse(&due, now, &text);
+            } else {
+                return self.waiting.push_front((due, arrived));
+            }
+        }
+    }
+
+    fn start(&mut self, due: &Due, arrived: Moment, now: Moment) {
+        let name = self.name_run(due.job_index);
+        match self.executor.start(&self.jobs[due.job_index], name.clone(), now) {
             Ok(pid) => {
                 let missed = match due.missed_count {
                     0 => String::new(),
                     count => format!(", {count} earlier missed"),
                 };
-                let text = format!("pid {pid}, due {nominal}, {} late{missed}", Span(due.lateness));
+                let lateness = Span(due.lateness + now.since(arrived));
+                let text = format!("pid {pid}, due {}, {lateness} late{missed}", rfc3339(&due.nominal));
                 self.log.line(now.wall, &name, Kind::Start, &text);
             }
-            Err(refused) => {
-                self.log.line(now.wall, &name, Kind::Refuse, &format!("due {nominal}: {refused}"));
-            }
+            Err(refused) => self.log_refusal(due, &name, now, &refused.to_string()),
         }
     }
 
-    fn start_reboot_jobs(&mut self, now: Timestamp) {
-        // Nobody needs the nanoseconds of a time that nobody chose.
-        let now = Timestamp::from_millisecond(now.as_millisecond()).expect("it is earlier than a timestamp");
-        for job_index in 0..self.jobs.len() {
-            let schedule = &self.jobs[job_index].schedule;
-            if schedule.is_reboot() {
-                let nominal = now.to_zoned(schedule.zone().clone());
-                self.start(&Due { job_index, nominal, lateness: Duration::ZERO, missed_count: 0 });
-            }
-        }
+    fn refuse(&mut self, due: &Due, now: Moment, why: &str) {
+        let name = self.name_run(due.job_index);
+        self.log_refusal(due, &name, now, why);
+    }
+
+    fn log_refusal(&mut self, due: &Due, name: &RunName, now: Moment, why: &str) {
+        self.log.line(now.wall, name, Kind::Refuse, &format!("due {}: {why}", rfc3339(&due.nominal)));
+    }
+
+    /// The name of the next run of a job.
+    fn name_run(&mut self, job_index: usize) -> RunName {
+        self.run_counts[job_index] += 1;
+        RunName { job: self.jobs[job_index].name.clone(), number: self.run_counts[job_index] }
     }
 
     fn list_next(&mut self, now: Timestamp) {
@@ -278,7 +323,9 @@ impl<W: Write + AsFd> Daemon<W> {
         };
         // While the log is full, the executor does nothing at its deadlines either.
         let executor_wait = self.executor.wait(now).filter(|_| !self.log.is_full());
-        phase_wait.into_iter().chain(executor_wait).min()
+        let place_wait =
+            self.waiting.front().map(|(_, arrived)| MAX_WAIT.saturating_sub(now.since(*arrived)));
+        phase_wait.into_iter().chain(executor_wait).chain(place_wait).min()
     }
 }
 

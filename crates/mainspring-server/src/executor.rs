@@ -91,13 +91,18 @@ impl Executor {
     ///
     /// See [`Refused`]; the run is over then, and it is for the caller to log why.
     pub fn start(&mut self, job: &Job, name: RunName, now: Moment) -> Result<u32, Refused> {
-        if MAX_RUNNING <= self.runs.len() {
+        if self.is_full() {
             return Err(Refused::Full);
         }
         let run = Run::start(job, name, now).map_err(Refused::Start)?;
         let pid = run.pid();
         self.runs.push(run);
         Ok(pid)
+    }
+
+    /// Whether no further run can be started now.
+    pub fn is_full(&self) -> bool {
+        MAX_RUNNING <= self.runs.len()
     }
 
     /// Does all that can be done without waiting, and forgets the runs that are over.

@@ -30,17 +30,8 @@ pub mod executor;
 pub mod exit;
 pub mod job;
 pub mod log;
+pub mod message;
 pub mod problem;
 pub mod signals;
 pub mod source;
 pub mod timetable;
-
-/// The program's name, in messages and as a subject of the log.
-pub const PROGRAM: &str = "mainspring";
-
-/// Shows an error and its causes on standard error.
-pub fn complain(error: &dyn std::error::Error) {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    let text = causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"));
-    eprintln!("{PROGRAM}: {text}");
-}

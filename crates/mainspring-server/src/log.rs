@@ -27,6 +27,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use jiff::{Timestamp, Zoned};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::message::PROGRAM;
+
 /// How much may wait for a slow reader before the output of commands has to wait too.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;
 
@@ -116,7 +118,7 @@ impl<W: Write + AsFd> Log<W> {
         if 0 < self.lost_count && self.has_pending() {
             let text = format!("{} lines of the log could not be written", self.lost_count);
             self.noted_count += std::mem::take(&mut self.lost_count);
-            self.line(time, &crate::PROGRAM, Kind::Note, &text);
+            self.line(time, &PROGRAM, Kind::Note, &text);
         }
         while self.has_pending() && !self.is_closed() && self.is_writable() {
             match self.write_piece() {

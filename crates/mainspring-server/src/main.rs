@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use mainspring_server::cli::Cli;
 use mainspring_server::exit::Exit;
-use mainspring_server::{commands, complain};
+use mainspring_server::{commands, message};
 
 fn main() -> ExitCode {
     let exit = commands::execute(Cli::parse().command).unwrap_or_else(|error| {
-        complain(&error);
+        message::complain(&error);
         Exit::Failed
     });
     exit.into()

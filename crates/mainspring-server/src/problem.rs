@@ -95,12 +95,13 @@ impl Problem {
     }
 }
 
-/// All problems of one file as text, at most [`MAX_SHOWN_PROBLEMS`] of them one by one.
-pub fn render(name: &str, problems: &[Problem]) -> String {
+/// All problems of one file as text, at most [`MAX_SHOWN_PROBLEMS`] of them one by one. `unkept_count` is the number of
+/// those that are not among `problems`.
+pub fn render(name: &str, problems: &[Problem], unkept_count: usize) -> String {
     let shown = problems.iter().take(MAX_SHOWN_PROBLEMS);
     let mut text: String = shown.map(|problem| problem.in_file(name).to_string()).collect();
-    if MAX_SHOWN_PROBLEMS < problems.len() {
-        let more = problems.len() - MAX_SHOWN_PROBLEMS;
+    let more = problems.len().saturating_sub(MAX_SHOWN_PROBLEMS) + unkept_count;
+    if 0 < more {
         text.push_str(&format!("{name}: and {more} more\n"));
     }
     text
@@ -240,7 +241,7 @@ mod tests {
     #[test]
     fn more_problems_than_can_be_shown_are_counted() {
         let problem = Problem::new(Line { number: 1, bytes: b"x" }, Fault::new(0..1, "bad"));
-        let text = render("f", &vec![problem; MAX_SHOWN_PROBLEMS + 5]);
+        let text = render("f", &vec![problem; MAX_SHOWN_PROBLEMS + 2], 3);
         assert_eq!(text.matches("f:1:1: bad").count(), MAX_SHOWN_PROBLEMS);
         assert!(text.ends_with("f: and 5 more\n"));
     }

@@ -68,11 +68,12 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `mainspring run` with further arguments and a crontab on standard input.
+    /// Starts `mainspring run` with further arguments and a crontab on standard input. The crontab gets a first line that
+    /// sets HOME, because not every user that runs tests has a home: its own lines are counted from 2.
     pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
         let args: Vec<&str> = ["run", "-"].iter().chain(args).copied().collect();
         let mut child = command(&args).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(crontab.as_bytes()).unwrap();
+        child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();

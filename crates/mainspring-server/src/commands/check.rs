@@ -9,13 +9,14 @@
 
 use std::io::{self, Write};
 
-use super::counted;
+use super::{counted, printed};
 use crate::accounts::Account;
 use crate::cli::CheckArgs;
 use crate::crontab::{Crontab, Format, PlacedEntry};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::job::unknown_user;
+use crate::message;
 use crate::problem::{Problem, render};
 use crate::source::Source;
 
@@ -27,7 +28,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         let checked = match Source::read(file) {
             Ok(source) => report(&source, format)?,
             Err(error) => {
-                crate::complain(&error);
+                message::complain(&error);
                 Exit::Failed
             }
         };
@@ -49,12 +50,10 @@ fn report(source: &Source, format: Format) -> Result<Exit, Error> {
     let (text, exit) = if problems.is_empty() {
         (format!("{name}: {}, no problems\n", counted(crontab.entries.len(), "job")), Exit::Ok)
     } else {
-        (
-            format!("{}{name}: {}\n", render(name, &problems), counted(problems.len(), "problem")),
-            Exit::Invalid,
-        )
+        let count = counted(problems.len() + crontab.unkept_count, "problem");
+        (format!("{}{name}: {count}\n", render(name, &problems, crontab.unkept_count)), Exit::Invalid)
     };
-    io::stdout().write_all(text.as_bytes()).map_err(Error::Output)?;
+    printed(io::stdout().write_all(text.as_bytes()))?;
     Ok(exit)
 }
 

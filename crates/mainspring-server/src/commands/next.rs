@@ -10,12 +10,13 @@ use std::io::{self, BufWriter, Write};
 
 use mainspring_cron::{Expression, Schedule};
 
-use super::zone_or_system;
+use super::{printed, zone_or_system};
 use crate::cli::NextArgs;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::log::rfc3339;
+use crate::message::say;
 use crate::problem::{Fault, Problem};
 use crate::source::Line;
 
@@ -27,17 +28,17 @@ pub(super) fn next(args: NextArgs) -> Result<Exit, Error> {
         Ok(expression) => expression,
         Err(error) => {
             let line = Line { number: 1, bytes: args.expression.as_bytes() };
-            eprint!("{}", Problem::new(line, Fault::from(error)).in_file(NAME));
+            say(&Problem::new(line, Fault::from(error)).in_file(NAME).to_string());
             return Ok(Exit::Invalid);
         }
     };
     let schedule = Schedule::new(expression, zone_or_system(args.zone));
     if schedule.is_reboot() {
-        eprintln!("@reboot has no times: it runs once when the scheduler starts");
+        say("@reboot has no times: it runs once when the scheduler starts\n");
         return Ok(Exit::Ok);
     }
     let from = args.from.unwrap_or_else(|| Moment::now().wall);
-    print_times(&schedule, from, args.count).map_err(Error::Output)?;
+    printed(print_times(&schedule, from, args.count))?;
     Ok(Exit::Ok)
 }
 

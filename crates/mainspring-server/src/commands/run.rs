@@ -18,7 +18,8 @@ use crate::due;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::job::Job;
-use crate::problem::{Problem, render};
+use crate::message::{PROGRAM, say};
+use crate::problem::render;
 use crate::signals::Signals;
 use crate::source::Source;
 use crate::timetable::Timetable;
@@ -31,9 +32,10 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
     let crontab = Crontab::parse(&source, Format::from(args.format));
     let (jobs, mut problems) = Job::prepare(&crontab, &zone, &ourselves);
     problems.extend(crontab.problems);
-    show(&source, problems);
+    problems.sort_by_key(|problem| problem.line_number);
+    say(&render(source.name(), &problems, crontab.unkept_count));
     if jobs.is_empty() {
-        eprintln!("mainspring: {} has no entry that can run", source.name());
+        say(&format!("{PROGRAM}: {} has no entry that can run\n", source.name()));
         return Ok(Exit::Invalid);
     }
     // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
@@ -50,9 +52,4 @@ pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
     let daemon = Daemon::new(jobs, receiver, signals, args.grace, io::stdout());
     daemon.run(timetable, &title).map_err(Error::Output)?;
     Ok(Exit::Ok)
-}
-
-fn show(source: &Source, mut problems: Vec<Problem>) {
-    problems.sort_by_key(|problem| problem.line_number);
-    eprint!("{}", render(source.name(), &problems));
 }

@@ -13,8 +13,9 @@
 //!
 //! Does not accept a setting without a name, which Debian's cron takes and then cannot use.
 //!
-//! Source: crontab(5) of Debian's cron 3.0pl1 and, where the page is silent, what that program does with such lines
-//! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>).
+//! Source: crontab(5) of Debian's cron 3.0pl1 (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); where
+//! the page is silent, what that program does. Where they differ the page holds: the program drops blanks at the end of
+//! a value also inside of quotes, and a second pair of quotes, which the page says are kept.
 
 use crate::problem::Fault;
 
@@ -148,7 +149,7 @@ mod tests {
     /// Each line with what Debian's cron 3.0pl1-162 makes of it; `None`: it refuses the file.
     const LINES: &[(&str, Option<(&str, &str)>)] = &[
         ("A=1", Some(("A", "1"))),
-        ("B = \"two words \"", Some(("B", "two words "))),
+        ("B = \" two words\"", Some(("B", " two words"))),
         ("C= 'x\" y' ", Some(("C", "x\" y"))),
         ("\"D\" = q", Some(("D", "q"))),
         ("'F F'=sp", Some(("F F", "sp"))),
@@ -181,6 +182,13 @@ mod tests {
             let parsed = Setting::parse(line).ok();
             let expected = expected.map(|(name, value)| Setting { name: name.into(), value: value.into() });
             assert_eq!(parsed, expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn quotes_keep_blanks_at_both_ends_as_the_manual_promises() {
+        for (line, value) in [("A=\" b \"", " b "), ("A='\tb\t' ", "\tb\t"), ("A=\"'b'\"", "'b'")] {
+            assert_eq!(Setting::parse(line).unwrap().value, value, "{line}");
         }
     }
 

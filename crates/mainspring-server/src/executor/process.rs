@@ -172,7 +172,11 @@ impl fmt::Display for StartError {
             }
             StartError::Shell(shell, error) => write!(f, "cannot execute SHELL={shell}: {error}"),
             StartError::User { user, home, error } => {
-                write!(f, "cannot start as user {user} in HOME={}: {error}", home.display())
+                let home = home.display();
+                write!(
+                    f,
+                    "cannot start as user {user} in HOME={home}: {error}; the crontab can set HOME and SHELL"
+                )
             }
             StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
         }

@@ -1,0 +1,40 @@
+//! Messages of the program about its own work, on standard error.
+//!
+//! Cost: one write.
+//!
+//! Does not fail: when standard error cannot be written, there is nobody left to tell.
+//!
+//! Source: own.
+
+use std::error::Error;
+use std::io::{self, Write};
+
+/// The program's name, in messages and as a subject of the log.
+pub const PROGRAM: &str = "mainspring";
+
+/// Writes text to standard error as it is.
+pub fn say(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Shows an error and its causes on one line.
+pub fn complain(error: &dyn Error) {
+    say(&format!("{PROGRAM}: {}\n", with_causes(error)));
+}
+
+fn with_causes(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |&cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_shown_with_its_causes() {
+        let source = io::Error::from(io::ErrorKind::NotFound);
+        let error = crate::error::Error::Read { name: "f".into(), source };
+        assert_eq!(with_causes(&error), "cannot read f: entity not found");
+    }
+}
