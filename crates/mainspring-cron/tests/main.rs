@@ -2,3 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "what a test takes for granted may fail it")]
 
 mod cases;
+mod sentences;
+mod translations;
