@@ -68,7 +68,7 @@ impl ZonedCalendar<'_> {
     pub(crate) fn next(&self, from: Timestamp) -> Option<Timestamp> {
         let limit = from.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
         let mut from = from;
-        let mut stretch = Stretch::at(self.zone, from);
+        let mut stretch = self.stretch_ahead(from);
         while from < limit {
             if let Some(found) = self.first_in(&stretch, from) {
                 return Some(found);
@@ -81,7 +81,7 @@ impl ZonedCalendar<'_> {
                 let landing = Offset::UTC.to_timestamp(answer?).ok()?.checked_sub(LEAP_MARGIN).ok()?;
                 if end.at < landing {
                     from = landing;
-                    stretch = Stretch::at(self.zone, from);
+                    stretch = self.stretch_ahead(from);
                     continue;
                 }
             }
@@ -111,6 +111,21 @@ impl ZonedCalendar<'_> {
             };
         }
         None
+    }
+
+    /// The stretch around a moment. Its start is looked up only where it still matters: the effects of a change last
+    /// for less than `LITERAL_FROM`, and no zone has two changes that undo each other within that time (the test
+    /// `no_zone_changes_twice_within_three_hours` looks).
+    fn stretch_ahead(&self, moment: Timestamp) -> Stretch {
+        let offset = self.zone.to_offset(moment);
+        let was_changed =
+            moment.checked_sub(LITERAL_FROM).is_ok_and(|earlier| self.zone.to_offset(earlier) != offset);
+        if was_changed && self.policy != DstPolicy::LITERAL {
+            return Stretch::at(self.zone, moment);
+        }
+        let is_fixed = self.zone.to_fixed_offset().is_ok();
+        let end = if is_fixed { None } else { Change::following(self.zone, moment) };
+        Stretch { start: None, offset, end }
     }
 
     fn first_in(&self, stretch: &Stretch, from: Timestamp) -> Option<Timestamp> {

@@ -4,3 +4,4 @@
 mod cases;
 mod sentences;
 mod translations;
+mod zones;
