@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "what a test takes for granted may fail it")]
 
 mod cases;
+mod changes;
+mod daemon;
 mod sentences;
 mod translations;
 mod zones;

@@ -5,49 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use jiff::civil::DateTime;
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{DstPolicy, Expression, Gap, Overlap, Schedule};
 
-const HOUR: SignedDuration = SignedDuration::from_hours(1);
+use crate::changes::{CASES, Case, Change, HOUR, changes};
+
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
-
-/// A change of the clock, in one of the zones that have it.
-#[derive(Clone)]
-struct Change {
-    zone: TimeZone,
-    at: Timestamp,
-    before: Offset,
-    after: Offset,
-}
-
-/// An expression, and the same as a question.
-struct Case {
-    text: &'static str,
-    matches: fn(DateTime) -> bool,
-    is_wildcard: bool,
-}
-
-const CASES: [Case; 5] = [
-    Case { text: "30 2 * * *", matches: |time| time.hour() == 2 && time.minute() == 30, is_wildcard: false },
-    Case {
-        text: "0,20,45 0-3 * * *",
-        matches: |time| time.hour() < 4 && [0, 20, 45].contains(&time.minute()),
-        is_wildcard: false,
-    },
-    Case {
-        text: "0 0,1,23 * * *",
-        matches: |time| [0, 1, 23].contains(&time.hour()) && time.minute() == 0,
-        is_wildcard: false,
-    },
-    Case { text: "*/15 * * * *", matches: |time| time.minute() % 15 == 0, is_wildcard: true },
-    Case {
-        text: "5 */2 * * *",
-        matches: |time| time.hour() % 2 == 0 && time.minute() == 5,
-        is_wildcard: true,
-    },
-];
 
 const POLICIES: [DstPolicy; 6] = [
     DstPolicy::CRON,
@@ -58,30 +22,7 @@ const POLICIES: [DstPolicy; 6] = [
     DstPolicy { gap: Gap::Shift, overlap: Overlap::Both },
 ];
 
-/// All changes since 1970, each once, although many zones share it.
-fn changes() -> Vec<Change> {
-    let end: Timestamp = "2040-01-01T00:00:00Z".parse().unwrap();
-    let mut seen = BTreeSet::new();
-    let mut changes = Vec::new();
-    for name in jiff::tz::db().available() {
-        let zone = TimeZone::get(name.as_str()).unwrap();
-        let mut before = zone.to_offset(Timestamp::UNIX_EPOCH);
-        for change in zone.following(Timestamp::UNIX_EPOCH).take_while(|change| change.timestamp() < end) {
-            let (at, after) = (change.timestamp(), change.offset());
-            if after != before && seen.insert((at, before.seconds(), after.seconds())) {
-                changes.push(Change { zone: zone.clone(), at, before, after });
-            }
-            before = after;
-        }
-    }
-    changes
-}
-
 impl Change {
-    fn length(&self) -> SignedDuration {
-        self.before.duration_until(self.after)
-    }
-
     /// What a policy says about a case at this change.
     fn effective(&self, policy: DstPolicy, case: &Case) -> DstPolicy {
         let is_literal = case.is_wildcard || 3 * HOUR <= self.length().abs();
@@ -98,19 +39,20 @@ impl Change {
         while time <= high {
             if (case.matches)(time) {
                 let instant = |offset: Offset| offset.to_timestamp(time).unwrap();
-                due.extend(
-                    match (self.zone.to_ambiguous_timestamp(time).offset(), policy.gap, policy.overlap) {
-                        (AmbiguousOffset::Unambiguous { offset }, ..) => vec![instant(offset)],
-                        (AmbiguousOffset::Gap { .. }, Gap::Run, _) => vec![self.at],
-                        (AmbiguousOffset::Gap { before, .. }, Gap::Shift, _) => vec![instant(before)],
-                        (AmbiguousOffset::Gap { .. }, Gap::Skip, _) => Vec::new(),
-                        (AmbiguousOffset::Fold { before, .. }, _, Overlap::First) => vec![instant(before)],
-                        (AmbiguousOffset::Fold { after, .. }, _, Overlap::Last) => vec![instant(after)],
-                        (AmbiguousOffset::Fold { before, after }, _, Overlap::Both) => {
-                            vec![instant(before), instant(after)]
-                        }
-                    },
-                );
+                let meaning = self.zone.to_ambiguous_timestamp(time).offset();
+                due.extend(match (meaning, policy.gap, policy.overlap) {
+                    (AmbiguousOffset::Unambiguous { offset }, ..)
+                    | (AmbiguousOffset::Gap { before: offset, .. }, Gap::Shift, _)
+                    | (AmbiguousOffset::Fold { before: offset, .. }, _, Overlap::First)
+                    | (AmbiguousOffset::Fold { after: offset, .. }, _, Overlap::Last) => {
+                        vec![instant(offset)]
+                    }
+                    (AmbiguousOffset::Gap { .. }, Gap::Run, _) => vec![self.at],
+                    (AmbiguousOffset::Gap { .. }, Gap::Skip, _) => Vec::new(),
+                    (AmbiguousOffset::Fold { before, after }, _, Overlap::Both) => {
+                        vec![instant(before), instant(after)]
+                    }
+                });
             }
             time += SignedDuration::from_mins(1);
         }
