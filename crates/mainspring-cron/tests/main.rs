@@ -4,6 +4,9 @@
 mod cases;
 mod changes;
 mod daemon;
+mod errors;
+mod naive;
+mod random;
 mod sentences;
 mod translations;
 mod zones;
