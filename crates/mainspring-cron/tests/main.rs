@@ -4,6 +4,7 @@
 mod cases;
 mod changes;
 mod daemon;
+mod differential;
 mod errors;
 mod naive;
 mod random;
