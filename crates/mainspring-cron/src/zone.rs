@@ -22,7 +22,7 @@ use crate::civil::{CYCLE_YEARS, Calendar};
 use crate::dst::{DstPolicy, Gap, Overlap};
 
 /// Changes as long as this are corrections of the calendar, and every policy takes them literally.
-pub(crate) const LITERAL_FROM: SignedDuration = SignedDuration::from_hours(3);
+const LITERAL_FROM: SignedDuration = SignedDuration::from_hours(3);
 
 /// No offset of a zone differs from another by more than this: jiff allows 25:59:59 either way.
 const LONGEST_CHANGE: SignedDuration = SignedDuration::from_hours(52);
@@ -174,7 +174,8 @@ impl ZonedCalendar<'_> {
         gap.next(self.calendar, change.at).map(|_| change.at)
     }
 
-    fn policy_at(&self, change: Change) -> DstPolicy {
+    /// What holds at one change: long ones are taken literally.
+    pub(crate) fn policy_at(&self, change: Change) -> DstPolicy {
         let length = change.gap().or(change.overlap()).unwrap_or_default();
         if length < LITERAL_FROM { self.policy } else { DstPolicy::LITERAL }
     }
@@ -203,12 +204,11 @@ impl Change {
     fn preceding(zone: &TimeZone, moment: Timestamp) -> Option<Change> {
         let after = zone.to_offset(moment);
         let changes = zone.preceding(moment.checked_add(INSTANT).ok()?);
-        changes
-            .map(|change| {
-                let at = change.timestamp();
-                Change { at, before: zone.to_offset(at - INSTANT), after }
-            })
-            .find(|change| change.before != after)
+        let mut with_offsets = changes.filter_map(|change| {
+            let at = change.timestamp();
+            Some(Change { at, before: zone.to_offset(at.checked_sub(INSTANT).ok()?), after })
+        });
+        with_offsets.find(|change| change.before != after)
     }
 }
 

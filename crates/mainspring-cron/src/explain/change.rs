@@ -7,8 +7,8 @@ use jiff::tz::Offset;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
 use super::list::join;
-use crate::dst::{DstPolicy, Gap, Overlap};
-use crate::zone::{Change, LITERAL_FROM, ZonedCalendar};
+use crate::dst::{Gap, Overlap};
+use crate::zone::{Change, ZonedCalendar};
 
 /// So many times are listed; the rest is counted out as "and more".
 const LISTED_TIMES: usize = 3;
@@ -55,7 +55,7 @@ fn explain(zoned: &ZonedCalendar<'_>, change: Change) -> ClockChange {
     let (before, after) = (change.before.to_datetime(change.at), change.after.to_datetime(change.at));
     let (low, high) = (before.min(after), before.max(after));
     let times = times_between(zoned, low, high);
-    let policy = policy_at(zoned.policy, change);
+    let policy = zoned.policy_at(change);
     let at = change.at.to_zoned(zoned.zone.clone());
     let clock = |time: DateTime| {
         if before.date() == after.date() {
@@ -119,11 +119,6 @@ fn times_between(zoned: &ZonedCalendar<'_>, low: DateTime, high: DateTime) -> Ve
         from = found.checked_add(SignedDuration::from_nanos(1)).ok();
     }
     times
-}
-
-fn policy_at(policy: DstPolicy, change: Change) -> DstPolicy {
-    let length = change.gap().or(change.overlap()).unwrap_or_default();
-    if length < LITERAL_FROM { policy } else { DstPolicy::LITERAL }
 }
 
 fn offset_text(offset: Offset) -> String {
