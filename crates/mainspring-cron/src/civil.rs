@@ -136,6 +136,14 @@ impl Calendar {
         (start..start + CYCLE_YEARS).any(|year| self.months_in(year) != 0)
     }
 
+    pub(crate) fn years(&self) -> Years {
+        self.years
+    }
+
+    pub(crate) fn days(&self) -> &Days {
+        &self.days
+    }
+
     pub(crate) fn hours(&self) -> u32 {
         self.hours
     }

@@ -119,7 +119,7 @@ impl Every {
     pub(crate) fn read(word: Word<'_>) -> Result<Every, ParseError> {
         let expected = "expected a period such as 90s, 1h30m or 500ms";
         if word.is_empty() {
-            return Err(ParseError::new(word.span(), expected).with_hint(" 1h"));
+            return Err(ParseError::new(word.span(), expected).with_hint("@every 1h"));
         }
         let (sign, digits) = match word.text.strip_prefix('-') {
             Some(digits) => (-1, digits),

@@ -60,7 +60,7 @@ impl Reader<'_> {
             Some((body, step)) => (body, Some(self.step(body, step, unit)?)),
         };
         let read =
-            if body.is_empty() && step.is_some() { self.absent_body(body)? } else { self.body(body, unit)? };
+            if body.is_empty() && step.is_some() { self.absent_body(item)? } else { self.body(body, unit)? };
         let star = unit.star(self.options.dialect);
         let (first, last) = match read {
             Body::Star => (*star.start(), *star.end()),
@@ -127,12 +127,11 @@ impl Reader<'_> {
     }
 
     /// Quartz reads `/15` as `*/15`.
-    fn absent_body(&self, body: Word<'_>) -> Result<Body, ParseError> {
+    fn absent_body(&self, item: Word<'_>) -> Result<Body, ParseError> {
         match self.options.dialect {
             Dialect::Quartz => Ok(Body::Star),
-            Dialect::Unix => {
-                Err(ParseError::new(body.span(), "expected `*` or a range before the slash").with_hint("*"))
-            }
+            Dialect::Unix => Err(ParseError::new(item.span(), "expected `*` or a range before the slash")
+                .with_hint(format!("*{}", item.text))),
         }
     }
 
@@ -272,9 +271,14 @@ impl Reader<'_> {
             return;
         }
         let count = last - first + 1;
+        let is_whole = first == *star.start() && last == *star.end();
         let text = if count <= step {
             format!("a step of {step} is longer than the range: only its first value, {first}, is used")
-        } else if first == *star.start() && last == *star.end() && count % step != 0 && repeats(unit) {
+        } else if !is_whole || count.is_multiple_of(step) || unit == Unit::Year {
+            return;
+        } else if unit == Unit::DayOfMonth && 1 < step {
+            format!("a step of {step} starts over on the 1st of each month, and months differ in length")
+        } else if 1 < step {
             let rest = count % step;
             format!(
                 "a step of {step} does not divide the {count} values of the {unit} field: the last interval is {rest}"
@@ -310,11 +314,6 @@ impl Reader<'_> {
         }
         values
     }
-}
-
-/// Whether the field starts over at a fixed length, so that an uneven step shows.
-fn repeats(unit: Unit) -> bool {
-    matches!(unit, Unit::Second | Unit::Minute | Unit::Hour | Unit::Month)
 }
 
 /// The name that begins as `text` does, or else the one that differs from it in one letter.

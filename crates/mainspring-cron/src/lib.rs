@@ -64,13 +64,18 @@ mod zone;
 
 mod schedule;
 
+mod explain;
+mod translate;
+
 pub use dst::{DstPolicy, Gap, Overlap};
 pub use error::{ParseError, Warning};
 pub use every::Every;
+pub use explain::{ClockChange, Explanation, FieldSet};
 pub use expression::Expression;
 pub use oncalendar::OnCalendar;
 pub use options::{BareStep, DayRule, Dialect, ParseOptions, UnknownName};
 pub use pattern::{Field, Pattern};
 pub use schedule::{Schedule, Upcoming};
 pub use spread::spread;
+pub use translate::{Language, Translation, Untranslatable};
 pub use unit::Unit;

@@ -70,7 +70,7 @@ pub(crate) fn without_at(word: &str) -> Option<&'static str> {
 
 fn nearest(name: &str) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
-    let names = PATTERNS.iter().map(|(known, _)| *known);
+    let names = PATTERNS.iter().map(|(known, _)| *known).chain(OTHERS);
     names
         .map(|known| (distance(&lower, known), known))
         .min()
@@ -83,13 +83,13 @@ fn no_argument(name: Word<'_>, argument: Word<'_>) -> Result<(), ParseError> {
         return Ok(());
     }
     let message = format!("`{}` takes nothing after it", name.text);
-    Err(ParseError::new(argument.span(), message).with_hint(""))
+    Err(ParseError::new(argument.span(), message))
 }
 
 fn at(argument: Word<'_>) -> Result<Timestamp, ParseError> {
     let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
     if argument.is_empty() {
-        return Err(ParseError::new(argument.span(), expected).with_hint(" 2030-01-31T08:00:00Z"));
+        return Err(ParseError::new(argument.span(), expected).with_hint("@at 2030-01-31T08:00:00Z"));
     }
     argument.text.parse().map_err(|_| {
         let error = ParseError::new(argument.span(), format!("{expected}, found `{}`", argument.text));

@@ -314,12 +314,12 @@ fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<us
         }
         words if words.len() < least => {
             let end = text.text.trim_end().len();
-            let missing = " *".repeat(least - words.len());
-            Err(ParseError::new(end..end, format!("{expected}, found {}", words.len())).with_hint(missing))
+            let whole = text.text.trim().to_owned() + &" *".repeat(least - words.len());
+            Err(ParseError::new(end..end, format!("{expected}, found {}", words.len())).with_hint(whole))
         }
         [.., last] if UNITS.len() < words.len() => {
             let span = words[UNITS.len()].start..last.end();
-            Err(ParseError::new(span, format!("{expected}, found {}", words.len())).with_hint(""))
+            Err(ParseError::new(span, format!("{expected}, found {}", words.len())))
         }
         words => Ok(usize::from(words.len() == 5)),
     }

@@ -22,7 +22,7 @@ use crate::civil::{CYCLE_YEARS, Calendar};
 use crate::dst::{DstPolicy, Gap, Overlap};
 
 /// Changes as long as this are corrections of the calendar, and every policy takes them literally.
-pub(crate) const LITERAL_FROM: SignedDuration = SignedDuration::from_hours(3);
+const LITERAL_FROM: SignedDuration = SignedDuration::from_hours(3);
 
 /// No offset of a zone differs from another by more than this: jiff allows 25:59:59 either way.
 const LONGEST_CHANGE: SignedDuration = SignedDuration::from_hours(52);
@@ -68,7 +68,7 @@ impl ZonedCalendar<'_> {
     pub(crate) fn next(&self, from: Timestamp) -> Option<Timestamp> {
         let limit = from.saturating_add(HORIZON).unwrap_or(Timestamp::MAX);
         let mut from = from;
-        let mut stretch = Stretch::at(self.zone, from);
+        let mut stretch = self.stretch_ahead(from);
         while from < limit {
             if let Some(found) = self.first_in(&stretch, from) {
                 return Some(found);
@@ -81,7 +81,7 @@ impl ZonedCalendar<'_> {
                 let landing = Offset::UTC.to_timestamp(answer?).ok()?.checked_sub(LEAP_MARGIN).ok()?;
                 if end.at < landing {
                     from = landing;
-                    stretch = Stretch::at(self.zone, from);
+                    stretch = self.stretch_ahead(from);
                     continue;
                 }
             }
@@ -111,6 +111,21 @@ impl ZonedCalendar<'_> {
             };
         }
         None
+    }
+
+    /// The stretch around a moment. Its start is looked up only where it still matters: the effects of a change last
+    /// for less than `LITERAL_FROM`, and no zone has two changes that undo each other within that time (the test
+    /// `no_zone_changes_twice_within_three_hours` looks).
+    fn stretch_ahead(&self, moment: Timestamp) -> Stretch {
+        let offset = self.zone.to_offset(moment);
+        let was_changed =
+            moment.checked_sub(LITERAL_FROM).is_ok_and(|earlier| self.zone.to_offset(earlier) != offset);
+        if was_changed && self.policy != DstPolicy::LITERAL {
+            return Stretch::at(self.zone, moment);
+        }
+        let is_fixed = self.zone.to_fixed_offset().is_ok();
+        let end = if is_fixed { None } else { Change::following(self.zone, moment) };
+        Stretch { start: None, offset, end }
     }
 
     fn first_in(&self, stretch: &Stretch, from: Timestamp) -> Option<Timestamp> {
@@ -159,7 +174,8 @@ impl ZonedCalendar<'_> {
         gap.next(self.calendar, change.at).map(|_| change.at)
     }
 
-    fn policy_at(&self, change: Change) -> DstPolicy {
+    /// What holds at one change: long ones are taken literally.
+    pub(crate) fn policy_at(&self, change: Change) -> DstPolicy {
         let length = change.gap().or(change.overlap()).unwrap_or_default();
         if length < LITERAL_FROM { self.policy } else { DstPolicy::LITERAL }
     }
@@ -188,12 +204,11 @@ impl Change {
     fn preceding(zone: &TimeZone, moment: Timestamp) -> Option<Change> {
         let after = zone.to_offset(moment);
         let changes = zone.preceding(moment.checked_add(INSTANT).ok()?);
-        changes
-            .map(|change| {
-                let at = change.timestamp();
-                Change { at, before: zone.to_offset(at - INSTANT), after }
-            })
-            .find(|change| change.before != after)
+        let mut with_offsets = changes.filter_map(|change| {
+            let at = change.timestamp();
+            Some(Change { at, before: zone.to_offset(at.checked_sub(INSTANT).ok()?), after })
+        });
+        with_offsets.find(|change| change.before != after)
     }
 }
 

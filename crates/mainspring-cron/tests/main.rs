@@ -2,3 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "what a test takes for granted may fail it")]
 
 mod cases;
+mod changes;
+mod daemon;
+mod differential;
+mod errors;
+mod language;
+mod naive;
+mod places;
+mod random;
+mod sentences;
+mod translations;
+mod zones;

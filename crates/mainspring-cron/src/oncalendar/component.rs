@@ -145,15 +145,7 @@ fn read_part(text: Word<'_>, place: Place) -> Result<Part, ParseError> {
         let (left, right) = range.text.split_once("..").unwrap_or_default();
         return Err(ParseError::new(range.span(), message).with_hint(format!("{right}..{left}")));
     }
-    let repetition = match repetition {
-        None => None,
-        Some(word) => read_repetition(word, place, Part { first, last, repetition: None })?,
-    };
-    Ok(Part { first, last, repetition })
-}
-
-/// `None` if the part is a single value anyway.
-fn read_repetition(word: Word<'_>, place: Place, part: Part) -> Result<Option<u64>, ParseError> {
+    let Some(word) = repetition else { return Ok(Part { first, last, repetition: None }) };
     let Some(step) = number(word, place).filter(|&step| 0 < step) else {
         let message = format!(
             "expected a repetition in {}s after the slash, more than 0, found `{}`",
@@ -162,19 +154,19 @@ fn read_repetition(word: Word<'_>, place: Place, part: Part) -> Result<Option<u6
         );
         return Err(ParseError::new(word.span(), message).with_hint("1"));
     };
-    let room = match (part.last, place) {
-        (Some(last), _) if last == part.first => return Ok(None),
-        (Some(last), _) => last - part.first,
-        (None, Place::DayFromEnd) => part.first - place.first(),
-        (None, _) => place.last() - part.first,
+    let room = match (last, place) {
+        // A single value, however it is written.
+        (Some(last), _) if last == first => return Ok(Part { first, last: None, repetition: None }),
+        (Some(last), _) => last - first,
+        (None, Place::DayFromEnd) => first - place.first(),
+        (None, _) => place.last() - first,
     };
-    // The last day of the year's field may be written with a repetition, as in `29/1`, as long as one fits.
     if room < step {
         let message =
             format!("a repetition of {} leaves the {} field before it happens once", word.text, place.name());
-        return Err(ParseError::new(word.span(), message).with_hint("1"));
+        return Err(ParseError::new(text.span(), message).with_hint(range.text));
     }
-    Ok(Some(step))
+    Ok(Part { first, last, repetition: Some(step) })
 }
 
 fn read_value(word: Word<'_>, place: Place) -> Result<u64, ParseError> {
@@ -243,7 +235,7 @@ mod tests {
         let cases = [
             ("*/2", Place::Hour, 0..1),
             ("2..1", Place::Hour, 0..4),
-            ("23/2", Place::Hour, 3..4),
+            ("23/2", Place::Hour, 0..4),
             ("1,,2", Place::Hour, 2..2),
             ("1/0", Place::Hour, 2..3),
             ("29", Place::DayFromEnd, 0..2),

@@ -97,7 +97,7 @@ fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, Parse
         );
     };
     if let [first, .., last] | [first @ last] = rest {
-        return Err(ParseError::new(first.start..last.end(), expected).with_hint(""));
+        return Err(ParseError::new(first.start..last.end(), expected));
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
@@ -146,7 +146,7 @@ fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
                 "expected weekdays, a date, a time and a zone in this order, found one more: `{}`",
                 word.text
             );
-            Err(ParseError::new(span, message).with_hint(""))
+            Err(ParseError::new(span, message))
         }
     }
 }

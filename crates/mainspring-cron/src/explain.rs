@@ -1,0 +1,283 @@
+//! A schedule in words: what it means, field by field, and what its zone will do to it.
+//!
+//! ```text
+//! At 02:30 on Monday to Friday.                 sentence
+//!   minute  30     30                           fields: unit, text, values
+//! note: a fixed-time job: ...                   notes
+//! on Sun 2026-03-08 the clock goes ...          changes
+//! warning: ...                                  warnings
+//! ```
+//!
+//! Made for reading, not for speed: it allocates for every line. The wording may change from version to version;
+//! the structure of [`Explanation`] does not.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::civil::Calendar;
+use crate::days::Join;
+use crate::error::Warning;
+use crate::expression::Expression;
+use crate::oncalendar::OnCalendar;
+use crate::options::{DayRule, Dialect};
+use crate::pattern::Pattern;
+use crate::schedule::Schedule;
+use crate::second::Moments;
+use crate::unit::Unit;
+
+use change::GapHit;
+use list::compact;
+
+mod change;
+mod day;
+mod list;
+mod time;
+
+pub use change::ClockChange;
+pub(crate) use day::year_members;
+pub(crate) use list::{Shape, members, runs, shape};
+
+/// A spring, an autumn, and nothing that is far away.
+const LISTED_CHANGES: usize = 2;
+
+/// A schedule in words. `Display` prints all of it on several lines.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explanation {
+    /// One English sentence.
+    pub sentence: String,
+    /// The set of each field; empty for expressions that have no fields.
+    pub fields: Vec<FieldSet>,
+    /// How the dialect, the day rule and the policy read it.
+    pub notes: Vec<String>,
+    /// The zone's next changes of the clock within a year, at most two.
+    pub changes: Vec<ClockChange>,
+    /// What is valid but doubtful, with places in the text.
+    pub warnings: Vec<Warning>,
+}
+
+/// The values that a field allows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldSet {
+    /// Which field it is.
+    pub unit: Unit,
+    /// What was written; empty if the field was not.
+    pub text: String,
+    /// The values, runs as `9-17`, or words for days that differ from month to month.
+    pub values: String,
+}
+
+impl Schedule {
+    /// Explains the schedule as seen from a moment, on which only the changes of the clock depend.
+    ///
+    /// # Example
+    /// ```
+    /// use jiff::tz::TimeZone;
+    /// use mainspring_cron::{Expression, Schedule};
+    ///
+    /// let zone = TimeZone::get("America/New_York")?;
+    /// let schedule = Schedule::new(Expression::parse("30 2 * * 1-5")?, zone);
+    /// let explanation = schedule.explain("2025-01-01T00:00:00Z".parse()?);
+    /// assert_eq!(explanation.sentence, "At 02:30 on Monday to Friday.");
+    /// assert_eq!(explanation.changes.len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(&self, from: Timestamp) -> Explanation {
+        let mut explanation = Explanation {
+            sentence: self.expression().sentence(),
+            fields: self.expression().field_sets(),
+            notes: notes(self),
+            changes: Vec::new(),
+            warnings: self.expression().warnings().to_vec(),
+        };
+        if let Some(zoned) = self.zoned_calendar() {
+            explanation.changes = change::coming(&zoned, from, LISTED_CHANGES);
+            let hits =
+                explanation.changes.iter().filter(|change| change.hits_gap == GapHit::Hit && is_fixed(self));
+            let text = hits.map(|change| {
+                format!("a time inside of a gap within a year: {}; {}", change.text, change.effect)
+            });
+            let whole = 0..self.expression().to_string().len();
+            let warnings: Vec<Warning> =
+                text.map(|text| Warning { span: time_span(self).unwrap_or(whole.clone()), text }).collect();
+            explanation.warnings.extend(warnings);
+        }
+        explanation
+    }
+}
+
+impl Expression {
+    /// Says in one English sentence when it is due.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Expression;
+    ///
+    /// let sentence = |text| Expression::parse(text).map(|expression| expression.sentence());
+    /// assert_eq!(sentence("*/5 * * * *")?, "Every 5 minutes.");
+    /// assert_eq!(sentence("0 0 L * *")?, "At 00:00 on the last day of the month.");
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
+    pub fn sentence(&self) -> String {
+        let text = match self {
+            Expression::Calendar(pattern) => calendar_phrase(pattern.calendar()),
+            Expression::OnCalendar(calendar) => match calendar.zone().and_then(|zone| zone.iana_name()) {
+                Some(zone) => format!("{}, in the zone {zone}", calendar_phrase(calendar.calendar())),
+                None => calendar_phrase(calendar.calendar()),
+            },
+            Expression::Every(every) => {
+                let period = every.to_string();
+                let period = period.trim_start_matches("@every ");
+                format!("every {period}, counted from the Unix epoch")
+            }
+            Expression::At(moment) => format!("once, at {moment}"),
+            Expression::Reboot => "when the scheduler starts".to_owned(),
+        };
+        let mut letters = text.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).chain(['.']).collect()
+    }
+
+    fn field_sets(&self) -> Vec<FieldSet> {
+        match self {
+            Expression::Calendar(pattern) => {
+                let written = |unit| {
+                    pattern.fields().iter().find(|field| field.unit == unit).map(|field| field.text.clone())
+                };
+                field_sets(pattern.calendar(), |unit| written(unit).unwrap_or_default())
+            }
+            Expression::OnCalendar(calendar) => field_sets(calendar.calendar(), |_| String::new()),
+            Expression::Every(_) | Expression::At(_) | Expression::Reboot => Vec::new(),
+        }
+    }
+}
+
+fn calendar_phrase(calendar: &Calendar) -> String {
+    let (time, reach) = time::time_phrase(calendar);
+    match (day::day_phrase(calendar), reach) {
+        (None, time::Reach::TimesOfDay) => format!("{time} every day"),
+        (None, time::Reach::AllDay) => time,
+        (Some(days), time::Reach::TimesOfDay) if days.starts_with("in ") => {
+            format!("{time} every day {days}")
+        }
+        (Some(days), _) => format!("{time} {days}"),
+    }
+}
+
+fn field_sets(calendar: &Calendar, written: impl Fn(Unit) -> String) -> Vec<FieldSet> {
+    let (dates, weekdays) = day::day_sets(calendar.days());
+    let seconds = match calendar.moments() {
+        Moments::Whole(seconds) => compact(&members(*seconds)),
+        Moments::Fractions(_) => time::time_phrase(calendar).0,
+    };
+    let years = calendar.years().map_or("every year".to_owned(), |years| compact(&year_members(years)));
+    let sets = [
+        (Unit::Second, seconds),
+        (Unit::Minute, compact(&members(calendar.minutes()))),
+        (Unit::Hour, compact(&members(calendar.hours().into()))),
+        (Unit::DayOfMonth, dates),
+        (Unit::Month, compact(&members(calendar.months().into()))),
+        (Unit::DayOfWeek, weekdays),
+        (Unit::Year, years),
+    ];
+    sets.into_iter().map(|(unit, values)| FieldSet { unit, text: written(unit), values }).collect()
+}
+
+fn notes(schedule: &Schedule) -> Vec<String> {
+    let (mut notes, changes_apply) = match schedule.expression() {
+        Expression::Calendar(pattern) => (pattern_notes(pattern), true),
+        Expression::OnCalendar(calendar) => (oncalendar_notes(calendar), true),
+        Expression::Every(_) => {
+            (vec!["a period is counted on the time line: no change of the clock moves it".to_owned()], false)
+        }
+        Expression::At(_) => (vec!["it runs once, and then never again".to_owned()], false),
+        Expression::Reboot => {
+            (vec!["it has no time: it runs at each start of the scheduler".to_owned()], false)
+        }
+    };
+    if changes_apply && is_fixed(schedule) {
+        notes.push(format!(
+            "it runs at fixed times: when the clock changes by less than three hours the policy `{}` holds",
+            schedule.dst()
+        ));
+    } else if changes_apply {
+        notes.push(
+            "the minute or the hour begins with `*`: it follows the wall clock when that changes".to_owned(),
+        );
+    }
+    notes
+}
+
+fn pattern_notes(pattern: &Pattern) -> Vec<String> {
+    let mut notes = Vec::new();
+    let text = pattern.to_string();
+    if text.starts_with('@') {
+        let fields: Vec<&str> = pattern.fields().iter().map(|field| field.text.as_str()).collect();
+        notes.push(format!("`{text}` stands for `{}`", fields.join(" ")));
+    }
+    match pattern.dialect() {
+        Dialect::Unix => {}
+        Dialect::Quartz => {
+            notes.push("Quartz counts the days of the week from 1 (Sunday) to 7 (Saturday)".to_owned());
+        }
+    }
+    let written = |unit| {
+        pattern.fields().iter().find(|field| field.unit == unit).map_or("*", |field| field.text.as_str())
+    };
+    let (date, weekday) = (written(Unit::DayOfMonth), written(Unit::DayOfWeek));
+    if matches!(date, "*" | "?") || matches!(weekday, "*" | "?") {
+        return notes;
+    }
+    let reason = match (pattern.day_rule(), pattern.calendar().days().join) {
+        (_, Join::And) if weekday.starts_with('+') => {
+            "the weekday begins with `+`, so both day fields must match"
+        }
+        (DayRule::Star, Join::And) => "a day field begins with `*`, so both day fields must match",
+        (DayRule::Star, Join::Or) => "neither day field begins with `*`, so one of them is enough",
+        (DayRule::Or, _) => "by the rule `or` one of the day fields is enough",
+        (DayRule::And, _) => "by the rule `and` both day fields must match",
+    };
+    notes.push(reason.to_owned());
+    notes
+}
+
+fn oncalendar_notes(calendar: &OnCalendar) -> Vec<String> {
+    let mut notes = vec!["in OnCalendar the weekday and the date must both match".to_owned()];
+    if calendar.zone().is_some() {
+        notes.push("the zone in the expression is used, and not that of the schedule".to_owned());
+    }
+    notes
+}
+
+/// Whether the policy applies, and not the wall clock alone.
+fn is_fixed(schedule: &Schedule) -> bool {
+    match schedule.expression() {
+        Expression::Calendar(pattern) => !pattern.is_wildcard(),
+        Expression::OnCalendar(_) => true,
+        Expression::Every(_) | Expression::At(_) | Expression::Reboot => false,
+    }
+}
+
+/// Where the minute and the hour stand.
+fn time_span(schedule: &Schedule) -> Option<std::ops::Range<usize>> {
+    let Expression::Calendar(pattern) = schedule.expression() else { return None };
+    let place =
+        |unit| pattern.fields().iter().find(|field| field.unit == unit).map(|field| field.span.clone());
+    Some(place(Unit::Minute)?.start..place(Unit::Hour)?.end)
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.sentence)?;
+        let text_width = self.fields.iter().map(|field| field.text.len()).max().unwrap_or(0);
+        for field in &self.fields {
+            let unit = field.unit.to_string();
+            writeln!(f, "  {unit:<16}  {:<text_width$}  {}", field.text, field.values)?;
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
+        self.changes
+            .iter()
+            .try_for_each(|change| writeln!(f, "clock: {}: {}", change.text, change.effect))?;
+        self.warnings.iter().try_for_each(|warning| writeln!(f, "warning: {warning}"))
+    }
+}

@@ -1,0 +1,128 @@
+//! What the coming changes of a zone's clock do to a calendar.
+//!
+//! Costs one calendar search for each listed time.
+
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use jiff::{SignedDuration, Timestamp, Zoned};
+
+use super::list::join;
+use crate::dst::{Gap, Overlap};
+use crate::zone::{Change, ZonedCalendar};
+
+/// So many times are listed; the rest is counted out as "and more".
+const LISTED_TIMES: usize = 3;
+/// Changes further away than this are of no interest, and may be moved by a law before they come.
+const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366);
+
+/// One change of the clock in a schedule's zone, and what it does to the schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClockChange {
+    /// The first moment after the change, with the offset that holds from then on.
+    pub at: Zoned,
+    /// What the wall clock does: `the clock goes from 02:00 to 03:00 (-05:00 to -04:00)`.
+    pub text: String,
+    /// What the schedule does.
+    pub effect: String,
+    /// Whether a fixed time of the schedule lies inside of the gap.
+    pub(crate) hits_gap: GapHit,
+}
+
+/// Whether a time that is not simply left to the wall clock lies in a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GapHit {
+    Hit,
+    Missed,
+}
+
+/// The changes of the next year, at most `count`.
+pub(crate) fn coming(zoned: &ZonedCalendar<'_>, from: Timestamp, count: usize) -> Vec<ClockChange> {
+    let mut changes = Vec::new();
+    let mut moment = from;
+    while changes.len() < count {
+        match Change::following(zoned.zone, moment) {
+            Some(change) if change.at.duration_since(from) <= HORIZON => {
+                moment = change.at;
+                changes.push(explain(zoned, change));
+            }
+            _ => break,
+        }
+    }
+    changes
+}
+
+fn explain(zoned: &ZonedCalendar<'_>, change: Change) -> ClockChange {
+    let (before, after) = (change.before.to_datetime(change.at), change.after.to_datetime(change.at));
+    let (low, high) = (before.min(after), before.max(after));
+    let times = times_between(zoned, low, high);
+    let policy = zoned.policy_at(change);
+    let at = change.at.to_zoned(zoned.zone.clone());
+    let clock = |time: DateTime| {
+        if before.date() == after.date() {
+            time.strftime("%H:%M").to_string()
+        } else {
+            time.strftime("%a %H:%M").to_string()
+        }
+    };
+    let text = format!(
+        "on {} the clock goes from {} to {} ({} to {})",
+        at.strftime("%a %Y-%m-%d"),
+        clock(before),
+        clock(after),
+        offset_text(change.before),
+        offset_text(change.after)
+    );
+    let is_gap = change.gap().is_some();
+    let hits_gap = if is_gap && !times.is_empty() { GapHit::Hit } else { GapHit::Missed };
+    let effect = match (is_gap, &times[..]) {
+        (true, []) => "nothing is due in the time that is left out".to_owned(),
+        (false, []) => "nothing is due in the time that comes twice".to_owned(),
+        (true, times) => gap_effect(policy.gap, times, &clock(after)),
+        (false, times) => overlap_effect(policy.overlap, times),
+    };
+    ClockChange { at, text, effect, hits_gap }
+}
+
+fn gap_effect(gap: Gap, times: &[String], end: &str) -> String {
+    let (listed, verb) = (join(times), if times.len() == 1 { "does" } else { "do" });
+    match gap {
+        Gap::Run => format!("{listed} {verb} not exist: it runs once, at {end}"),
+        Gap::Skip => format!("{listed} {verb} not exist: nothing runs instead"),
+        Gap::Shift => format!("{listed} {verb} not exist: it runs later by the length of the gap"),
+    }
+}
+
+fn overlap_effect(overlap: Overlap, times: &[String]) -> String {
+    let (listed, verb) = (join(times), if times.len() == 1 { "comes" } else { "come" });
+    match overlap {
+        Overlap::First => format!("{listed} {verb} twice: it runs the first time only"),
+        Overlap::Last => format!("{listed} {verb} twice: it runs the second time only"),
+        Overlap::Both => format!("{listed} {verb} twice: it runs both times"),
+    }
+}
+
+/// The first due times of `low..high`, and "more" if there are others.
+fn times_between(zoned: &ZonedCalendar<'_>, low: DateTime, high: DateTime) -> Vec<String> {
+    let format = |time: DateTime| match (time.second(), time.subsec_nanosecond()) {
+        (0, 0) => time.strftime("%H:%M").to_string(),
+        (_, 0) => time.strftime("%H:%M:%S").to_string(),
+        _ => time.strftime("%H:%M:%S%.f").to_string(),
+    };
+    let mut times = Vec::new();
+    let mut from = Some(low);
+    while let Some(found) = from.and_then(|from| zoned.calendar.next(from)).filter(|found| *found < high) {
+        if times.len() == LISTED_TIMES {
+            times.push("more".to_owned());
+            break;
+        }
+        times.push(format(found));
+        from = found.checked_add(SignedDuration::from_nanos(1)).ok();
+    }
+    times
+}
+
+fn offset_text(offset: Offset) -> String {
+    let seconds = offset.seconds();
+    let sign = if seconds < 0 { '-' } else { '+' };
+    format!("{sign}{:02}:{:02}", seconds.abs() / 3600, seconds.abs() / 60 % 60)
+}

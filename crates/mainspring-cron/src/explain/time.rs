@@ -1,0 +1,153 @@
+//! The time of day of a calendar as a phrase: "at 09:00 and 17:30", "every 5 minutes".
+//!
+//! Linear in the number of values; lists longer than six times are told by their fields.
+
+use super::list::{Evenness, Shape, join, members, ordinal, runs, shape};
+use crate::civil::Calendar;
+use crate::second::{Fraction, Moments, SECOND_NS};
+
+/// More times of day than this are not listed one by one.
+const LISTED_TIMES: usize = 6;
+
+/// Whether a phrase names times of the day, so that "every day" has to follow, or says it all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    TimesOfDay,
+    AllDay,
+}
+
+/// When within a day, without the days.
+pub(crate) fn time_phrase(calendar: &Calendar) -> (String, Reach) {
+    let (hours, minutes) = (members(calendar.hours().into()), members(calendar.minutes()));
+    let seconds = match calendar.moments() {
+        Moments::Whole(seconds) => members(*seconds),
+        Moments::Fractions(parts) => {
+            let (phrase, reach) = minute_phrase(&hours, &minutes);
+            return (format!("at {} of {}", fractions(parts), of_minutes(&phrase)), reach);
+        }
+    };
+    if hours.len() * minutes.len() * seconds.len() <= LISTED_TIMES {
+        return (format!("at {}", join(&times(&hours, &minutes, &seconds))), Reach::TimesOfDay);
+    }
+    let (phrase, reach) = minute_phrase(&hours, &minutes);
+    let second_phrase = match shape(&seconds, 0, 59) {
+        Shape::One(0) => return (phrase, reach),
+        Shape::All => "every second".to_owned(),
+        Shape::One(second) => format!("at second {second}"),
+        Shape::Step { first: 0, step, evenness: Evenness::Even } => format!("every {step} seconds"),
+        Shape::Step { first, step, .. } => format!("every {step} seconds from second {first}"),
+        Shape::Range(..) | Shape::List(_) => {
+            format!("at seconds {}", join(&runs(&seconds, |value| value.to_string())))
+        }
+    };
+    if phrase == "every minute" && second_phrase.starts_with("every") && !second_phrase.contains("from") {
+        return (second_phrase, reach);
+    }
+    (format!("{second_phrase} of {}", of_minutes(&phrase)), reach)
+}
+
+/// All times of day, in order.
+fn times(hours: &[u16], minutes: &[u16], seconds: &[u16]) -> Vec<String> {
+    let mut times = Vec::new();
+    for hour in hours {
+        for minute in minutes {
+            times.extend(seconds.iter().map(|second| match seconds {
+                [0] => format!("{hour:02}:{minute:02}"),
+                _ => format!("{hour:02}:{minute:02}:{second:02}"),
+            }));
+        }
+    }
+    times
+}
+
+/// When within a day, as far as minutes and hours go.
+fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, Reach) {
+    if hours.len() * minutes.len() <= LISTED_TIMES {
+        return (format!("at {}", join(&times(hours, minutes, &[0]))), Reach::TimesOfDay);
+    }
+    let hour_shape = shape(hours, 0, 23);
+    let minute_shape = shape(minutes, 0, 59);
+    let last_minute = minutes.last().copied().unwrap_or_default();
+    let between = match hour_shape {
+        Shape::Range(first, last) => {
+            Some(format!("from {first:02}:{:02} to {last:02}:{last_minute:02}", minutes[0]))
+        }
+        Shape::One(hour) => Some(format!("from {hour:02}:{:02} to {hour:02}:{last_minute:02}", minutes[0])),
+        _ => None,
+    };
+    let often = match minute_shape {
+        Shape::All => Some("every minute".to_owned()),
+        Shape::Step { first: 0, step, evenness: Evenness::Even } => Some(format!("every {step} minutes")),
+        _ => None,
+    };
+    let reach = if hour_shape == Shape::All { Reach::AllDay } else { Reach::TimesOfDay };
+    let phrase = match (&often, &between, &hour_shape, &minute_shape) {
+        (Some(often), _, Shape::All, _) => often.clone(),
+        (Some(often), Some(between), _, _) => format!("{often} {between}"),
+        (None, _, Shape::All, Shape::One(0)) => "every hour, on the hour".to_owned(),
+        (None, _, Shape::All, Shape::One(minute)) => format!("every hour at minute {minute}"),
+        (None, Some(between), Shape::Range(..), Shape::One(_)) => format!("every hour {between}"),
+        (None, _, Shape::Step { first: 0, step, evenness: Evenness::Even }, Shape::One(minute)) => {
+            format!("every {step} hours, at minute {minute}")
+        }
+        (Some(often), None, _, _) => format!("{often} in {}", hour_list(&hour_shape, hours)),
+        _ => format!("{} of {}", minute_list(&minute_shape, minutes), hour_list(&hour_shape, hours)),
+    };
+    let repeats_by_day = matches!(hour_shape, Shape::Step { evenness: Evenness::Even, .. });
+    (phrase, if repeats_by_day { Reach::AllDay } else { reach })
+}
+
+fn minute_list(shape: &Shape, minutes: &[u16]) -> String {
+    match shape {
+        Shape::All => "every minute".to_owned(),
+        Shape::One(minute) => format!("at minute {minute}"),
+        Shape::Step { first, step, .. } => format!("every {step} minutes from minute {first}"),
+        Shape::Range(..) | Shape::List(_) => {
+            format!("at minutes {}", join(&runs(minutes, |value| value.to_string())))
+        }
+    }
+}
+
+fn hour_list(shape: &Shape, hours: &[u16]) -> String {
+    match shape {
+        Shape::All => "every hour".to_owned(),
+        Shape::One(hour) => format!("hour {hour}"),
+        Shape::Step { first: 0, step, evenness: Evenness::Even } => format!("every {} hour", ordinal(*step)),
+        Shape::Step { first, step, .. } => format!("every {} hour from hour {first}", ordinal(*step)),
+        Shape::Range(..) | Shape::List(_) => {
+            format!("hours {}", join(&runs(hours, |value| value.to_string())))
+        }
+    }
+}
+
+/// The phrase of the minutes after "of".
+fn of_minutes(phrase: &str) -> String {
+    match (phrase, phrase.strip_prefix("every hour at "), phrase.strip_prefix("at ")) {
+        ("every hour, on the hour", ..) => "minute 0 of every hour".to_owned(),
+        (_, Some(minute), _) => format!("{minute} of every hour"),
+        (_, _, Some(rest)) => rest.to_owned(),
+        _ => phrase.to_owned(),
+    }
+}
+
+/// `second 1.5`, `seconds 0 to 59.5 by 0.5`.
+fn fractions(parts: &[Fraction]) -> String {
+    let second = |ns: u64| {
+        let text = format!("{}.{:09}", ns / SECOND_NS, ns % SECOND_NS);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let words: Vec<String> = parts
+        .iter()
+        .map(|part| match part.step_ns {
+            0 => second(part.first_ns),
+            step_ns => {
+                let last_ns = part.last_ns - (part.last_ns - part.first_ns) % step_ns;
+                format!("{} to {} by {}", second(part.first_ns), second(last_ns), second(step_ns))
+            }
+        })
+        .collect();
+    match parts {
+        [Fraction { step_ns: 0, .. }] => format!("second {}", join(&words)),
+        _ => format!("seconds {}", join(&words)),
+    }
+}

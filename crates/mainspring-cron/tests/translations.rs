@@ -1,0 +1,87 @@
+//! Translations mean the same: both texts give the same instants.
+
+use jiff::{Timestamp, tz::TimeZone};
+use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
+
+/// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron unless it says
+/// otherwise.
+const TRANSLATIONS: [(&str, &str, &str); 22] = [
+    ("* * * * *", "0 * * * * ?", "*-*-* *:*:00"),
+    ("*/5 * * * *", "0 */5 * * * ?", "*-*-* *:00/5:00"),
+    ("30 2 * * *", "0 30 2 * * ?", "*-*-* 02:30:00"),
+    (
+        "0,30 8-18/2 * * 1-5",
+        "0 0,30 8,10,12,14,16,18 ? * MON-FRI",
+        "Mon..Fri *-*-* 08,10,12,14,16,18:00,30:00",
+    ),
+    ("0 0 * * sat,sun", "0 0 0 ? * SUN,SAT", "Sat,Sun *-*-* 00:00:00"),
+    ("0 0 1 1 *", "0 0 0 1 1 ?", "*-01-01 00:00:00"),
+    ("@quartz 0 0 12 ? * 6#3", "0 0 12 ? * 6#3", "Fri *-*-15..21 12:00:00"),
+    ("0 0 L * *", "0 0 0 L * ?", "*-*~01 00:00:00"),
+    ("0 0 L-3 * *", "0 0 0 L-3 * ?", "*-*~04 00:00:00"),
+    ("0 0 * * 5L", "0 0 0 ? * 6L", "Fri *-*~01..07 00:00:00"),
+    ("0 0 * * 1#1,3#1", "no", "Mon,Wed *-*-01..07 00:00:00"),
+    ("0 0 * * 1#5", "0 0 0 ? * 2#5", "Mon *-*-29..31 00:00:00"),
+    ("0 0 13 * +fri", "no", "Fri *-*-13 00:00:00"),
+    ("0 0 13 * fri", "no", "no"),
+    ("0 0 15W * *", "0 0 0 15W * ?", "no"),
+    ("0 0 LW 3 *", "0 0 0 LW 3 ?", "no"),
+    ("0 0 1,L * *", "0 0 0 1,L * ?", "no"),
+    ("0 0 * * 1#1,3#2", "no", "no"),
+    ("0 0 L-30 * *", "0 0 0 L-30 * ?", "no"),
+    (
+        "*/10 0 0 1 1 * 2024-2030/2",
+        "*/10 0 0 1 1 ? 2024,2026,2028,2030",
+        "2024,2026,2028,2030-01-01 00:00:00/10",
+    ),
+    ("1-59/2 1 * * * *", "1-59/2 1 * * * ?", "*-*-* *:01:01/2"),
+    ("0 0 1-31 * mon", "0 0 0 * * ?", "*-*-* 00:00:00"),
+];
+
+fn parse(text: &str, language: Language) -> Expression {
+    let quartz = ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() };
+    match language {
+        Language::OnCalendar => Expression::parse_oncalendar(text).unwrap(),
+        Language::Quartz => Expression::parse_with(text, &quartz).unwrap(),
+        _ => Expression::parse(text).unwrap(),
+    }
+}
+
+fn instants(expression: Expression) -> Vec<Timestamp> {
+    let schedule = Schedule::new(expression, TimeZone::UTC);
+    schedule.upcoming("2024-02-27T12:34:56Z".parse().unwrap()).take(60).map(|time| time.timestamp()).collect()
+}
+
+#[test]
+fn a_translation_is_due_at_the_same_instants() {
+    let mut count = 0;
+    for (text, ..) in TRANSLATIONS {
+        let source = match text.strip_prefix("@quartz ") {
+            Some(text) => parse(text, Language::Quartz),
+            None => parse(text, Language::Cron),
+        };
+        for language in [Language::Cron, Language::Quartz, Language::OnCalendar] {
+            if let Ok(translation) = source.translate(language) {
+                let translated = parse(&translation.text, language);
+                assert_eq!(instants(translated), instants(source.clone()), "{text} as {}", translation.text);
+                count += 1;
+            }
+        }
+    }
+    assert!(50 < count, "only {count} translations were compared");
+}
+
+#[test]
+fn a_translation_is_written_as_its_language_writes_it() {
+    for (text, quartz, oncalendar) in TRANSLATIONS {
+        let source = match text.strip_prefix("@quartz ") {
+            Some(text) => parse(text, Language::Quartz),
+            None => parse(text, Language::Cron),
+        };
+        for (language, expected) in [(Language::Quartz, quartz), (Language::OnCalendar, oncalendar)] {
+            let written =
+                source.translate(language).map_or_else(|_| "no".to_owned(), |translation| translation.text);
+            assert_eq!(written, expected, "{text} as {language:?}");
+        }
+    }
+}
