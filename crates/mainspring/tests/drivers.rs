@@ -55,14 +55,14 @@ const DRIVERS: [(&str, Start); 6] = [
     ("single", |clock, doer| Engine::start(Bitmap::new(), clock, doer).unwrap()),
     ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Bitmap::new, clock, doer)))),
     ("sharded, 64", |clock, doer| Engine::of(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))),
-    ("per worker, 1", |clock, doer| per_worker(1, clock, doer)),
-    ("per worker, 2", |clock, doer| per_worker(2, clock, doer)),
-    ("per worker, 5", |clock, doer| per_worker(5, clock, doer)),
+    ("per worker, 1", |clock, doer| per_worker(1, clock, &doer)),
+    ("per worker, 2", |clock, doer| per_worker(2, clock, &doer)),
+    ("per worker, 5", |clock, doer| per_worker(5, clock, &doer)),
 ];
 
-fn per_worker(worker_count: usize, clock: Arc<dyn Clock>, doer: Doer) -> Engine<Deed> {
+fn per_worker(worker_count: usize, clock: Arc<dyn Clock>, doer: &Doer) -> Engine<Deed> {
     let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
-    driver.start(&doer).unwrap();
+    driver.start(doer).unwrap();
     Engine::of(driver)
 }
 
@@ -226,7 +226,8 @@ fn an_id_of_one_driver_does_not_reach_beyond_the_lanes_of_another() {
     let ids: Vec<_> = (0..3)
         .map(|name| {
             let handle = wide.handle().clone();
-            thread::spawn(move || handle.schedule_at(Tick::new(9), Deed::Tell(name)).unwrap()).join().unwrap()
+            let schedule = move || handle.schedule_at(Tick::new(9), Deed::Tell(name)).unwrap();
+            thread::scope(|scope| scope.spawn(schedule).join().unwrap())
         })
         .collect();
     assert!(ids.iter().collect::<BTreeSet<_>>().len() == 3, "each thread has a shard of its own");
