@@ -14,8 +14,7 @@ use mainspring_queue::wheel::Bitmap;
 
 use crate::clock::{Clock, Monotonic};
 use crate::engine::Engine;
-use crate::front::Callbacks;
-use crate::front::callback::{RunTasks, Task};
+use crate::front::{Callbacks, RunTasks, Task};
 
 /// Starts Mainspring's own default: the bitmapped wheel on one thread, with ticks of a millisecond of the monotonic clock.
 ///

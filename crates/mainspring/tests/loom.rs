@@ -17,7 +17,7 @@ use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Manual};
 use mainspring::driver::{Driver, Fired, PerWorker, Single, Timers};
-use mainspring::front::callback::{RunTasks, Task};
+use mainspring::front::{RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.

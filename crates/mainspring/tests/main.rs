@@ -3,6 +3,9 @@
 
 mod calendar;
 mod callback;
+mod channel;
 mod drivers;
+mod future;
+mod keyed;
 mod per_worker;
 mod single;

@@ -23,38 +23,15 @@
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use crate::driver::{Fire, Fired, Refusal, TimerId};
+use super::period::{Period, PeriodError};
+use super::task::{Firing, Task};
+use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
-
-/// What a callback is told about its own firing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Firing {
-    /// The tick at which it was to run.
-    pub deadline: Tick,
-    /// The tick at which it runs.
-    pub now: Tick,
-}
-
-/// A closure that runs once: the payload of this front's timers.
-pub type Task = Box<dyn FnOnce(Firing) + Send>;
-
-/// Runs each task that fires: what a driver of tasks is started with.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RunTasks;
-
-impl Fire<Task> for RunTasks {
-    fn fire(&mut self, fired: Fired<Task>) {
-        let Fired { deadline, now, payload, .. } = fired;
-        payload(Firing { deadline, now });
-    }
-}
 
 /// Schedules closures.
 #[derive(Clone, Debug)]
@@ -126,19 +103,16 @@ impl Callbacks {
         period: Duration,
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, PeriodError> {
-        if period.is_zero() {
-            return Err(PeriodError::Zero);
-        }
-        let resolution = self.handle.clock().resolution();
-        let period_ticks = period.as_nanos().div_ceil(resolution.as_nanos());
+        let first = self.handle.clock().after(period);
+        let period = Period::new(period, self.handle.clock().resolution())?;
         let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
         let turn = Arc::new(Turn {
             handle: self.handle.clone(),
-            period_ticks: u64::try_from(period_ticks).unwrap_or(u64::MAX),
+            period,
             state: Arc::clone(&state),
             callback: Mutex::new(callback),
         });
-        schedule_turn(&turn, self.handle.clock().after(period)).map_err(PeriodError::Refused)?;
+        schedule_turn(&turn, first).map_err(PeriodError::Refused)?;
         Ok(Periodic { handle: self.handle.clone(), state })
     }
 }
@@ -146,7 +120,7 @@ impl Callbacks {
 /// What the runs of a periodic callback share.
 struct Turn<F> {
     handle: Handle<Task>,
-    period_ticks: u64,
+    period: Period,
     state: Arc<Mutex<State>>,
     callback: Mutex<F>,
 }
@@ -174,11 +148,9 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
 }
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
-    let late_count = firing.now.since(firing.deadline) / turn.period_ticks;
-    let ahead = turn.period_ticks.saturating_mul(late_count.saturating_add(1));
     // First the next turn, so that a callback which panics is called again, and one may cancel itself. A refusal means
     // that the driver is shutting down: this was the last turn.
-    let _ = schedule_turn(turn, firing.deadline.after(ahead));
+    let _ = schedule_turn(turn, turn.period.next(firing.deadline, firing.now));
     lock(&turn.callback)(firing);
 }
 
@@ -216,33 +188,5 @@ impl Periodic {
         drop(state);
         drop(task);
         was_running
-    }
-}
-
-/// Why a periodic callback was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PeriodError {
-    /// The period is zero.
-    Zero,
-    /// The driver would not take the timer.
-    Refused(Refusal),
-}
-
-impl fmt::Display for PeriodError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PeriodError::Zero => formatter.write_str("a period must be longer than zero"),
-            PeriodError::Refused(refusal) => refusal.fmt(formatter),
-        }
-    }
-}
-
-impl Error for PeriodError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            PeriodError::Zero => None,
-            PeriodError::Refused(refusal) => Some(refusal),
-        }
     }
 }
