@@ -1,12 +1,22 @@
 //! Cron expressions: from text to a pattern, and from a pattern to the next occurrence in a time zone.
 //!
 //! ```text
-//! text -> Expression -> Schedule (+ zone, + DST policy) -> next_after(t), next_after(..), ...
-//!           |                       |
-//!         Pattern: bit sets       windows between two changes of the zone's offset
+//! text -> Expression ------> Schedule (+ zone, + DST policy) --> next_after(t), prev_before(t), explain(t)
+//!           |  Pattern         |
+//!           |  OnCalendar      windows between two changes of the zone's offset (zone)
+//!           |    `-> one calendar of bit sets, searched field by field (civil, days)
+//!           `-> translate(language)
 //! ```
 //!
-//! Parsing is the only step that allocates. An occurrence is found by jumping from field to field of the bit sets,
+//! | to read | see |
+//! |---|---|
+//! | the language of cron, and Quartz as a dialect | [`Expression`], [`ParseOptions`], [`Unit`] |
+//! | systemd's language | [`OnCalendar`] |
+//! | what happens when the clock changes | [`DstPolicy`] |
+//! | what a text means, in English | [`Schedule::explain`] |
+//! | what is wrong with a text | [`ParseError`] |
+//!
+//! Parsing, explaining and translating allocate; finding an occurrence does not. It is found by jumping from field to field of the bit sets,
 //! never by stepping through minutes: the cost does not depend on how far away it is, and a date that never comes
 //! (30 February) is known at once.
 //!
@@ -36,23 +46,20 @@
 mod error;
 mod word;
 
+mod options;
 mod unit;
 mod values;
 
-mod options;
-mod spread;
-
 mod item;
 mod item_day;
+mod spread;
 
+mod civil;
 mod days;
 mod second;
 
-mod civil;
-
-mod pattern;
-
 mod every;
+mod pattern;
 
 mod oncalendar;
 
