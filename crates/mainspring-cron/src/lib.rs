@@ -16,17 +16,18 @@
 //! | what a text means, in English | [`Schedule::explain`] |
 //! | what is wrong with a text | [`ParseError`] |
 //!
-//! Parsing, explaining and translating allocate; finding an occurrence does not. It is found by jumping from field to field of the bit sets,
-//! never by stepping through minutes: the cost does not depend on how far away it is, and a date that never comes
-//! (30 February) is known at once.
+//! Parsing, explaining and translating allocate; finding an occurrence does not. It is found by jumping from field to
+//! field of the bit sets, never by stepping through minutes: the cost does not depend on how far away it is, and a
+//! date that never comes (30 February) is known at once.
 //!
 //! Nothing here reads a clock, sleeps, spawns or does I/O, save for the time zone database that [`jiff`] reads when
 //! a zone is looked up by name. The caller says what time it is.
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) and
 //! [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html) of Debian for the language and for daylight
-//! saving, the [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html)
-//! for `L`, `W` and `#`.
+//! saving, the [Quartz
+//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html) for `L`, `W` and
+//! `#`.
 //!
 //! # Example
 //!
