@@ -138,6 +138,25 @@ const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
 ];
 
 #[test]
+fn a_yearly_time_in_an_overlap_is_found_from_far_away_in_both_directions() {
+    let zone = TimeZone::get("America/New_York").unwrap();
+    let schedule = Schedule::new(Expression::parse("30 1 2 11 *").unwrap(), zone);
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    for policy in [DstPolicy::CRON, LAST, BOTH] {
+        let schedule = schedule.clone().with_dst(policy);
+        let passes = [at("2025-11-02T01:30:00-04:00"), at("2025-11-02T01:30:00-05:00")];
+        let (first, last) = match policy.overlap {
+            Overlap::First => (passes[0], passes[0]),
+            Overlap::Last => (passes[1], passes[1]),
+            Overlap::Both => (passes[0], passes[1]),
+        };
+        assert_eq!(schedule.next_after(at("2025-01-01T00:00:00Z")).unwrap().timestamp(), first);
+        assert_eq!(schedule.prev_before(at("2025-12-01T00:00:00Z")).unwrap().timestamp(), last);
+        assert_eq!(schedule.prev_before(at("2026-10-01T00:00:00Z")).unwrap().timestamp(), last);
+    }
+}
+
+#[test]
 fn famous_changes_of_the_clock_are_exact_in_both_directions() {
     for (name, text, policy, start, expected) in PLACES {
         let schedule =
