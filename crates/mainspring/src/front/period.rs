@@ -4,7 +4,7 @@
 //!   due   10   20   30   40   50        period 10; the run that was due at 20 came at 44: the next is due at 50
 //! ```
 //!
-//! A [`Period`] is a whole number of ticks, at least one. The next deadline is the first multiple of the period, counted
+//! A period is a whole number of ticks, at least one. The next deadline is the first multiple of the period, counted
 //! from the last deadline, that lies ahead: periods that are over are dropped, and nothing drifts. That is Go's rule for
 //! tickers: `when += period * (1 + late / period)`.
 //!
