@@ -7,7 +7,7 @@ const LAST: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Last };
 const BOTH: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Both };
 
 /// Zone, expression, policy, start, and the instants after it with their offsets.
-const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
+const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 18] = [
     // Samoa left out 30 December 2011: a correction of the calendar, taken literally by every policy.
     (
         "Pacific/Apia",
@@ -126,6 +126,14 @@ const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
         DstPolicy::CRON,
         "2025-11-02T01:45:00-04:00",
         &["2025-11-02T01:00:00-05:00", "2025-11-02T01:30:00-05:00", "2025-11-03T01:00:00-05:00"],
+    ),
+    // A start more than a day before the overlap, which the first pass does not end any more.
+    (
+        "America/New_York",
+        "30 1 * * 0",
+        LAST,
+        "2025-10-31T22:45:00-04:00",
+        &["2025-11-02T01:30:00-05:00", "2025-11-09T01:30:00-05:00"],
     ),
     // A gap swallows two times: they run once, and the time at its end is not repeated.
     (
