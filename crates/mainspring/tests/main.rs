@@ -8,4 +8,5 @@ mod drivers;
 mod future;
 mod keyed;
 mod per_worker;
+mod presets;
 mod single;
