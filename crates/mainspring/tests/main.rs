@@ -7,6 +7,7 @@ mod channel;
 mod drivers;
 mod future;
 mod keyed;
+mod mailbox;
 mod per_worker;
 mod presets;
 mod single;
