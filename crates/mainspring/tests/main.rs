@@ -5,6 +5,7 @@ mod calendar;
 mod callback;
 mod channel;
 mod drivers;
+mod examples;
 mod future;
 mod keyed;
 mod mailbox;
