@@ -31,4 +31,4 @@ pub use future::Futures;
 pub use keyed::Keyed;
 pub use mailbox::Mailboxes;
 pub use period::PeriodError;
-pub use task::{Firing, RunTasks, Task};
+pub use task::{Firing, RunTasks, RunTasksOn, Task};

@@ -148,3 +148,16 @@ fn a_sleeping_driver_is_told_when_the_wall_clock_is_set() {
     drop(engine);
     assert_eq!(mailboxes.timeout(5, service, 2), Err(TimeoutError::Refused(Refusal::Stopped)));
 }
+
+#[test]
+fn clocks_that_follow_the_systems_own_are_never_early() {
+    for clock in [Following::wall(SKYNET_TICK).unwrap(), Following::boot_time(SKYNET_TICK).unwrap()] {
+        let engine = preset::skynet(clock.clone()).unwrap();
+        let earliest = clock.after(Duration::from_millis(15));
+        let (sender, fired) = std::sync::mpsc::channel();
+        let callback = move |firing: mainspring::front::Firing| sender.send(firing).unwrap();
+        engine.callbacks().after(Duration::from_millis(15), callback).unwrap();
+        let firing = fired.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(earliest <= firing.deadline && firing.deadline <= firing.now);
+    }
+}

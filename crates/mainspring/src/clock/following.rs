@@ -10,6 +10,9 @@
 //! none twice. When it is set back, ticks stand where they are and go on from there: nothing fires again, and
 //! [`setbacks`](Following::setbacks) tells how often and by how much that happened, where skynet writes an error to its log.
 //!
+//! [`Following::wall`] and [`Following::boot_time`] are the clocks for engines whose delays are to pass as people see them:
+//! the first by the time of day, the second with the time that a machine is suspended.
+//!
 //! It waits with another clock. Someone who sets the wall clock must be told of: call [`look`](Following::look) from a
 //! [`wall::Watch`](super::wall), or time that was set forward is only noticed at the next wake-up.
 //!
@@ -18,14 +21,17 @@
 //! Source: skynet, `skynet_updatetime`.
 
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_queue::Tick;
 
-use super::wall::WallClock;
-use super::{Bell, Clock, ticks_rounded_up};
+#[cfg(target_os = "linux")]
+use super::wall::{BootTime, Watch};
+use super::wall::{System, WallClock};
+use super::{Bell, Clock, Monotonic, ticks_rounded_up};
 
 /// A clock that follows the wall clock forward and never goes back.
 pub struct Following {
@@ -35,6 +41,9 @@ pub struct Following {
     resolution: Duration,
     start: Timestamp,
     state: Mutex<State>,
+    /// Ends with the clock.
+    #[cfg(target_os = "linux")]
+    watch: Mutex<Option<Watch>>,
 }
 
 struct State {
@@ -63,7 +72,54 @@ impl Following {
         assert!(!resolution.is_zero(), "a tick lasts");
         let start = wall.now();
         let state = State { now: Tick::ZERO, began: start, setbacks: Setbacks::default(), bells: Vec::new() };
-        Following { wall, base, resolution, start, state: Mutex::new(state) }
+        Following {
+            wall,
+            base,
+            resolution,
+            start,
+            state: Mutex::new(state),
+            #[cfg(target_os = "linux")]
+            watch: Mutex::new(None),
+        }
+    }
+
+    /// Makes a clock that follows the system's wall clock. On Linux a thread watches for its being set.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    ///
+    /// # Panics
+    /// If the resolution is zero.
+    pub fn wall(resolution: Duration) -> io::Result<Arc<Following>> {
+        Following::watched(Arc::new(System), resolution)
+    }
+
+    /// Makes a clock that goes on while the machine is suspended: Linux's boot time. Timers that came due meanwhile fire when
+    /// it resumes.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    ///
+    /// # Panics
+    /// If the resolution is zero.
+    #[cfg(target_os = "linux")]
+    pub fn boot_time(resolution: Duration) -> io::Result<Arc<Following>> {
+        Following::watched(Arc::new(BootTime), resolution)
+    }
+
+    fn watched(wall: Arc<dyn WallClock>, resolution: Duration) -> io::Result<Arc<Following>> {
+        let clock = Arc::new(Following::new(wall, Arc::new(Monotonic::new()), resolution));
+        #[cfg(target_os = "linux")]
+        {
+            let following = Arc::downgrade(&clock);
+            let watch = Watch::start(move || {
+                if let Some(clock) = following.upgrade() {
+                    clock.look();
+                }
+            })?;
+            *clock.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(watch);
+        }
+        Ok(clock)
     }
 
     /// Returns the time of day at which the clock was made: skynet's `starttime`.
