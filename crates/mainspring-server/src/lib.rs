@@ -33,5 +33,8 @@ pub mod log;
 pub mod message;
 pub mod problem;
 pub mod signals;
+pub mod simulation;
 pub mod source;
 pub mod timetable;
+pub mod warning;
+pub mod wire;
