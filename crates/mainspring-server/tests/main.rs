@@ -8,6 +8,7 @@
 mod check;
 mod golden;
 mod json;
+mod live;
 mod next;
 mod program;
 mod run;

@@ -1,0 +1,159 @@
+//! `mainspring run` under a shifted clock, through both changes of New York's clock in 2025.
+//!
+//! ```text
+//! 9 March     01:59:59 EST -> 03:00:00 EDT     02:30 does not exist
+//! 2 November  01:59:59 EDT -> 01:00:00 EST     01:30 comes twice
+//! ```
+//!
+//! The library libfaketime, loaded before the program, makes its wall clock show another time. It cannot make it run
+//! faster, because Rust's standard library waits with system calls that it does not replace; so each moment of
+//! interest has a process of its own, which starts a few seconds before it and ends when what is due at it has
+//! started. All run side by side. What is expected are rows P068 to P071 of testdata/cron-next.csv, which say what
+//! Debian's cron did in the same hours, and the rule in cron(8) for the rest.
+//!
+//! Never early is what decides, and what is due and what is not; how late a run starts is not measured.
+//!
+//! The test needs the Debian package `libfaketime`. Without it, it is skipped and says so, unless the variable CI is
+//! set: there it fails.
+
+use std::path::PathBuf;
+use std::thread;
+
+use jiff::Timestamp;
+
+use crate::program::Running;
+
+/// Each job echoes its name: its line in the log tells who ran. The last makes every process end: it is due in every
+/// second, and what is due at one moment starts in the order of the lines.
+const CRONTAB: &str = "\
+CRON_TZ=America/New_York
+30 2 * * *    echo fixed-2:30
+30 1 * * *    echo fixed-1:30
+*/15 * * * *  echo quarters
+@hourly       echo hourly
+0 */2 * * *   echo even-hours
+@every 1s     echo tick
+";
+
+/// A moment to live through: when the process starts, the moment, and who is due at it.
+struct Passage {
+    start: &'static str,
+    moment: &'static str,
+    due: &'static [&'static str],
+}
+
+const PASSAGES: &[Passage] = &[
+    // The gap: 02:00 is lost for jobs with a wildcard, 02:30 runs at its end.
+    Passage {
+        start: "2025-03-09T01:59:56-05:00",
+        moment: "2025-03-09T03:00:00-04:00",
+        due: &["fixed-2:30", "quarters", "hourly"],
+    },
+    // It has run: not again half an hour later.
+    Passage { start: "2025-03-09T03:29:56-04:00", moment: "2025-03-09T03:30:00-04:00", due: &["quarters"] },
+    Passage {
+        start: "2025-03-09T03:59:56-04:00",
+        moment: "2025-03-09T04:00:00-04:00",
+        due: &["quarters", "hourly", "even-hours"],
+    },
+    // The first pass of the overlap.
+    Passage {
+        start: "2025-11-02T00:59:56-04:00",
+        moment: "2025-11-02T01:00:00-04:00",
+        due: &["quarters", "hourly"],
+    },
+    Passage {
+        start: "2025-11-02T01:29:56-04:00",
+        moment: "2025-11-02T01:30:00-04:00",
+        due: &["fixed-1:30", "quarters"],
+    },
+    // The clock is set back: wildcards follow it, the fixed time does not come again.
+    Passage {
+        start: "2025-11-02T01:59:56-04:00",
+        moment: "2025-11-02T01:00:00-05:00",
+        due: &["quarters", "hourly"],
+    },
+    Passage { start: "2025-11-02T01:29:56-05:00", moment: "2025-11-02T01:30:00-05:00", due: &["quarters"] },
+    Passage {
+        start: "2025-11-02T01:59:56-05:00",
+        moment: "2025-11-02T02:00:00-05:00",
+        due: &["quarters", "hourly", "even-hours"],
+    },
+    Passage {
+        start: "2025-11-02T02:29:56-05:00",
+        moment: "2025-11-02T02:30:00-05:00",
+        due: &["fixed-2:30", "quarters"],
+    },
+];
+
+#[test]
+fn both_changes_of_new_york_are_lived_through_by_debians_rule() {
+    let Some(library) = faketime() else {
+        let message = "the test of a shifted clock needs the Debian package libfaketime";
+        assert!(std::env::var_os("CI").is_none(), "{message}");
+        // Past the capture of test output, so that nobody takes a skipped test for one that passed.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {message}\n").as_bytes());
+        return;
+    };
+    thread::scope(|scope| {
+        for passage in PASSAGES {
+            let library = &library;
+            thread::Builder::new()
+                .name(passage.moment.to_owned())
+                .spawn_scoped(scope, move || live_through(passage, library))
+                .unwrap();
+        }
+    });
+}
+
+/// Where Debian puts the library, for any architecture.
+fn faketime() -> Option<PathBuf> {
+    let architectures = std::fs::read_dir("/usr/lib").ok()?.filter_map(Result::ok);
+    let places = architectures.map(|entry| entry.path().join("faketime/libfaketimeMT.so.1"));
+    places.into_iter().find(|path| path.exists())
+}
+
+fn live_through(passage: &Passage, library: &std::path::Path) {
+    let start: Timestamp = passage.start.parse().unwrap();
+    let moment: Timestamp = passage.moment.parse().unwrap();
+    // The library reads its text in the zone of TZ, which the tests set to UTC.
+    let shift = start.strftime("@%Y-%m-%d %H:%M:%S").to_string();
+    let environment = [
+        ("LD_PRELOAD", library.to_str().unwrap()),
+        ("FAKETIME", &shift),
+        // Waiting is measured by the clock that nobody sets.
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+    ];
+    let mut running = Running::start_with(&environment, &[], CRONTAB);
+    // A second after the moment everything that was due at it has been started or refused.
+    let later = moment.checked_add(jiff::SignedDuration::from_secs(1)).unwrap();
+    while due(&running.wait_for(&["8:echo#", " start "])) < later {}
+    let (status, lines, errors) = running.stop();
+    assert_eq!((status.code(), errors.as_str()), (Some(0), ""), "{}", passage.moment);
+    check(passage, moment, &lines);
+}
+
+/// The due time in a line that says that a run started.
+fn due(line: &str) -> Timestamp {
+    line.split("due ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+}
+
+fn check(passage: &Passage, moment: Timestamp, lines: &[String]) {
+    let mut ran = Vec::new();
+    for line in lines.iter().filter(|line| line.contains(" start ")) {
+        let logged: Timestamp = line.split(' ').next().unwrap().parse().unwrap();
+        assert!(due(line) <= logged, "early: {line}");
+        let subject = line.split(' ').nth(1).unwrap();
+        let said =
+            lines.iter().find(|line| line.contains(&format!("{subject} ")) && line.contains("stdout "));
+        let name = said.and_then(|line| line.split("stdout ").nth(1)).unwrap_or("said nothing");
+        if name != "tick" && subject.starts_with(|c: char| c.is_ascii_digit() && c != '8') {
+            assert_eq!(due(line), moment, "{line}");
+            ran.push(name.to_owned());
+        }
+    }
+    ran.sort_unstable();
+    let mut expected = passage.due.to_vec();
+    expected.sort_unstable();
+    assert_eq!(ran, expected, "at {}: {lines:#?}", passage.moment);
+}
