@@ -6,7 +6,17 @@ use crate::program::mainspring;
 fn help_names_the_commands_the_exit_codes_and_examples() {
     let ended = mainspring(&["--help"]);
     assert_eq!(ended.code, 0);
-    for part in ["run", "check", "next", "Exit codes:", "Examples:", "mainspring run examples/crontab"] {
+    for part in [
+        "run",
+        "check",
+        "next",
+        "explain",
+        "translate",
+        "simulate",
+        "Exit codes:",
+        "Examples:",
+        "mainspring run examples/crontab",
+    ] {
         assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
     }
 }

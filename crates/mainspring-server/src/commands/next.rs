@@ -1,6 +1,6 @@
 //! `mainspring next`: prints the next times of an expression.
 //!
-//! Cost: one search per time.
+//! Cost: one search per time, and its memory: some 100 MB for [`MAX_TIMES`] of them.
 //!
 //! Does not read crontabs.
 //!
@@ -31,12 +31,13 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     if asked.schedule.is_reboot() {
         say("@reboot has no times: it runs once when the scheduler starts\n");
     }
+    let answer = Answer::find(&asked, args);
     if args.expression.json {
-        print_json(&document(&asked, args))?;
+        print_json(&document(&asked, args, &answer))?;
     } else {
-        printed(print_lines(&asked, args))?;
+        printed(print_lines(&asked, args, &answer))?;
     }
-    if !is_cut_short(&asked, args) {
+    if !answer.is_cut_short {
         return Ok(Exit::Ok);
     }
     say(&format!(
@@ -45,23 +46,27 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     Ok(Exit::Failed)
 }
 
-/// The times asked for, at most [`MAX_TIMES`].
-fn times<'a>(asked: &'a Asked, args: &NextArgs) -> impl Iterator<Item = Zoned> + use<'a> {
-    let until = args.until;
-    let default = if until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
-    let count = args.count.unwrap_or(default);
-    let is_wanted = move |time: &Zoned| until.is_none_or(|until| time.timestamp() <= until);
-    asked.schedule.upcoming(asked.from).take_while(is_wanted).take(count as usize)
+/// The times asked for.
+struct Answer {
+    /// At most [`MAX_TIMES`].
+    times: Vec<Zoned>,
+    /// Whether there are more, which only happens with `--until` alone.
+    is_cut_short: bool,
 }
 
-/// Whether more times than [`MAX_TIMES`] were asked for, which only `--until` alone can do.
-fn is_cut_short(asked: &Asked, args: &NextArgs) -> bool {
-    let (None, Some(until)) = (args.count, args.until) else { return false };
-    let Some(last) = times(asked, args).nth(MAX_TIMES as usize - 1) else { return false };
-    asked.schedule.next_after(last.timestamp()).is_some_and(|time| time.timestamp() <= until)
+impl Answer {
+    fn find(asked: &Asked, args: &NextArgs) -> Answer {
+        let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
+        let count = args.count.unwrap_or(default);
+        let is_wanted = |time: &Zoned| args.until.is_none_or(|until| time.timestamp() <= until);
+        let mut wanted = asked.schedule.upcoming(asked.from).take_while(is_wanted);
+        let times = wanted.by_ref().take(count as usize).collect();
+        let is_cut_short = args.count.is_none() && args.until.is_some() && wanted.next().is_some();
+        Answer { times, is_cut_short }
+    }
 }
 
-fn print_lines(asked: &Asked, args: &NextArgs) -> io::Result<()> {
+fn print_lines(asked: &Asked, args: &NextArgs, answer: &Answer) -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     if args.explain {
         let (text, warnings) = explanation_text(asked);
@@ -69,19 +74,19 @@ fn print_lines(asked: &Asked, args: &NextArgs) -> io::Result<()> {
             writeln!(output, "# {line}")?;
         }
     }
-    for time in times(asked, args) {
-        writeln!(output, "{}", rfc3339(&time))?;
+    for time in &answer.times {
+        writeln!(output, "{}", rfc3339(time))?;
     }
     output.flush()
 }
 
-fn document(asked: &Asked, args: &NextArgs) -> Times {
+fn document(asked: &Asked, args: &NextArgs, answer: &Answer) -> Times {
     Times {
         question: asked.question(&args.expression),
         until: args.until.map(|until| asked.show(until)),
         count: args.count,
-        is_cut_short: is_cut_short(asked, args),
-        times: times(asked, args).map(|time| rfc3339(&time)).collect(),
+        is_cut_short: answer.is_cut_short,
+        times: answer.times.iter().map(rfc3339).collect(),
         explanation: args.explain.then(|| asked.schedule.explain(asked.from).into()),
     }
 }
