@@ -12,7 +12,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -30,6 +30,12 @@ const STEPS: [Step; 6] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step {
+        name: "models of the threads",
+        arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],
+        // A folder of its own: other flags would make every later build start over.
+        environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
+    },
     Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
 ];
 

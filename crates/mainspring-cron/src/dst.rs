@@ -14,7 +14,8 @@
 //!
 //! Jobs with a wildcard minute or hour follow the wall clock under every policy: they would otherwise fall silent for
 //! an hour in autumn. So does everything when a change is three hours or longer: that is a correction of the calendar
-//! (Samoa left out a whole day in 2011), and not daylight saving.
+//! (Samoa left out a whole day in 2011), and not daylight saving. Three hours exactly are the manual's limit; Debian's
+//! program differs from it for a clock that is set back by three hours and no minute more.
 //!
 //! Source: [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html), "Notes".
 

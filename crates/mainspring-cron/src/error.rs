@@ -46,8 +46,8 @@ impl ParseError {
         self.span.clone()
     }
 
-    /// The nearest valid form: what the characters of [`ParseError::span`] could be replaced by, or the whole text if the
-    /// span is empty.
+    /// The nearest valid form: what the characters of [`ParseError::span`] could be replaced by, or the whole text if
+    /// the span is empty.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -91,16 +91,11 @@ impl Schedule {
             warnings: self.expression().warnings().to_vec(),
         };
         if let Some(zoned) = self.zoned_calendar() {
-            explanation.changes = change::coming(&zoned, from, LISTED_CHANGES);
-            let hits =
-                explanation.changes.iter().filter(|change| change.hits_gap == GapHit::Hit && is_fixed(self));
-            let text = hits.map(|change| {
-                format!("a time inside of a gap within a year: {}; {}", change.text, change.effect)
-            });
-            let whole = 0..self.expression().to_string().len();
-            let warnings: Vec<Warning> =
-                text.map(|text| Warning { span: time_span(self).unwrap_or(whole.clone()), text }).collect();
-            explanation.warnings.extend(warnings);
+            let changes = change::coming(&zoned, from);
+            if is_fixed(self) {
+                explanation.warnings.extend(changes.iter().filter_map(|change| gap_warning(self, change)));
+            }
+            explanation.changes = changes.into_iter().take(LISTED_CHANGES).collect();
         }
         explanation
     }
@@ -247,6 +242,13 @@ fn oncalendar_notes(calendar: &OnCalendar) -> Vec<String> {
         notes.push("the zone in the expression is used, and not that of the schedule".to_owned());
     }
     notes
+}
+
+fn gap_warning(schedule: &Schedule, change: &ClockChange) -> Option<Warning> {
+    let text = format!("a time inside of a gap within a year: {}; {}", change.text, change.effect);
+    let whole = 0..schedule.expression().to_string().len();
+    let span = time_span(schedule).unwrap_or(whole);
+    (change.hits_gap == GapHit::Hit).then_some(Warning { span, text })
 }
 
 /// Whether the policy applies, and not the wall clock alone.

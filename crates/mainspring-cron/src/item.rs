@@ -203,11 +203,14 @@ impl Reader<'_> {
             return Ok(());
         }
         let star = unit.star(self.options.dialect);
-        let hint = if unit == Unit::Year || body.text.contains('~') {
-            body.text
-                .split_once(['-', '~'])
-                .map(|(first, last)| format!("{last}-{first}"))
-                .unwrap_or_default()
+        let swapped = |separator: char| {
+            let (first, last) = body.text.split_once(separator).unwrap_or_default();
+            format!("{last}{separator}{first}")
+        };
+        let hint = if body.text.contains('~') {
+            swapped('~')
+        } else if unit == Unit::Year {
+            swapped('-')
         } else {
             let stretch = |first: u16, last: u16| {
                 if first == last { first.to_string() } else { format!("{first}-{last}") }

@@ -18,7 +18,6 @@ use crate::error::ParseError;
 use crate::item::Reader;
 use crate::options::Dialect;
 use crate::unit::Unit;
-use crate::values::Values;
 use crate::word::Word;
 
 /// The furthest day before the last one that a month may have.
@@ -145,9 +144,4 @@ fn nth(number: Word<'_>) -> Result<u8, ParseError> {
             Err(ParseError::new(number.span(), message).with_hint(hint))
         }
     }
-}
-
-/// Years as a set, where `*` is every year and not only those that can be written.
-pub(crate) fn years(values: Values, field: Word<'_>) -> Option<[u64; 4]> {
-    (field.text != "*").then(|| values.words())
 }

@@ -1,22 +1,33 @@
 //! Cron expressions: from text to a pattern, and from a pattern to the next occurrence in a time zone.
 //!
 //! ```text
-//! text -> Expression -> Schedule (+ zone, + DST policy) -> next_after(t), next_after(..), ...
-//!           |                       |
-//!         Pattern: bit sets       windows between two changes of the zone's offset
+//! text -> Expression ------> Schedule (+ zone, + DST policy) --> next_after(t), prev_before(t), explain(t)
+//!           |  Pattern         |
+//!           |  OnCalendar      windows between two changes of the zone's offset (zone)
+//!           |    `-> one calendar of bit sets, searched field by field (civil, days)
+//!           `-> translate(language)
 //! ```
 //!
-//! Parsing is the only step that allocates. An occurrence is found by jumping from field to field of the bit sets,
-//! never by stepping through minutes: the cost does not depend on how far away it is, and a date that never comes
-//! (30 February) is known at once.
+//! | to read | see |
+//! |---|---|
+//! | the language of cron, and Quartz as a dialect | [`Expression`], [`ParseOptions`], [`Unit`] |
+//! | systemd's language | [`OnCalendar`] |
+//! | what happens when the clock changes | [`DstPolicy`] |
+//! | what a text means, in English | [`Schedule::explain`] |
+//! | what is wrong with a text | [`ParseError`] |
+//!
+//! Parsing, explaining and translating allocate; finding an occurrence does not. It is found by jumping from field to
+//! field of the bit sets, never by stepping through minutes: the cost does not depend on how far away it is, and a
+//! date that never comes (30 February) is known at once.
 //!
 //! Nothing here reads a clock, sleeps, spawns or does I/O, save for the time zone database that [`jiff`] reads when
 //! a zone is looked up by name. The caller says what time it is.
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) and
 //! [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html) of Debian for the language and for daylight
-//! saving, the [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html)
-//! for `L`, `W` and `#`.
+//! saving, the [Quartz
+//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html) for `L`, `W` and
+//! `#`.
 //!
 //! # Example
 //!
@@ -36,23 +47,20 @@
 mod error;
 mod word;
 
+mod options;
 mod unit;
 mod values;
 
-mod options;
-mod spread;
-
 mod item;
 mod item_day;
+mod spread;
 
+mod civil;
 mod days;
 mod second;
 
-mod civil;
-
-mod pattern;
-
 mod every;
+mod pattern;
 
 mod oncalendar;
 

@@ -92,3 +92,39 @@ impl FromStr for OnCalendar {
         OnCalendar::parse(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::expression::Expression;
+    use crate::schedule::Schedule;
+
+    fn instants(text: &str, after: &str, count: usize) -> Vec<String> {
+        let schedule = Schedule::new(Expression::parse_oncalendar(text).unwrap(), TimeZone::UTC);
+        let after: Timestamp = after.parse().unwrap();
+        schedule.upcoming(after).take(count).map(|time| time.timestamp().to_string()).collect()
+    }
+
+    #[test]
+    fn parts_of_a_second_are_exact() {
+        let halves = instants("*:*:58.5/0.75", "2025-01-01T00:00:58.5Z", 3);
+        assert_eq!(halves, ["2025-01-01T00:00:59.25Z", "2025-01-01T00:01:58.5Z", "2025-01-01T00:01:59.25Z"]);
+        let mixed = instants("12:00:00.000001,30", "2025-01-01T12:00:00Z", 2);
+        assert_eq!(mixed, ["2025-01-01T12:00:00.000001Z", "2025-01-01T12:00:30Z"]);
+    }
+
+    #[test]
+    fn the_zone_in_the_text_wins_over_the_zone_of_the_schedule() {
+        assert_eq!(instants("09:00 Asia/Tokyo", "2025-01-01T00:00:00Z", 1), ["2025-01-02T00:00:00Z"]);
+        assert_eq!(OnCalendar::parse("09:00 UTC").unwrap().zone(), Some(&TimeZone::UTC));
+        assert_eq!(OnCalendar::parse("09:00").unwrap().zone(), None);
+    }
+
+    #[test]
+    fn a_day_that_no_month_has_is_a_warning() {
+        assert!(OnCalendar::parse("*-02-30").unwrap().warnings()[0].text.contains("never run"));
+        assert!(OnCalendar::parse("*-02-29").unwrap().warnings().is_empty());
+    }
+}

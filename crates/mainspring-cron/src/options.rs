@@ -7,12 +7,12 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Five fields; six with leading seconds; seven with a trailing year as well. Days of the week 0 to 7, where 0 and 7
-    /// are Sunday. `?` is another way to write `*` in the day fields.
+    /// Five fields; six with leading seconds; seven with a trailing year as well. Days of the week 0 to 7, where 0 and
+    /// 7 are Sunday. `?` is another way to write `*` in the day fields.
     #[default]
     Unix,
-    /// Six fields with leading seconds, or seven with a year. Days of the week 1 (Sunday) to 7 (Saturday). Exactly one of
-    /// the two day fields is `?`. Ranges may wrap (`22-2`, `fri-mon`), and `0/15` and `/15` are ordinary steps.
+    /// Six fields with leading seconds, or seven with a year. Days of the week 1 (Sunday) to 7 (Saturday). Exactly one
+    /// of the two day fields is `?`. Ranges may wrap (`22-2`, `fri-mon`), and `0/15` and `/15` are ordinary steps.
     Quartz,
 }
 
@@ -20,8 +20,8 @@ pub enum Dialect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DayRule {
-    /// Vixie cron's star bit: either day matches (OR), unless the text of one of the fields starts with `*`, in which case
-    /// both must (AND). It is the first character that counts: `*/2` restricts the days and still means AND.
+    /// Vixie cron's star bit: either day matches (OR), unless the text of one of the fields starts with `*`, in which
+    /// case both must (AND). It is the first character that counts: `*/2` restricts the days and still means AND.
     #[default]
     Star,
     /// Either day matches. Only a field that is wholly `*`, `*/1` or `?` does not count as a day.

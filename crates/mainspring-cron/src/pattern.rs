@@ -19,7 +19,6 @@ use crate::civil::{Calendar, Fields};
 use crate::days::{Days, Join};
 use crate::error::{ParseError, Warning};
 use crate::item::Reader;
-use crate::item_day::years;
 use crate::options::{DayRule, Dialect, ParseOptions};
 use crate::second::Moments;
 use crate::unit::Unit;
@@ -110,7 +109,8 @@ impl Pattern {
                     has_plus = rest.is_some();
                     reader.weekdays(rest.unwrap_or(word), &mut days)?;
                 }
-                Unit::Year => year_set = years(reader.list(word, unit)?, word),
+                // `*` is every year, and not only those that can be written.
+                Unit::Year => year_set = Some(reader.list(word, unit)?.words()).filter(|_| word.text != "*"),
                 _ => sets[index] = reader.list(word, unit)?,
             }
             fields.push(Field { unit, span: word.span(), text: word.text.to_owned() });

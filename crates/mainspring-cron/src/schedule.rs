@@ -54,8 +54,8 @@ impl Schedule {
 
     /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never.
     ///
-    /// Cron's occurrences lie on whole seconds; those of `@every`, `@at` and OnCalendar need not. The search ends 400 years away: after
-    /// that the calendar only repeats itself.
+    /// Cron's occurrences lie on whole seconds; those of `@every`, `@at` and OnCalendar need not. The search ends 400
+    /// years away: after that the calendar only repeats itself.
     pub fn next_after(&self, after: Timestamp) -> Option<Zoned> {
         let found = match &self.expression {
             Expression::Calendar(_) | Expression::OnCalendar(_) => {
@@ -68,8 +68,8 @@ impl Schedule {
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 
-    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none in the 400
-    /// years before it.
+    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none in the
+    /// 400 years before it.
     ///
     /// # Example
     /// ```

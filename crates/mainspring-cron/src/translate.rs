@@ -89,9 +89,7 @@ impl Expression {
         match (self, to) {
             (Expression::Calendar(pattern), _) => {
                 let mut translation = translate_calendar(pattern.calendar(), Stars::of(pattern), to)?;
-                if to == Language::OnCalendar {
-                    translation.notes.push(DST_NOTE.to_owned());
-                }
+                translation.notes.extend(clock_note(to).map(str::to_owned));
                 Ok(translation)
             }
             (Expression::OnCalendar(calendar), _) => {
@@ -103,7 +101,7 @@ impl Expression {
                     translation.notes.extend(
                         zone.map(|zone| format!("the zone {zone} must be set beside the expression")),
                     );
-                    translation.notes.push(DST_NOTE.to_owned());
+                    translation.notes.push(SYSTEMD_NOTE.to_owned());
                 }
                 Ok(translation)
             }
@@ -124,9 +122,20 @@ impl Expression {
     }
 }
 
-const DST_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of an overlap, \
-                        whatever the other language does";
+const SYSTEMD_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of an overlap, \
+                            whatever the other language does";
+const QUARTZ_NOTE: &str = "when the clock changes Quartz leaves out a gap and takes the last pass of an overlap, \
+                           whatever the other language does";
 const NICKNAME_NOTE: &str = "crontab(5) itself knows @reboot, but neither @every nor @at";
+
+/// How the target treats changes of the clock, where that is not as in cron.
+fn clock_note(to: Language) -> Option<&'static str> {
+    match to {
+        Language::Cron => None,
+        Language::Quartz => Some(QUARTZ_NOTE),
+        Language::OnCalendar => Some(SYSTEMD_NOTE),
+    }
+}
 
 fn translate_calendar(
     calendar: &Calendar,

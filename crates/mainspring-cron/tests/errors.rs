@@ -5,7 +5,7 @@ use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions};
 use crate::random::Random;
 
 /// Text, the characters to blame, the message, the hint.
-const ERRORS: [(&str, &str, &str, Option<&str>); 30] = [
+const ERRORS: [(&str, &str, &str, Option<&str>); 31] = [
     ("60 0 * * *", "60", "60 is outside of the minute field: expected 0 to 59", Some("0")),
     ("0 24 * * *", "24", "24 is outside of the hour field: expected 0 to 23", Some("0")),
     ("0 0 0 * *", "0", "0 is outside of the day of the month field: expected 1 to 31", Some("1")),
@@ -54,6 +54,12 @@ const ERRORS: [(&str, &str, &str, Option<&str>); 30] = [
     ("0 ? * * *", "?", "`?` cannot be used in this place of the hour field", Some("*")),
     ("1,,2 * * * *", "", "expected a minute (0 to 59), found nothing", None),
     ("H(9) * * * *", "(9)", "expected a range in parentheses after `H`, as in `H(0-29)`", Some("(0-59)")),
+    (
+        "15~6 * * * *",
+        "15~6",
+        "the range `15~6` runs backwards: expected the smaller value first",
+        Some("6~15"),
+    ),
     ("6~15/2 * * * *", "6~15/2", "a random value takes no step: expected `first~last` alone", Some("6~15")),
     ("0 +12 * * *", "+12", "expected an hour (0 to 23), found `+12`", None),
     ("0 12 1 * +", "", "expected a day of the week (0 to 7, or sun to sat), found nothing", None),

@@ -152,7 +152,9 @@ fn a_hashed_value_is_fixed_by_the_name_and_stays_in_its_range() {
         assert_eq!(members(pattern.minutes()), [u8::try_from(spread(name, Unit::Minute, 0, 60)).unwrap()]);
         assert_eq!(pattern, named("H H(2-4) H * *", name));
         assert!(members(pattern.hours().into()).iter().all(|hour| (2..=4).contains(hour)));
-        assert_eq!(members(named("H/15 * * * *", name).minutes()).len(), 4);
+        let phase = u8::try_from(spread(name, Unit::Minute, 0, 15)).unwrap();
+        let quarters = [phase, phase + 15, phase + 30, phase + 45];
+        assert_eq!(members(named("H/15 * * * *", name).minutes()), quarters);
         assert!(
             members(named("6~15 * * * *", name).minutes()).iter().all(|minute| (6..=15).contains(minute))
         );

@@ -7,7 +7,7 @@ const LAST: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Last };
 const BOTH: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Both };
 
 /// Zone, expression, policy, start, and the instants after it with their offsets.
-const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
+const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 18] = [
     // Samoa left out 30 December 2011: a correction of the calendar, taken literally by every policy.
     (
         "Pacific/Apia",
@@ -127,6 +127,14 @@ const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
         "2025-11-02T01:45:00-04:00",
         &["2025-11-02T01:00:00-05:00", "2025-11-02T01:30:00-05:00", "2025-11-03T01:00:00-05:00"],
     ),
+    // A start more than a day before the overlap, which the first pass does not end any more.
+    (
+        "America/New_York",
+        "30 1 * * 0",
+        LAST,
+        "2025-10-31T22:45:00-04:00",
+        &["2025-11-02T01:30:00-05:00", "2025-11-09T01:30:00-05:00"],
+    ),
     // A gap swallows two times: they run once, and the time at its end is not repeated.
     (
         "America/New_York",
@@ -136,6 +144,25 @@ const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 17] = [
         &["2025-03-09T03:00:00-04:00", "2025-03-09T03:30:00-04:00", "2025-03-10T02:00:00-04:00"],
     ),
 ];
+
+#[test]
+fn a_yearly_time_in_an_overlap_is_found_from_far_away_in_both_directions() {
+    let zone = TimeZone::get("America/New_York").unwrap();
+    let schedule = Schedule::new(Expression::parse("30 1 2 11 *").unwrap(), zone);
+    let at = |text: &str| text.parse::<Timestamp>().unwrap();
+    for policy in [DstPolicy::CRON, LAST, BOTH] {
+        let schedule = schedule.clone().with_dst(policy);
+        let passes = [at("2025-11-02T01:30:00-04:00"), at("2025-11-02T01:30:00-05:00")];
+        let (first, last) = match policy.overlap {
+            Overlap::First => (passes[0], passes[0]),
+            Overlap::Last => (passes[1], passes[1]),
+            Overlap::Both => (passes[0], passes[1]),
+        };
+        assert_eq!(schedule.next_after(at("2025-01-01T00:00:00Z")).unwrap().timestamp(), first);
+        assert_eq!(schedule.prev_before(at("2025-12-01T00:00:00Z")).unwrap().timestamp(), last);
+        assert_eq!(schedule.prev_before(at("2026-10-01T00:00:00Z")).unwrap().timestamp(), last);
+    }
+}
 
 #[test]
 fn famous_changes_of_the_clock_are_exact_in_both_directions() {

@@ -3,8 +3,10 @@
 use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
 
-/// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron unless it says
-/// otherwise.
+use crate::random::Random;
+
+/// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron unless it
+/// says otherwise.
 const TRANSLATIONS: [(&str, &str, &str); 22] = [
     ("* * * * *", "0 * * * * ?", "*-*-* *:*:00"),
     ("*/5 * * * *", "0 */5 * * * ?", "*-*-* *:00/5:00"),
@@ -83,5 +85,45 @@ fn a_translation_is_written_as_its_language_writes_it() {
                 source.translate(language).map_or_else(|_| "no".to_owned(), |translation| translation.text);
             assert_eq!(written, expected, "{text} as {language:?}");
         }
+    }
+}
+
+#[test]
+fn random_expressions_keep_their_instants_in_every_language() {
+    let mut counts = [0; 3];
+    for seed in 0..1_500 {
+        let text = Random::new(seed).expression();
+        let source = parse(&text, Language::Cron);
+        for (index, language) in
+            [Language::Cron, Language::Quartz, Language::OnCalendar].into_iter().enumerate()
+        {
+            if let Ok(translation) = source.translate(language) {
+                let translated = parse(&translation.text, language);
+                assert_eq!(
+                    instants(translated),
+                    instants(source.clone()),
+                    "seed {seed}: {text} as {}",
+                    translation.text
+                );
+                counts[index] += 1;
+            }
+        }
+    }
+    assert_eq!(counts[0], 1_500, "cron says everything that cron says");
+    assert!(500 < counts[1] && 500 < counts[2], "too few were translated: {counts:?}");
+}
+
+#[test]
+fn a_translation_into_cron_keeps_what_the_clock_does_to_the_job() {
+    for seed in 0..1_500 {
+        let text = Random::new(seed).expression();
+        let Expression::Calendar(source) = parse(&text, Language::Cron) else {
+            panic!("{text} is a pattern")
+        };
+        let translation = Expression::Calendar(source.clone()).translate(Language::Cron).unwrap();
+        let Expression::Calendar(target) = parse(&translation.text, Language::Cron) else {
+            panic!("{text} is a pattern")
+        };
+        assert_eq!(target.is_wildcard(), source.is_wildcard(), "seed {seed}: {text} as {}", translation.text);
     }
 }

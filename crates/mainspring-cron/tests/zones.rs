@@ -144,7 +144,7 @@ fn every_start_around_a_change_gives_the_same_next_and_the_same_last() {
 }
 
 #[test]
-fn no_zone_changes_twice_within_three_hours() {
+fn no_zone_changes_twice_within_two_days() {
     let end: Timestamp = "2100-01-01T00:00:00Z".parse().unwrap();
     for name in jiff::tz::db().available() {
         let zone = TimeZone::get(name.as_str()).unwrap();
@@ -154,7 +154,7 @@ fn no_zone_changes_twice_within_three_hours() {
                 continue;
             }
             assert!(
-                3 * HOUR <= change.timestamp().duration_since(last.0),
+                48 * HOUR <= change.timestamp().duration_since(last.0),
                 "{} at {}",
                 name.as_str(),
                 change.timestamp()

@@ -59,11 +59,14 @@ pub mod skip_list;
 
 pub mod wheel;
 
+pub mod limited;
+
 pub mod naive;
 
 #[cfg(feature = "contract")]
 pub mod contract;
 
+pub use limited::Limited;
 pub use naive::Naive;
 pub use queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 pub use red_black_tree::RedBlackTree;

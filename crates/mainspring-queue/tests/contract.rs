@@ -2,7 +2,7 @@
 
 use mainspring_queue::contract::exercise;
 use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
-use mainspring_queue::{Naive, RedBlackTree, SkipList, heap};
+use mainspring_queue::{Limited, Naive, RedBlackTree, SkipList, heap};
 
 #[test]
 fn the_oracle_keeps_its_own_contract() {
@@ -64,6 +64,11 @@ fn the_overflow_wheel_keeps_the_contract_with_any_ring_and_tick() {
 #[test]
 fn the_cascading_wheel_keeps_the_contract() {
     exercise(Cascading::new);
+}
+
+#[test]
+fn a_limited_queue_keeps_the_contract_below_its_limit() {
+    exercise(|| Limited::new(Bitmap::new(), usize::MAX));
 }
 
 #[test]

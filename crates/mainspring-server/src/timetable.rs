@@ -15,8 +15,8 @@ use std::{fmt, io};
 
 use mainspring::Engine;
 use mainspring::front::Calendar;
+use mainspring::front::Task;
 use mainspring::front::calendar::Occurrence;
-use mainspring::front::callback::Task;
 
 use crate::due::{Due, DueSender};
 use crate::job::Job;

@@ -3,6 +3,10 @@
 //! | front | a timer is | for |
 //! |---|---|---|
 //! | [`callback`] | a closure | doing something later, or again and again |
+//! | `channel` (feature `channel`) | a value on a channel | threads that wait for several things: Go's API |
+//! | [`future`] | a future | async programs, under any runtime |
+//! | [`keyed`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
+//! | [`mailbox`] | a message to a service | actors: skynet's way |
 //! | `calendar` (feature `calendar`) | a schedule in a time zone and a closure | cron |
 //!
 //! Fronts know a [`Handle`](crate::Handle) and nothing of queues and drivers.
@@ -10,7 +14,21 @@
 #[cfg(feature = "calendar")]
 pub mod calendar;
 pub mod callback;
+#[cfg(feature = "channel")]
+pub mod channel;
+pub mod future;
+pub mod keyed;
+pub mod mailbox;
+pub mod period;
+pub mod task;
 
 #[cfg(feature = "calendar")]
 pub use calendar::Calendar;
 pub use callback::Callbacks;
+#[cfg(feature = "channel")]
+pub use channel::Channels;
+pub use future::Futures;
+pub use keyed::Keyed;
+pub use mailbox::Mailboxes;
+pub use period::PeriodError;
+pub use task::{Firing, RunTasks, Task};

@@ -34,6 +34,9 @@ pub mod preset;
 
 pub mod front;
 
+#[cfg(any(feature = "hyper", feature = "quinn", feature = "tower"))]
+pub mod adapter;
+
 pub mod handle;
 
 pub mod engine;

@@ -1,21 +1,60 @@
-//! Named combinations of queue, clock, driver and front.
+//! Named combinations of queue, driver and front: the systems of the field, and Mainspring's own.
 //!
-//! | preset | queue | driver | front |
+//! | preset | as | queue | driver |
 //! |---|---|---|---|
-//! | [`mainspring`] | `wheel::Bitmap` | single | callback |
+//! | [`go_1_9`] | Go up to 1.9 | `heap::Quaternary` | single |
+//! | [`go_1_10`] | Go 1.10 to 1.13 | `heap::Quaternary` | sharded, 64 |
+//! | [`go_1_14`] | Go from 1.14 | `heap::Lazy` | per worker, with stealing |
+//! | [`simple_wheel`] | Varghese & Lauck, scheme 4 | `wheel::Simple` | single |
+//! | [`rounds_wheel`] | "virtual levels" | `wheel::Rounds` | single |
+//! | [`hierarchical_wheel`] | Varghese & Lauck, scheme 7 | `wheel::Hierarchical` | single |
+//! | [`kafka`] | Kafka's `SystemTimer` | `wheel::Overflow` | single |
+//! | [`timingwheel`] | RussellLuo/timingwheel | `wheel::Overflow` | single |
+//! | [`netty`] | Netty's `HashedWheelTimer` | `wheel::Rounds`, limited | single |
+//! | [`skynet`] | skynet's timer | `wheel::Cascading` | single |
+//! | [`nginx`] | nginx's event timers | `RedBlackTree` | single |
+//! | [`skip_list`] | a skip list | `SkipList` | single |
+//! | [`mainspring`] | Mainspring | `wheel::Bitmap` | single |
+//!
+//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`] in a program,
+//! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
+//! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
+//!
+//! What they do not have yet of their originals: the I/O loop of nginx and of Go's network poller.
 //!
 //! This is the one module that names structures, drivers and fronts together.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
-use mainspring_queue::TimerQueue;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 
 use crate::clock::{Clock, Monotonic};
+use crate::driver::{PerWorker, Sharded, sharded};
 use crate::engine::Engine;
-use crate::front::Callbacks;
-use crate::front::callback::{RunTasks, Task};
+use crate::front::{Callbacks, RunTasks, Task};
+
+/// Slots per level of Kafka's wheel.
+pub const KAFKA_SLOT_COUNT: usize = 20;
+
+/// Slots of Netty's wheel.
+pub const NETTY_SLOT_COUNT: usize = 512;
+
+/// How long one of Netty's slots lasts.
+pub const NETTY_TICK: Duration = Duration::from_millis(100);
+
+/// skynet counts time in hundredths of a second: the resolution to give the clock of [`skynet`].
+pub const SKYNET_TICK: Duration = Duration::from_millis(10);
+
+/// nginx leaves a timer where it is if it would move by less than this: see
+/// [`Timer::reset_lazily`](crate::front::callback::Timer::reset_lazily).
+pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
+
+/// RussellLuo/timingwheel refuses ticks shorter than this.
+pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
 /// Starts Mainspring's own default: the bitmapped wheel on one thread, with ticks of a millisecond of the monotonic clock.
 ///
@@ -47,6 +86,181 @@ where
     Q: TimerQueue<Task> + Send + 'static,
 {
     Engine::start(queue, clock, RunTasks)
+}
+
+/// Starts Go's timers up to 1.9: one 4-ary heap, one thread.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn go_1_9(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    callbacks(heap::Quaternary::new(), clock)
+}
+
+/// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
+pub fn go_1_10(clock: Arc<dyn Clock>) -> Engine<Task> {
+    Engine::of(Arc::new(Sharded::new(sharded::SHARD_COUNT_DEFAULT, heap::Quaternary::new, clock, RunTasks)))
+}
+
+/// Starts Go's timers from 1.14: a heap with lazy deletion for each of `worker_count` workers, which steal from one that is
+/// stuck. Go has a worker per processor. To run workers on threads of the program's own, make a
+/// [`PerWorker`] instead.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `worker_count` is 0.
+pub fn go_1_14(clock: Arc<dyn Clock>, worker_count: usize) -> io::Result<Engine<Task>> {
+    let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
+    driver.start(&RunTasks)?;
+    Ok(Engine::of(driver))
+}
+
+/// Starts a simple wheel: one ring, whose number of slots is the longest delay in ticks; what lies beyond is refused.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `slot_count` is 0.
+pub fn simple_wheel(clock: Arc<dyn Clock>, slot_count: usize) -> io::Result<Engine<Task>> {
+    callbacks(Simple::new(slot_count), clock)
+}
+
+/// Starts the wheel of "virtual levels": one ring; far timers wait for their round. With the front
+/// [`Keyed`](crate::front::Keyed) its tasks have keys and repeat counts.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `slot_count` or `ticks_per_slot` is 0.
+pub fn rounds_wheel(
+    clock: Arc<dyn Clock>,
+    slot_count: usize,
+    ticks_per_slot: u64,
+) -> io::Result<Engine<Task>> {
+    callbacks(Rounds::new(slot_count, ticks_per_slot), clock)
+}
+
+/// Starts a hierarchical wheel with a level per size, finest first, such as `&[60, 60, 24]` for seconds, minutes and hours.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// As [`Hierarchical::new`] does.
+pub fn hierarchical_wheel(clock: Arc<dyn Clock>, sizes: &[usize]) -> io::Result<Engine<Task>> {
+    callbacks(Hierarchical::new(sizes), clock)
+}
+
+/// Starts Kafka's timer: overflow levels of [`KAFKA_SLOT_COUNT`] slots, a tick each in the finest, driven by a heap of
+/// non-empty slots. A task whose deadline has passed fires at once; the number of tasks is the handle's
+/// [`pending_count`](crate::Handle::pending_count).
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn kafka(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    callbacks(Overflow::new(KAFKA_SLOT_COUNT, 1), clock)
+}
+
+/// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
+/// [`Callbacks::after`], its `ScheduleFunc` [`Callbacks::following`].
+///
+/// # Errors
+/// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`], or no multiple of the clock's resolution; or the operating system
+/// would not start a thread.
+///
+/// # Panics
+/// If `slot_count` is less than 2.
+pub fn timingwheel(
+    clock: Arc<dyn Clock>,
+    tick: Duration,
+    slot_count: usize,
+) -> Result<Engine<Task>, TimingwheelError> {
+    if tick < TIMINGWHEEL_TICK_MIN {
+        return Err(TimingwheelError::TickTooShort);
+    }
+    let ticks_per_slot = whole_ticks(tick, &*clock).ok_or(TimingwheelError::TickUneven)?;
+    callbacks(Overflow::new(slot_count, ticks_per_slot), clock).map_err(TimingwheelError::Thread)
+}
+
+/// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most `pending_count_max` timeouts
+/// (Netty's default is no limit: `usize::MAX`), beyond which one is refused. What did not fire is handed back by
+/// [`shutdown`](Engine::shutdown), as by Netty's `stop`.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If the clock's resolution does not divide [`NETTY_TICK`].
+pub fn netty(clock: Arc<dyn Clock>, pending_count_max: usize) -> io::Result<Engine<Task>> {
+    let ticks_per_slot =
+        whole_ticks(NETTY_TICK, &*clock).expect("the clock's resolution divides Netty's tick");
+    callbacks(Limited::new(Rounds::new(NETTY_SLOT_COUNT, ticks_per_slot), pending_count_max), clock)
+}
+
+/// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send
+/// messages with [`Mailboxes`](crate::front::Mailboxes).
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn skynet(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    callbacks(Cascading::new(), clock)
+}
+
+/// Starts nginx's timers: a red-black tree. See [`NGINX_LAZINESS`] for how nginx moves them.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn nginx(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    callbacks(RedBlackTree::new(), clock)
+}
+
+/// Starts timers on a skip list.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn skip_list(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    callbacks(SkipList::new(), clock)
+}
+
+/// How many of the clock's ticks a duration is, if it is a whole number of at least one.
+fn whole_ticks(duration: Duration, clock: &dyn Clock) -> Option<u64> {
+    let (duration, resolution) = (duration.as_nanos(), clock.resolution().as_nanos());
+    let ticks = u64::try_from(duration / resolution).ok()?;
+    (duration.is_multiple_of(resolution) && ticks > 0).then_some(ticks)
+}
+
+/// Why a [`timingwheel`] was not started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum TimingwheelError {
+    /// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`].
+    TickTooShort,
+    /// The tick is no multiple of the clock's resolution.
+    TickUneven,
+    /// The operating system would not start a thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for TimingwheelError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            TimingwheelError::TickTooShort => "the tick of a timing wheel must be at least a millisecond",
+            TimingwheelError::TickUneven => "the tick is not a multiple of the clock's resolution",
+            TimingwheelError::Thread(_) => "no thread could be started for the timing wheel",
+        })
+    }
+}
+
+impl std::error::Error for TimingwheelError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            TimingwheelError::Thread(error) => Some(error),
+            TimingwheelError::TickTooShort | TimingwheelError::TickUneven => None,
+        }
+    }
 }
 
 impl Engine<Task> {

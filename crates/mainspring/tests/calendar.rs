@@ -12,7 +12,7 @@ use mainspring::clock::{Clock, Manual};
 use mainspring::driver::Single;
 use mainspring::front::Calendar;
 use mainspring::front::calendar::{Entry, Occurrence};
-use mainspring::front::callback::{RunTasks, Task};
+use mainspring::front::{RunTasks, Task};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Bitmap;

@@ -1,12 +1,12 @@
 //! The protocols between threads, run through every interleaving by loom.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test --release -p mainspring --test loom
+//! RUSTFLAGS="--cfg mainspring_loom" cargo test --release -p mainspring --test loom
 //! ```
 //!
 //! A wake-up that is lost shows as a deadlock, which loom reports with the interleaving that leads there. Models with
 //! workers are bounded to three preemptions, which their authors found to show nearly all faults.
-#![cfg(loom)]
+#![cfg(mainspring_loom)]
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Manual};
 use mainspring::driver::{Driver, Fired, PerWorker, Single, Timers};
-use mainspring::front::callback::{RunTasks, Task};
+use mainspring::front::{RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.

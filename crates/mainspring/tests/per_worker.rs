@@ -8,7 +8,7 @@ use std::time::Duration;
 use mainspring::Handle;
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Timers};
-use mainspring::front::callback::{RunTasks, Task};
+use mainspring::front::{RunTasks, Task};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Bitmap;
 

@@ -35,20 +35,14 @@ pub(crate) enum GapHit {
     Missed,
 }
 
-/// The changes of the next year, at most `count`.
-pub(crate) fn coming(zoned: &ZonedCalendar<'_>, from: Timestamp, count: usize) -> Vec<ClockChange> {
-    let mut changes = Vec::new();
-    let mut moment = from;
-    while changes.len() < count {
-        match Change::following(zoned.zone, moment) {
-            Some(change) if change.at.duration_since(from) <= HORIZON => {
-                moment = change.at;
-                changes.push(explain(zoned, change));
-            }
-            _ => break,
-        }
-    }
+/// The changes of the next year. There are two in most zones and four in some.
+pub(crate) fn coming(zoned: &ZonedCalendar<'_>, from: Timestamp) -> Vec<ClockChange> {
+    let first = Change::following(zoned.zone, from);
+    let changes = std::iter::successors(first, |change| Change::following(zoned.zone, change.at));
     changes
+        .take_while(|change| change.at.duration_since(from) <= HORIZON)
+        .map(|change| explain(zoned, change))
+        .collect()
 }
 
 fn explain(zoned: &ZonedCalendar<'_>, change: Change) -> ClockChange {

@@ -114,6 +114,7 @@ mod tests {
         assert_eq!(minutes(&[5, 20, 35, 50]), Shape::Step { first: 5, step: 15, evenness: Evenness::Even });
         assert_eq!(minutes(&[0, 25, 50]), Shape::Step { first: 0, step: 25, evenness: Evenness::Uneven });
         assert_eq!(minutes(&[0, 10, 20]), Shape::List(vec![0, 10, 20]));
+        assert_eq!(minutes(&[30, 40, 50]), Shape::List(vec![30, 40, 50]));
         assert_eq!(minutes(&[3, 4, 5]), Shape::Range(3, 5));
         assert_eq!(shape(&(1..=12).collect::<Vec<_>>(), 1, 12), Shape::All);
     }

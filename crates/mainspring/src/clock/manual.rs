@@ -130,7 +130,7 @@ impl Clock for Manual {
         self.state().bells.push(bell.clone());
         bell.wait_unless(|| self.now() >= until);
         let mut state = self.state();
-        if let Some(place) = state.bells.iter().position(|other| Arc::ptr_eq(&other.shared, &bell.shared)) {
+        if let Some(place) = state.bells.iter().position(|other| other.is_same(bell)) {
             state.bells.swap_remove(place);
         }
     }

@@ -38,7 +38,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{Expression, Schedule};
 
-use super::callback::Task;
+use super::task::Task;
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};

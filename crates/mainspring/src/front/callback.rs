@@ -23,38 +23,15 @@
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
-use std::error::Error;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use crate::driver::{Fire, Fired, Refusal, TimerId};
+use super::period::{Period, PeriodError};
+use super::task::{Firing, Task};
+use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
-
-/// What a callback is told about its own firing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Firing {
-    /// The tick at which it was to run.
-    pub deadline: Tick,
-    /// The tick at which it runs.
-    pub now: Tick,
-}
-
-/// A closure that runs once: the payload of this front's timers.
-pub type Task = Box<dyn FnOnce(Firing) + Send>;
-
-/// Runs each task that fires: what a driver of tasks is started with.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RunTasks;
-
-impl Fire<Task> for RunTasks {
-    fn fire(&mut self, fired: Fired<Task>) {
-        let Fired { deadline, now, payload, .. } = fired;
-        payload(Firing { deadline, now });
-    }
-}
 
 /// Schedules closures.
 #[derive(Clone, Debug)]
@@ -114,6 +91,40 @@ impl Callbacks {
         Ok(Timer { handle: self.handle.clone(), id })
     }
 
+    /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and answers with the next,
+    /// or `None` for the end. A tick that has passed is run at once.
+    ///
+    /// # Errors
+    /// As [`after`](Self::after). Without a first tick nothing is scheduled, and that is no error.
+    pub fn following(
+        &self,
+        next: impl FnMut(Tick) -> Option<Tick> + Send + 'static,
+        callback: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<Periodic, Refusal> {
+        let now = self.handle.clock().now();
+        self.repeat(Rule::Following(Box::new(next)), now, callback)
+    }
+
+    fn repeat(
+        &self,
+        mut rule: Rule,
+        start: Tick,
+        callback: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<Periodic, Refusal> {
+        let first = rule.next(start, start);
+        let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
+        let periodic = Periodic { handle: self.handle.clone(), state: Arc::clone(&state) };
+        let Some(first) = first else { return Ok(periodic) };
+        let turn = Arc::new(Turn {
+            handle: self.handle.clone(),
+            rule: Mutex::new(rule),
+            state,
+            callback: Mutex::new(callback),
+        });
+        schedule_turn(&turn, first)?;
+        Ok(periodic)
+    }
+
     /// Runs `callback` once a period, for the first time a period from now.
     ///
     /// Deadlines are multiples of the period after the first, however long the callback takes: it does not drift. Periods
@@ -126,27 +137,33 @@ impl Callbacks {
         period: Duration,
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, PeriodError> {
-        if period.is_zero() {
-            return Err(PeriodError::Zero);
+        let first = self.handle.clock().after(period);
+        let period = Period::new(period, self.handle.clock().resolution())?;
+        self.repeat(Rule::Every(period, Some(first)), first, callback).map_err(PeriodError::Refused)
+    }
+}
+
+/// When something runs again.
+enum Rule {
+    /// Once a period; the first time at a tick that is not rounded to one.
+    Every(Period, Option<Tick>),
+    /// When a closure says so.
+    Following(Box<dyn FnMut(Tick) -> Option<Tick> + Send>),
+}
+
+impl Rule {
+    fn next(&mut self, deadline: Tick, now: Tick) -> Option<Tick> {
+        match self {
+            Rule::Every(period, first) => Some(first.take().unwrap_or_else(|| period.next(deadline, now))),
+            Rule::Following(next) => next(deadline),
         }
-        let resolution = self.handle.clock().resolution();
-        let period_ticks = period.as_nanos().div_ceil(resolution.as_nanos());
-        let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
-        let turn = Arc::new(Turn {
-            handle: self.handle.clone(),
-            period_ticks: u64::try_from(period_ticks).unwrap_or(u64::MAX),
-            state: Arc::clone(&state),
-            callback: Mutex::new(callback),
-        });
-        schedule_turn(&turn, self.handle.clock().after(period)).map_err(PeriodError::Refused)?;
-        Ok(Periodic { handle: self.handle.clone(), state })
     }
 }
 
 /// What the runs of a periodic callback share.
 struct Turn<F> {
     handle: Handle<Task>,
-    period_ticks: u64,
+    rule: Mutex<Rule>,
     state: Arc<Mutex<State>>,
     callback: Mutex<F>,
 }
@@ -174,11 +191,10 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
 }
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
-    let late_count = firing.now.since(firing.deadline) / turn.period_ticks;
-    let ahead = turn.period_ticks.saturating_mul(late_count.saturating_add(1));
     // First the next turn, so that a callback which panics is called again, and one may cancel itself. A refusal means
     // that the driver is shutting down: this was the last turn.
-    let _ = schedule_turn(turn, firing.deadline.after(ahead));
+    let next = lock(&turn.rule).next(firing.deadline, firing.now);
+    let _ = next.map(|next| schedule_turn(turn, next));
     lock(&turn.callback)(firing);
 }
 
@@ -192,6 +208,19 @@ impl Timer {
     /// driver's queue cannot hold the new deadline.
     pub fn reset(&self, delay: Duration) -> bool {
         self.handle.reset_after(self.id, delay).is_ok()
+    }
+
+    /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already; tells whether
+    /// it is pending still. nginx does so with 300 ms: most timers of a busy connection need not be moved at all.
+    pub fn reset_lazily(&self, delay: Duration, laziness: Duration) -> bool {
+        let clock = self.handle.clock();
+        let Some(current) = self.handle.deadline(self.id) else { return false };
+        let wanted = clock.after(delay);
+        let distance = u128::from(wanted.since(current).max(current.since(wanted)));
+        if distance * clock.resolution().as_nanos() < laziness.as_nanos() {
+            return true;
+        }
+        self.handle.reset_at(self.id, wanted).is_ok()
     }
 
     /// Tells whether the callback is still to run.
@@ -216,33 +245,5 @@ impl Periodic {
         drop(state);
         drop(task);
         was_running
-    }
-}
-
-/// Why a periodic callback was not taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PeriodError {
-    /// The period is zero.
-    Zero,
-    /// The driver would not take the timer.
-    Refused(Refusal),
-}
-
-impl fmt::Display for PeriodError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PeriodError::Zero => formatter.write_str("a period must be longer than zero"),
-            PeriodError::Refused(refusal) => refusal.fmt(formatter),
-        }
-    }
-}
-
-impl Error for PeriodError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            PeriodError::Zero => None,
-            PeriodError::Refused(refusal) => Some(refusal),
-        }
     }
 }

@@ -1,0 +1,83 @@
+//! A queue that holds at most so many timers.
+//!
+//! Around any queue: what would be one too many is rejected as [`Full`](crate::Reason::Full) with its payload. Netty's
+//! wheel has such a limit, so that a server under attack cannot be made to hold timers without end.
+//!
+//! Cost: a comparison per schedule. It changes nothing else.
+
+use crate::queue::{Expired, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::tick::Tick;
+
+/// A queue with a limit. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Limited, Reason, Tick, TimerQueue, wheel::Rounds};
+///
+/// let mut queue = Limited::new(Rounds::new(512, 100), 1);
+/// queue.schedule(Tick::new(10), "first")?;
+/// let rejected = queue.schedule(Tick::new(20), "second").expect_err("one is the limit");
+/// assert_eq!((rejected.reason, rejected.payload), (Reason::Full, "second"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Limited<Q> {
+    queue: Q,
+    pending_count_max: usize,
+}
+
+impl<Q> Limited<Q> {
+    /// Limits a queue to so many pending timers, those that expired and were not popped included.
+    pub const fn new(queue: Q, pending_count_max: usize) -> Limited<Q> {
+        Limited { queue, pending_count_max }
+    }
+}
+
+impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        if self.pending_count_max <= self.queue.len() {
+            return Err(Rejected { reason: Reason::Full, payload });
+        }
+        self.queue.schedule(deadline, payload)
+    }
+
+    fn cancel(&mut self, id: TimerId) -> Option<T> {
+        self.queue.cancel(id)
+    }
+
+    fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        self.queue.reset(id, deadline)
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.queue.deadline(id)
+    }
+
+    fn next_wakeup(&self) -> Option<Tick> {
+        self.queue.next_wakeup()
+    }
+
+    fn advance(&mut self, now: Tick) {
+        self.queue.advance(now);
+    }
+
+    fn pop_expired(&mut self) -> Option<Expired<T>> {
+        self.queue.pop_expired()
+    }
+
+    fn now(&self) -> Tick {
+        self.queue.now()
+    }
+
+    fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn profile(&self) -> Profile {
+        self.queue.profile()
+    }
+
+    fn check(&self) {
+        assert!(self.queue.len() <= self.pending_count_max, "no more timers are held than the limit");
+        self.queue.check();
+    }
+}

@@ -1,0 +1,323 @@
+//! Timers that send on channels: Go's API, with the traps taken out.
+//!
+//! ```
+//! use std::time::Duration;
+//! use crossbeam_channel::{select, unbounded};
+//! use mainspring::front::Channels;
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let channels = Channels::new(engine.handle().clone());
+//! let (_answers, answer) = unbounded::<u32>();
+//! select! {
+//!     recv(answer) -> _ => unreachable!("nobody answers"),
+//!     recv(channels.after(Duration::from_millis(5))?) -> _ => println!("gave up waiting"),
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | Go | here |
+//! |---|---|
+//! | `time.NewTimer(d)`, `t.C`, `t.Stop()`, `t.Reset(d)` | [`Channels::timer`], [`Timer::receiver`], [`Timer::stop`], [`Timer::reset`] |
+//! | `time.NewTicker(p)`, `t.C`, `t.Stop()`, `t.Reset(p)` | [`Channels::ticker`], [`Ticker::receiver`], [`Ticker::stop`], [`Ticker::reset`] |
+//! | `time.After(d)`, `time.Tick(p)` | [`Channels::after`], [`Channels::tick`] |
+//! | `time.AfterFunc(d, f)` | [`Channels::after_func`] |
+//!
+//! The semantics are those that the documentation of Go's `time` promises since 1.23: `stop` and `reset` tell whether they
+//! found the timer pending, a value that nobody has received counts as pending and is taken back, and after either of them
+//! no stale value is received. A ticker drops ticks for a slow receiver. A delay that is negative or zero fires at once; one
+//! beyond the clock's range never.
+//!
+//! What bites users of Go, here: a timer in a loop is not leaked, because what [`after`](Channels::after) and
+//! [`tick`](Channels::tick) return cancels itself when it is dropped; a reader that blocks on a stopped timer is told when
+//! the timer is dropped, because its channel is disconnected then; a period of zero is an error and not a panic.
+//!
+//! Each channel holds one value, as Go's do. Sending happens on the driver's thread and never blocks it.
+//!
+//! Cost: two allocations and a channel per timer. `stop` and `reset` take the timer's own lock and the driver's.
+//!
+//! It does not close a channel when a timer fires or is stopped: Go does not, and `select!` would spin.
+//!
+//! Source: the documentation of Go's package `time` (1.23).
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use mainspring_queue::Tick;
+
+use super::period::{Period, PeriodError};
+use super::task::{Firing, Task};
+use crate::driver::{Refusal, TimerId};
+use crate::handle::Handle;
+
+/// Makes timers that send on channels.
+#[derive(Clone, Debug)]
+pub struct Channels {
+    handle: Handle<Task>,
+}
+
+/// How long to wait: a [`Duration`], or a number of nanoseconds of which a negative one means at once, as in Go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delay(Duration);
+
+impl Delay {
+    /// Makes a delay of so many nanoseconds; none if that is negative.
+    pub const fn from_nanos(nanoseconds: i64) -> Delay {
+        Delay(Duration::from_nanos(if nanoseconds < 0 { 0 } else { nanoseconds as u64 }))
+    }
+}
+
+impl From<Duration> for Delay {
+    fn from(duration: Duration) -> Delay {
+        Delay(duration)
+    }
+}
+
+/// A closure that a timer calls, perhaps again.
+type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
+
+/// One timer of this front. Whoever holds it keeps the channel connected.
+struct Inner {
+    handle: Handle<Task>,
+    /// Called when the time has come; without it the firing is sent.
+    function: Option<Function>,
+    sender: Sender<Firing>,
+    /// For taking back what was sent and not received.
+    receiver: Receiver<Firing>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Grows with each stop and reset, so that a firing that is under way knows that it came too late.
+    generation: u64,
+    pending: Option<TimerId>,
+    /// `None` for what fires once.
+    period: Option<Period>,
+}
+
+/// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
+/// channel.
+#[derive(Debug)]
+pub struct Timer {
+    inner: Arc<Inner>,
+}
+
+/// A timer that fires once a period: see [`Channels::ticker`]. Dropping it stops it and disconnects its channel.
+#[derive(Debug)]
+pub struct Ticker {
+    inner: Arc<Inner>,
+}
+
+/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping it cancels the
+/// timer.
+#[derive(Debug)]
+pub struct Firings {
+    inner: Arc<Inner>,
+}
+
+impl Channels {
+    /// Makes the front of a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> Channels {
+        Channels { handle }
+    }
+
+    /// Makes a timer that sends once, `delay` from now and not earlier.
+    ///
+    /// # Errors
+    /// The driver was shut down, or its queue rejects the deadline.
+    pub fn timer(&self, delay: impl Into<Delay>) -> Result<Timer, Refusal> {
+        Ok(Timer { inner: self.begin(delay.into(), None, None)? })
+    }
+
+    /// Makes a ticker that sends once a period, for the first time a period from now.
+    ///
+    /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to them are
+    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead.
+    ///
+    /// # Errors
+    /// The period is zero; or as [`timer`](Self::timer).
+    pub fn ticker(&self, period: Duration) -> Result<Ticker, PeriodError> {
+        let repeat = Period::new(period, self.handle.clock().resolution())?;
+        let inner = self.begin(period.into(), Some(repeat), None).map_err(PeriodError::Refused)?;
+        Ok(Ticker { inner })
+    }
+
+    /// Returns a channel that receives once, `delay` from now and not earlier.
+    ///
+    /// # Errors
+    /// As [`timer`](Self::timer).
+    pub fn after(&self, delay: impl Into<Delay>) -> Result<Firings, Refusal> {
+        Ok(Firings { inner: self.begin(delay.into(), None, None)? })
+    }
+
+    /// Returns a channel that receives once a period.
+    ///
+    /// # Errors
+    /// As [`ticker`](Self::ticker).
+    pub fn tick(&self, period: Duration) -> Result<Firings, PeriodError> {
+        Ok(Firings { inner: Arc::clone(&self.ticker(period)?.inner) })
+    }
+
+    /// Calls `function` on the driver's thread, `delay` from now and not earlier. [`reset`](Timer::reset) makes it be called
+    /// again. Its [receiver](Timer::receiver) never receives.
+    ///
+    /// # Errors
+    /// As [`timer`](Self::timer).
+    pub fn after_func(
+        &self,
+        delay: impl Into<Delay>,
+        function: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<Timer, Refusal> {
+        let function: Function = Arc::new(Mutex::new(function));
+        Ok(Timer { inner: self.begin(delay.into(), None, Some(function))? })
+    }
+
+    fn begin(
+        &self,
+        delay: Delay,
+        period: Option<Period>,
+        function: Option<Function>,
+    ) -> Result<Arc<Inner>, Refusal> {
+        let (sender, receiver) = bounded(1);
+        let inner = Arc::new(Inner {
+            handle: self.handle.clone(),
+            function,
+            sender,
+            receiver,
+            state: Mutex::new(State { generation: 0, pending: None, period }),
+        });
+        inner.arm(&mut inner.state(), inner.handle.clock().after(delay.0))?;
+        Ok(inner)
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A function that panicked is called again all the same; the state is never left half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it.
+    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refusal> {
+        let generation = state.generation;
+        let inner = Arc::downgrade(self);
+        let task: Task = Box::new(move |firing| {
+            if let Some(inner) = Weak::upgrade(&inner) {
+                inner.fire(generation, firing);
+            }
+        });
+        state.pending = Some(self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?);
+        Ok(())
+    }
+
+    fn fire(self: &Arc<Self>, generation: u64, firing: Firing) {
+        let mut state = self.state();
+        if state.generation != generation {
+            return;
+        }
+        state.pending = None;
+        if let Some(period) = state.period {
+            // A refusal means that the driver is shutting down: this was the last tick.
+            let _ = self.arm(&mut state, period.next(firing.deadline, firing.now));
+        }
+        match &self.function {
+            Some(function) => {
+                drop(state);
+                lock(function)(firing);
+            }
+            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
+            // drops the tick.
+            None => self.sender.try_send(firing).unwrap_or_default(),
+        }
+    }
+
+    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either.
+    fn disarm(&self, state: &mut State) -> bool {
+        state.generation += 1;
+        let task = state.pending.take().and_then(|id| self.handle.cancel(id));
+        let is_unreceived = self.receiver.try_recv().is_ok();
+        task.is_some() || is_unreceived
+    }
+
+    fn stop(&self) -> bool {
+        self.disarm(&mut self.state())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Timer {
+    /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the timer is dropped.
+    pub fn receiver(&self) -> &Receiver<Firing> {
+        &self.inner.receiver
+    }
+
+    /// Stops the timer; tells whether it was pending, which a firing that nobody received still is. Afterwards nothing is
+    /// received until a reset.
+    pub fn stop(&self) -> bool {
+        self.inner.stop()
+    }
+
+    /// Makes the timer fire `delay` from now, whether it was pending or not; tells whether it was. What was sent before and
+    /// not received is taken back.
+    ///
+    /// # Errors
+    /// The driver was shut down, or its queue rejects the deadline; the timer is stopped then.
+    pub fn reset(&self, delay: impl Into<Delay>) -> Result<bool, Refusal> {
+        let mut state = self.inner.state();
+        let was_pending = self.inner.disarm(&mut state);
+        let deadline = self.inner.handle.clock().after(delay.into().0);
+        self.inner.arm(&mut state, deadline)?;
+        Ok(was_pending)
+    }
+}
+
+impl Ticker {
+    /// The channel that receives the ticks. It is disconnected when the ticker is dropped.
+    pub fn receiver(&self) -> &Receiver<Firing> {
+        &self.inner.receiver
+    }
+
+    /// Stops the ticks; a tick that nobody received is taken back. The channel stays connected, as Go's stays open.
+    pub fn stop(&self) {
+        self.inner.stop();
+    }
+
+    /// Stops the ticks and begins anew with another period, the first tick a period from now.
+    ///
+    /// # Errors
+    /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is stopped.
+    pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
+        let repeat = Period::new(period, self.inner.handle.clock().resolution())?;
+        let mut state = self.inner.state();
+        self.inner.disarm(&mut state);
+        state.period = Some(repeat);
+        let deadline = self.inner.handle.clock().after(period);
+        self.inner.arm(&mut state, deadline).map_err(PeriodError::Refused)
+    }
+}
+
+impl Deref for Firings {
+    type Target = Receiver<Firing>;
+
+    fn deref(&self) -> &Receiver<Firing> {
+        &self.inner.receiver
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Inner").field("state", &*self.state()).finish_non_exhaustive()
+    }
+}

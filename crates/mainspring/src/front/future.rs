@@ -1,0 +1,234 @@
+//! Timers as futures and streams, under any runtime: only wakers are needed.
+//!
+//! ```
+//! use std::time::Duration;
+//! use mainspring::front::Futures;
+//!
+//! # fn block_on<F: Future>(future: F) -> F::Output {
+//! #     struct Unpark(std::thread::Thread);
+//! #     impl std::task::Wake for Unpark {
+//! #         fn wake(self: std::sync::Arc<Self>) { self.0.unpark() }
+//! #     }
+//! #     let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+//! #     let mut future = std::pin::pin!(future);
+//! #     loop {
+//! #         match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+//! #             std::task::Poll::Ready(output) => return output,
+//! #             std::task::Poll::Pending => std::thread::park(),
+//! #         }
+//! #     }
+//! # }
+//! let engine = mainspring::preset::mainspring()?;
+//! let futures = Futures::new(engine.handle().clone());
+//! block_on(async {
+//!     futures.sleep(Duration::from_millis(2)).await;
+//!     let answer = futures.timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
+//!     assert!(answer.is_err(), "nobody answers");
+//! });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The names are those that users of tokio expect. What differs: there are two constructors of intervals instead of a
+//! surprising first tick, and missed ticks are skipped unless one asks for a burst.
+//!
+//! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken on the driver's
+//! thread, with no lock held. If the driver is shut down, or was, a pending future stays pending: there is nobody left to say
+//! that time has passed.
+//!
+//! Cost: two allocations per timer; a poll before the deadline is a lock and, if the waker changed, a clone of it. Dropping
+//! cancels in the time that the queue needs, which is O(1) for wheels.
+//!
+//! It does not need, find or start a runtime.
+//!
+//! Source: the documentation of `tokio::time`, for names and behaviours; Go's `Ticker` for the default of missed ticks.
+
+pub mod interval;
+pub mod timeout;
+
+pub use interval::{Interval, MissedTicks};
+pub use timeout::{Elapsed, Timeout};
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mainspring_queue::Tick;
+
+use super::period::PeriodError;
+use super::task::Task;
+use crate::driver::TimerId;
+use crate::handle::Handle;
+
+/// Makes futures of timers.
+#[derive(Clone, Debug)]
+pub struct Futures {
+    handle: Handle<Task>,
+}
+
+/// A future that is ready once a tick has begun. Dropping it cancels its timer.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless they are polled"]
+pub struct Sleep {
+    handle: Handle<Task>,
+    deadline: Tick,
+    /// `None` until the first poll.
+    timer: Option<(TimerId, Arc<Signal>)>,
+}
+
+/// What the driver's thread and the polling one share.
+#[derive(Debug, Default)]
+struct Signal {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    has_fired: bool,
+    waker: Option<Waker>,
+}
+
+impl Futures {
+    /// Makes the front of a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> Futures {
+        Futures { handle }
+    }
+
+    /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's range is never
+    /// over.
+    pub fn sleep(&self, delay: Duration) -> Sleep {
+        self.sleep_until(self.handle.clock().after(delay))
+    }
+
+    /// Is ready once a tick of the driver's clock has begun; at once if it has.
+    pub fn sleep_until(&self, deadline: Tick) -> Sleep {
+        Sleep { handle: self.handle.clone(), deadline, timer: None }
+    }
+
+    /// Waits for a future, but not longer than `delay` from now.
+    pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<F> {
+        Timeout::new(self.sleep(delay), future)
+    }
+
+    /// Waits for a future, but not longer than until a tick of the driver's clock.
+    pub fn timeout_at<F: Future>(&self, deadline: Tick, future: F) -> Timeout<F> {
+        Timeout::new(self.sleep_until(deadline), future)
+    }
+
+    /// Ticks once a period, for the first time at `start`.
+    ///
+    /// # Errors
+    /// The period is zero.
+    pub fn interval_at(&self, start: Tick, period: Duration) -> Result<Interval, PeriodError> {
+        Interval::new(self.sleep_until(start), period)
+    }
+
+    /// Ticks once a period, for the first time a period from now.
+    ///
+    /// # Errors
+    /// The period is zero.
+    pub fn interval_after(&self, period: Duration) -> Result<Interval, PeriodError> {
+        Interval::new(self.sleep(period), period)
+    }
+}
+
+impl Signal {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fire(&self) {
+        let mut state = self.state();
+        state.has_fired = true;
+        let waker = state.waker.take();
+        // Waking is the runtime's code: no lock is held over it.
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Sleep {
+    /// Returns the tick at which it is ready.
+    pub fn deadline(&self) -> Tick {
+        self.deadline
+    }
+
+    /// Tells whether its tick has begun.
+    pub fn is_elapsed(&self) -> bool {
+        self.deadline <= self.handle.clock().now()
+    }
+
+    /// Moves it to another tick, earlier or later, whether it was ready or not. It must be polled again to be woken.
+    pub fn reset(&mut self, deadline: Tick) {
+        self.deadline = deadline;
+        let Some((id, signal)) = &self.timer else { return };
+        if !signal.state().has_fired && self.handle.reset_at(*id, deadline).is_ok() {
+            return;
+        }
+        // It fired, or is firing into a signal that nobody will look at any more: the next poll registers another.
+        self.cancel();
+    }
+
+    /// Moves it to `delay` from now, and not earlier.
+    pub fn reset_after(&mut self, delay: Duration) {
+        self.reset(self.handle.clock().after(delay));
+    }
+
+    fn cancel(&mut self) {
+        if let Some((id, _)) = self.timer.take() {
+            drop(self.handle.cancel(id));
+        }
+    }
+
+    /// Registers the timer. Its waker is in place before the timer can fire.
+    fn register(&mut self, waker: &Waker) {
+        let signal = Arc::new(Signal::default());
+        signal.state().waker = Some(waker.clone());
+        let fired = Arc::clone(&signal);
+        // Refused, it stays pending, as after a shutdown.
+        if let Ok(id) = self.handle.schedule_at(self.deadline, Box::new(move |_| fired.fire())) {
+            self.timer = Some((id, signal));
+        }
+    }
+
+    fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.is_elapsed() {
+            self.cancel();
+            return Poll::Ready(());
+        }
+        let Some((_, signal)) = &self.timer else {
+            self.register(context.waker());
+            return Poll::Pending;
+        };
+        let mut state = signal.state();
+        if state.has_fired {
+            // It fired after the look at the clock above, and woke the waker of an earlier poll.
+            drop(state);
+            self.cancel();
+            return Poll::Ready(());
+        }
+        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            let old = state.waker.replace(context.waker().clone());
+            // A waker's drop is the runtime's code: no lock is held over it.
+            drop(state);
+            drop(old);
+        }
+        Poll::Pending
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_elapsed(context)
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}

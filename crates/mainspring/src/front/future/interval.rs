@@ -1,0 +1,94 @@
+//! A stream of ticks.
+//!
+//! ```text
+//!   due        10   20   30   40   50   60        period 10; the program was busy from 20 to 44
+//!   Burst      10   20   44   44   50   60        makes up for each: as many ticks as periods
+//!   Delay      10   20   44   54   64   74        a full period between ticks
+//!   Skip       10   20   44   50   60   70        the missed are gone; ticks stay on multiples of the period
+//! ```
+//!
+//! The default is [`MissedTicks::Skip`], as Go's tickers and this library's periodic callbacks do it: a burst after a
+//! suspended laptop wakes up surprises many, and a delay drifts.
+//!
+//! Cost: that of [`Sleep`]; one timer, registered again for each tick.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use mainspring_queue::Tick;
+
+use super::Sleep;
+use crate::front::period::{Period, PeriodError};
+
+/// What an interval does with ticks that passed before it was polled again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissedTicks {
+    /// Each is made up for, at once.
+    Burst,
+    /// The next tick is a period after the late one.
+    Delay,
+    /// They are dropped: the next tick is the first multiple of the period, from the start, that lies ahead.
+    #[default]
+    Skip,
+}
+
+/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It never ends.
+#[derive(Debug)]
+pub struct Interval {
+    sleep: Sleep,
+    period: Period,
+    missed: MissedTicks,
+}
+
+impl Interval {
+    pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
+        let period = Period::new(period, sleep.handle.clock().resolution())?;
+        Ok(Interval { sleep, period, missed: MissedTicks::default() })
+    }
+
+    /// Chooses what becomes of missed ticks.
+    #[must_use]
+    pub fn with_missed_ticks(mut self, missed: MissedTicks) -> Interval {
+        self.missed = missed;
+        self
+    }
+
+    /// Waits for the next tick and returns when it was due. Dropping the future loses no tick.
+    pub async fn tick(&mut self) -> Tick {
+        poll_fn(|context| self.poll_tick(context)).await
+    }
+
+    /// Polls for the next tick; ready with the tick at which it was due.
+    pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
+        if self.sleep.poll_elapsed(context).is_pending() {
+            return Poll::Pending;
+        }
+        let due = self.sleep.deadline();
+        let now = self.sleep.handle.clock().now();
+        let next = match self.missed {
+            MissedTicks::Burst => due.after(self.period.ticks()),
+            MissedTicks::Delay => now.after(self.period.ticks()),
+            MissedTicks::Skip => self.period.next(due, now),
+        };
+        self.sleep.reset(next);
+        Poll::Ready(due)
+    }
+
+    /// Begins anew: the next tick is a period from now.
+    pub fn reset(&mut self) {
+        let now = self.sleep.handle.clock().now();
+        // The tick that has begun may be almost over: one more makes the period whole.
+        self.sleep.reset(now.after(self.period.ticks()).after(1));
+    }
+}
+
+impl Stream for Interval {
+    type Item = Tick;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
+        self.poll_tick(context).map(Some)
+    }
+}

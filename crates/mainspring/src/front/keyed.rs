@@ -1,0 +1,225 @@
+//! Closures under keys, with a count of repeats: the tasks of the "virtual levels" wheel.
+//!
+//! ```
+//! use std::time::Duration;
+//! use mainspring::front::Keyed;
+//! use mainspring::front::keyed::Repeat;
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let tasks = Keyed::new(engine.handle().clone());
+//! tasks.schedule("poll", Duration::from_secs(1), Repeat::Forever, |_| println!("polling"))?;
+//! tasks.schedule("warn", Duration::from_secs(5), Repeat::Times(3), |_| println!("still waiting"))?;
+//! assert_eq!(tasks.find(&"warn").map(|task| task.repeat), Some(Repeat::Times(3)));
+//! assert!(tasks.remove(&"poll"));
+//! assert_eq!(tasks.len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A task has a key, a delay, and a number of runs; it runs first after the delay, and then again after each further delay.
+//! Scheduling under a key that is taken replaces the task there. A task whose runs are used up is gone, and its key free.
+//!
+//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. Runs
+//! that are over when the driver comes to them are dropped, not made up for; they do not count.
+//!
+//! Cost: a hash map entry beside the timer; every call takes the front's lock. It does not keep tasks across a restart.
+//!
+//! Source: the article on a timing wheel with virtual levels: keyed tasks, `-1` for endless repetition.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mainspring_queue::Tick;
+
+use super::period::{Period, PeriodError};
+use super::task::{Firing, Task};
+use crate::driver::{Refusal, TimerId};
+use crate::handle::Handle;
+
+/// How often a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times. Zero times is never.
+    Times(u64),
+    /// Until it is removed.
+    Forever,
+}
+
+impl Repeat {
+    /// Reads a count as the article has it: a negative one is endless.
+    pub const fn from_count(count: i64) -> Repeat {
+        if count < 0 { Repeat::Forever } else { Repeat::Times(count as u64) }
+    }
+
+    fn less_one(self) -> Repeat {
+        match self {
+            Repeat::Times(count) => Repeat::Times(count.saturating_sub(1)),
+            Repeat::Forever => Repeat::Forever,
+        }
+    }
+}
+
+/// What is known of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// When it runs next.
+    pub deadline: Tick,
+    /// How often it runs from now on.
+    pub repeat: Repeat,
+}
+
+/// Schedules closures under keys. Clones are the same front; when the last is dropped, its tasks do not run any more.
+pub struct Keyed<K> {
+    shared: Arc<Shared<K>>,
+}
+
+struct Shared<K> {
+    handle: Handle<Task>,
+    tasks: Mutex<Tasks<K>>,
+}
+
+struct Tasks<K> {
+    by_key: HashMap<K, Keeper>,
+    next_generation: u64,
+}
+
+struct Keeper {
+    closure: Arc<Mutex<dyn FnMut(Firing) + Send>>,
+    timer: TimerId,
+    deadline: Tick,
+    /// `None` for what runs once.
+    period: Option<Period>,
+    repeat: Repeat,
+    /// Tells a task from one that took its key later.
+    generation: u64,
+}
+
+impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
+    /// Makes the front of a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> Keyed<K> {
+        let tasks = Mutex::new(Tasks { by_key: HashMap::new(), next_generation: 0 });
+        Keyed { shared: Arc::new(Shared { handle, tasks }) }
+    }
+
+    /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says. Tells whether it
+    /// replaced another task.
+    ///
+    /// # Errors
+    /// The delay is zero and the task repeats; or the driver would not take the timer. What was under the key stays.
+    pub fn schedule(
+        &self,
+        key: K,
+        delay: Duration,
+        repeat: Repeat,
+        closure: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<bool, PeriodError> {
+        let clock = self.shared.handle.clock();
+        let period = match repeat {
+            Repeat::Times(0) => return Ok(self.remove(&key)),
+            Repeat::Times(1) => None,
+            Repeat::Times(_) | Repeat::Forever => Some(Period::new(delay, clock.resolution())?),
+        };
+        let deadline = clock.after(delay);
+        let mut tasks = self.shared.tasks();
+        let generation = tasks.next_generation;
+        let timer = self.shared.arm(key.clone(), generation, deadline).map_err(PeriodError::Refused)?;
+        tasks.next_generation += 1;
+        let keeper =
+            Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
+        let replaced = tasks.by_key.insert(key, keeper);
+        drop(tasks);
+        let was_taken = replaced.is_some();
+        self.shared.forget(replaced);
+        Ok(was_taken)
+    }
+
+    /// Removes a task; tells whether there was one. A run that has begun ends by itself.
+    pub fn remove(&self, key: &K) -> bool {
+        let removed = self.shared.tasks().by_key.remove(key);
+        let was_there = removed.is_some();
+        self.shared.forget(removed);
+        was_there
+    }
+
+    /// Looks a task up.
+    pub fn find(&self, key: &K) -> Option<Found> {
+        let tasks = self.shared.tasks();
+        tasks.by_key.get(key).map(|keeper| Found { deadline: keeper.deadline, repeat: keeper.repeat })
+    }
+
+    /// Returns how many tasks there are.
+    pub fn len(&self) -> usize {
+        self.shared.tasks().by_key.len()
+    }
+
+    /// Tells whether there is no task.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<K> Shared<K> {
+    fn tasks(&self) -> MutexGuard<'_, Tasks<K>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Cancels and drops what left the map, with no lock held: a closure's drop is its owner's code.
+    fn forget(&self, keeper: Option<Keeper>) {
+        if let Some(keeper) = keeper {
+            drop(self.handle.cancel(keeper.timer));
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
+    /// Schedules a run. The map's lock is held: the driver's is taken inside it.
+    fn arm(self: &Arc<Self>, key: K, generation: u64, deadline: Tick) -> Result<TimerId, Refusal> {
+        let shared = Arc::downgrade(self);
+        let task: Task = Box::new(move |firing| {
+            if let Some(shared) = shared.upgrade() {
+                shared.fire(key, generation, firing);
+            }
+        });
+        self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)
+    }
+
+    fn fire(self: &Arc<Self>, key: K, generation: u64, firing: Firing) {
+        let mut tasks = self.tasks();
+        let Some(keeper) = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation) else {
+            return;
+        };
+        let closure = Arc::clone(&keeper.closure);
+        keeper.repeat = keeper.repeat.less_one();
+        let mut used_up = None;
+        match keeper.period.filter(|_| keeper.repeat != Repeat::Times(0)) {
+            None => used_up = tasks.by_key.remove(&key),
+            Some(period) => {
+                keeper.deadline = period.next(firing.deadline, firing.now);
+                // A refusal means that the driver is shutting down: this was the last run.
+                if let Ok(timer) = self.arm(key, generation, keeper.deadline) {
+                    keeper.timer = timer;
+                }
+            }
+        }
+        drop(tasks);
+        closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
+        drop(used_up);
+    }
+}
+
+impl<K> Clone for Keyed<K> {
+    fn clone(&self) -> Keyed<K> {
+        Keyed { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<K> fmt::Debug for Keyed<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Keyed")
+            .field("len", &self.shared.tasks().by_key.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,94 @@
+//! How long it is between two runs, and when the next one is due.
+//!
+//! ```text
+//!   due   10   20   30   40   50        period 10; the run that was due at 20 came at 44: the next is due at 50
+//! ```
+//!
+//! A period is a whole number of ticks, at least one. The next deadline is the first multiple of the period, counted
+//! from the last deadline, that lies ahead: periods that are over are dropped, and nothing drifts. That is Go's rule for
+//! tickers: `when += period * (1 + late / period)`.
+//!
+//! Source: Go, `runtime/time.go`.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use mainspring_queue::Tick;
+
+use crate::driver::Refusal;
+
+/// A repeat interval in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Period(u64);
+
+impl Period {
+    /// Rounds a duration up to whole ticks.
+    pub(super) fn new(duration: Duration, resolution: Duration) -> Result<Period, PeriodError> {
+        if duration.is_zero() {
+            return Err(PeriodError::Zero);
+        }
+        let ticks = duration.as_nanos().div_ceil(resolution.as_nanos());
+        Ok(Period(u64::try_from(ticks).unwrap_or(u64::MAX)))
+    }
+
+    pub(super) fn ticks(self) -> u64 {
+        self.0
+    }
+
+    /// The deadline after one that was due at `deadline` and came at `now`.
+    pub(super) fn next(self, deadline: Tick, now: Tick) -> Tick {
+        let passed_count = now.since(deadline) / self.0;
+        deadline.after(self.0.saturating_mul(passed_count.saturating_add(1)))
+    }
+}
+
+/// Why something periodic was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeriodError {
+    /// The period is zero.
+    Zero,
+    /// The driver would not take the timer.
+    Refused(Refusal),
+}
+
+impl fmt::Display for PeriodError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PeriodError::Zero => formatter.write_str("a period must be longer than zero"),
+            PeriodError::Refused(refusal) => refusal.fmt(formatter),
+        }
+    }
+}
+
+impl Error for PeriodError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            PeriodError::Zero => None,
+            PeriodError::Refused(refusal) => Some(refusal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_deadline_is_the_first_multiple_ahead() {
+        let period =
+            Period::new(Duration::from_millis(10), Duration::from_millis(1)).expect("it is not zero");
+        let next = |deadline, now| period.next(Tick::new(deadline), Tick::new(now)).get();
+        assert_eq!([next(20, 20), next(20, 29), next(20, 30), next(20, 44)], [30, 30, 40, 50]);
+        assert_eq!(next(u64::MAX - 5, u64::MAX - 5), u64::MAX);
+    }
+
+    #[test]
+    fn a_period_is_at_least_a_tick_and_never_zero() {
+        let millisecond = Duration::from_millis(1);
+        assert_eq!(Period::new(Duration::from_nanos(1), millisecond), Ok(Period(1)));
+        assert_eq!(Period::new(Duration::MAX, Duration::from_nanos(1)), Ok(Period(u64::MAX)));
+        assert_eq!(Period::new(Duration::ZERO, millisecond), Err(PeriodError::Zero));
+    }
+}

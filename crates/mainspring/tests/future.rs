@@ -1,0 +1,253 @@
+//! The future front, under a bare executor, and under tokio and smol.
+
+use std::future::{pending, poll_fn, ready};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use futures_core::Stream;
+use mainspring::clock::Manual;
+use mainspring::driver::Single;
+use mainspring::front::Futures;
+use mainspring::front::future::{Elapsed, Interval, MissedTicks};
+use mainspring::front::{PeriodError, RunTasks, Task};
+use mainspring::{Handle, preset};
+use mainspring_queue::Tick;
+use mainspring_queue::wheel::Bitmap;
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Count(AtomicU32);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A driver on the test's own thread, and a task that is polled by hand.
+struct Desk {
+    driver: Arc<Single<Bitmap<Task>>>,
+    handle: Handle<Task>,
+    futures: Futures,
+    clock: Manual,
+    wakes: Arc<Count>,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let clock = Manual::leaping();
+        let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+        let handle = Handle::new(driver.clone());
+        Desk { driver, futures: Futures::new(handle.clone()), handle, clock, wakes: Arc::default() }
+    }
+
+    fn pass_until(&self, milliseconds: u64) {
+        self.driver.run_until(Tick::new(milliseconds), &mut RunTasks);
+    }
+
+    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
+        let waker = Waker::from(Arc::clone(&self.wakes));
+        future.poll(&mut Context::from_waker(&waker))
+    }
+
+    fn wake_count(&self) -> u32 {
+        self.wakes.0.load(Ordering::SeqCst)
+    }
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+#[test]
+fn a_sleep_is_ready_at_its_deadline_and_wakes_once() {
+    let desk = Desk::new();
+    let mut sleep = pin!(desk.futures.sleep(ms(10)));
+    assert_eq!(desk.handle.pending_count(), 0, "the timer is registered by the first poll");
+    assert!(desk.poll(sleep.as_mut()).is_pending());
+    desk.pass_until(9);
+    assert!(desk.poll(sleep.as_mut()).is_pending());
+    assert_eq!((desk.wake_count(), sleep.is_elapsed()), (0, false));
+    desk.pass_until(10);
+    assert_eq!((desk.wake_count(), sleep.is_elapsed()), (1, true));
+    assert!(desk.poll(sleep.as_mut()).is_ready());
+}
+
+#[test]
+fn a_deadline_that_has_passed_is_ready_without_a_timer() {
+    let desk = Desk::new();
+    desk.clock.advance(ms(5));
+    assert!(desk.poll(pin!(desk.futures.sleep(Duration::ZERO))).is_ready());
+    assert!(desk.poll(pin!(desk.futures.sleep_until(Tick::new(3)))).is_ready());
+    assert_eq!(desk.handle.counts().scheduled, 0);
+}
+
+#[test]
+fn dropping_a_sleep_cancels_its_timer() {
+    let desk = Desk::new();
+    {
+        let mut sleep = pin!(desk.futures.sleep(ms(10)));
+        assert!(desk.poll(sleep.as_mut()).is_pending());
+        assert_eq!(desk.handle.pending_count(), 1);
+    }
+    assert_eq!((desk.handle.pending_count(), desk.handle.counts().cancelled), (0, 1));
+    desk.pass_until(20);
+    assert_eq!(desk.wake_count(), 0);
+}
+
+#[test]
+fn a_sleep_wakes_the_task_that_polled_it_last() {
+    let desk = Desk::new();
+    let mut sleep = pin!(desk.futures.sleep(ms(10)));
+    let other = Arc::new(Count::default());
+    let waker = Waker::from(Arc::clone(&other));
+    assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    assert!(desk.poll(sleep.as_mut()).is_pending());
+    desk.pass_until(10);
+    assert_eq!((other.0.load(Ordering::SeqCst), desk.wake_count()), (0, 1));
+}
+
+#[test]
+fn a_reset_sleep_is_ready_at_its_new_deadline() {
+    let desk = Desk::new();
+    let mut sleep = pin!(desk.futures.sleep(ms(10)));
+    assert!(desk.poll(sleep.as_mut()).is_pending());
+    sleep.reset(Tick::new(30));
+    desk.pass_until(20);
+    assert_eq!(desk.wake_count(), 0);
+    sleep.reset(Tick::new(25));
+    assert_eq!(sleep.deadline(), Tick::new(25));
+    assert!(desk.poll(sleep.as_mut()).is_pending());
+    desk.pass_until(25);
+    assert!(desk.poll(sleep.as_mut()).is_ready());
+    sleep.reset(Tick::new(40));
+    assert!(desk.poll(sleep.as_mut()).is_pending(), "a sleep that was ready can be used again");
+    desk.pass_until(40);
+    assert!(desk.poll(sleep.as_mut()).is_ready());
+    assert_eq!(desk.wake_count(), 2);
+}
+
+#[test]
+fn a_timeout_gives_the_output_or_says_that_time_is_up() {
+    let desk = Desk::new();
+    assert_eq!(desk.poll(pin!(desk.futures.timeout(ms(10), ready(7)))), Poll::Ready(Ok(7)));
+    let mut late = pin!(desk.futures.timeout(ms(10), pending::<()>()));
+    assert!(desk.poll(late.as_mut()).is_pending());
+    desk.pass_until(10);
+    assert_eq!(desk.poll(late.as_mut()), Poll::Ready(Err(Elapsed)));
+    assert_eq!(io::Error::from(Elapsed).kind(), io::ErrorKind::TimedOut);
+    let at_once = desk.futures.timeout_at(Tick::ZERO, ready(8));
+    assert_eq!(desk.poll(pin!(at_once)), Poll::Ready(Ok(8)), "what is ready when time is up counts as ready");
+}
+
+/// The ticks of an interval of 10 ms that is busy from its second tick, at 20, until 44.
+fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
+    let desk = Desk::new();
+    let mut interval = desk.futures.interval_after(ms(10)).unwrap().with_missed_ticks(missed);
+    let mut ticks = Vec::new();
+    while ticks.len() < 6 {
+        match desk.poll(pin!(interval.tick())) {
+            Poll::Ready(due) => {
+                ticks.push((due.get(), mainspring::clock::Clock::now(&desk.clock).get()));
+                if ticks.len() == 2 {
+                    desk.clock.advance(ms(24));
+                }
+            }
+            Poll::Pending => desk.driver.run_until_idle(&mut RunTasks),
+        }
+    }
+    ticks
+}
+
+#[test]
+fn missed_ticks_are_skipped_unless_one_asks_otherwise() {
+    let skipped = [(10, 10), (20, 20), (30, 44), (50, 50), (60, 60), (70, 70)];
+    assert_eq!(ticks(MissedTicks::default()), skipped);
+    assert_eq!(ticks(MissedTicks::Skip), skipped);
+    assert_eq!(ticks(MissedTicks::Burst), [(10, 10), (20, 20), (30, 44), (40, 44), (50, 50), (60, 60)]);
+    assert_eq!(ticks(MissedTicks::Delay), [(10, 10), (20, 20), (30, 44), (54, 54), (64, 64), (74, 74)]);
+}
+
+#[test]
+fn an_interval_begins_where_its_constructor_says() {
+    let desk = Desk::new();
+    let mut at = desk.futures.interval_at(Tick::ZERO, ms(10)).unwrap();
+    assert_eq!(desk.poll(pin!(at.tick())), Poll::Ready(Tick::ZERO));
+    assert!(desk.poll(pin!(at.tick())).is_pending());
+    let mut after = desk.futures.interval_after(ms(10)).unwrap();
+    assert!(desk.poll(pin!(after.tick())).is_pending());
+    after.reset();
+    desk.pass_until(10);
+    assert!(desk.poll(pin!(after.tick())).is_pending());
+    assert!(matches!(desk.futures.interval_after(Duration::ZERO), Err(PeriodError::Zero)));
+}
+
+#[test]
+fn an_interval_is_a_stream() {
+    let desk = Desk::new();
+    let mut interval = desk.futures.interval_after(ms(10)).unwrap();
+    let mut next = |desk: &Desk| {
+        let interval: &mut Interval = &mut interval;
+        desk.poll(pin!(poll_fn(|context| Pin::new(&mut *interval).poll_next(context))))
+    };
+    assert!(next(&desk).is_pending());
+    desk.pass_until(10);
+    assert_eq!(next(&desk), Poll::Ready(Some(Tick::new(10))));
+}
+
+/// Sleeps, times out and ticks on the real clock; nothing is early.
+async fn everything(futures: Futures, handle: Handle<Task>) {
+    let clock = Arc::clone(handle.clock());
+    let earliest = clock.after(ms(3));
+    futures.sleep(ms(3)).await;
+    assert!(earliest <= clock.now());
+    assert_eq!(futures.timeout(ms(2), pending::<()>()).await, Err(Elapsed));
+    let mut interval = futures.interval_after(ms(1)).unwrap();
+    for _ in 0..3 {
+        let due = interval.tick().await;
+        assert!(due <= clock.now());
+    }
+}
+
+#[test]
+fn the_same_futures_run_under_tokio_and_under_smol() {
+    let engine = preset::mainspring().unwrap();
+    let work = || everything(Futures::new(engine.handle().clone()), engine.handle().clone());
+    let current_thread = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    current_thread.block_on(work());
+    let workers = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let tasks: Vec<_> = (0..20).map(|_| workers.spawn(work())).collect();
+    workers.block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+    smol::block_on(work());
+}
+
+#[test]
+fn a_waker_is_woken_with_no_lock_held() {
+    /// Uses the front while it is woken.
+    struct Busy(Futures, Mutex<Vec<usize>>, Handle<Task>);
+
+    impl Wake for Busy {
+        fn wake(self: Arc<Self>) {
+            let waker = Waker::from(Arc::new(Count::default()));
+            let mut sleep = pin!(self.0.sleep(ms(5)));
+            assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            self.1.lock().unwrap().push(self.2.pending_count());
+        }
+    }
+
+    let desk = Desk::new();
+    let busy = Arc::new(Busy(desk.futures.clone(), Mutex::default(), desk.handle.clone()));
+    let waker = Waker::from(Arc::clone(&busy));
+    let mut sleep = pin!(desk.futures.sleep(ms(10)));
+    assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    desk.pass_until(10);
+    assert_eq!(*busy.1.lock().unwrap(), [1]);
+}
