@@ -1,8 +1,5 @@
 //! Eight threads schedule, cancel and reset under every driver; in the end every count agrees and nothing was early.
-//!
-//! ```text
-//! cargo run --release -p mainspring --example stress -- 60     seconds per driver; 1 without it
-//! ```
+//! An argument says for how many seconds per driver: 1 without it.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,8 +9,6 @@ use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Bitmap;
-
-const THREAD_COUNT: u64 = 8;
 
 /// Works until `end`; returns how many timers it cancelled.
 fn disturb(handle: &Handle<u64>, end: mainspring_queue::Tick, seed: u64) -> u64 {
@@ -36,11 +31,8 @@ fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
     let handle = engine.handle().clone();
     let end = handle.clock().after(Duration::from_secs(seconds));
     let cancelled: u64 = thread::scope(|scope| {
-        let work = |seed| {
-            let handle = handle.clone();
-            scope.spawn(move || disturb(&handle, end, seed))
-        };
-        let threads: Vec<_> = (1..=THREAD_COUNT).map(work).collect();
+        let handle = &handle;
+        let threads: Vec<_> = (1..=8).map(|seed| scope.spawn(move || disturb(handle, end, seed))).collect();
         threads.into_iter().map(|thread| thread.join().expect("no thread panics")).sum()
     });
     let unfired = engine.shutdown().len() as u64;

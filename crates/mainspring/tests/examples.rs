@@ -21,5 +21,6 @@ examples! {
     cache_entries_expire: "../examples/cache_expiry.rs",
     a_ticker_ticks_until_the_timeout: "../examples/ticker.rs",
     a_crontab_runs_for_a_week: "../examples/crontab.rs",
+    a_server_gives_up_on_slow_headers_and_slow_answers: "../examples/hyper_timeouts.rs",
     actors_ignore_old_sessions: "../examples/actors.rs",
 }
