@@ -26,9 +26,11 @@
 //!
 //! A [**preset**](preset) is a named combination of them, and an [`Engine`] a running one.
 //!
-//! Feature `calendar`: cron expressions in time zones, on the wall clock.
+//! Feature `calendar`: cron expressions in time zones, on the wall clock. Feature `poll`: a driver that waits for sockets
+//! and timers at once.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+#![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 
 pub mod preset;
 

@@ -8,5 +8,6 @@ mod drivers;
 mod future;
 mod keyed;
 mod per_worker;
+mod poll;
 mod presets;
 mod single;
