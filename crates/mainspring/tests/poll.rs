@@ -14,9 +14,10 @@ use mainspring::driver::poll::{Interest, Ready, Serve, SourceId};
 use mainspring::driver::{Driver, Fire, Fired, Poll, Timers};
 use mainspring_queue::{RedBlackTree, Tick};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use slow_headers::server::{Server, ServerDriver};
 
-#[path = "../examples/slow_headers/server.rs"]
-mod server;
+#[path = "../examples/slow_headers/main.rs"]
+mod slow_headers;
 
 /// Longer than any of these tests should take; when it is over they fail instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -326,9 +327,14 @@ fn sources_can_be_taken_out_and_one_is_registered_once() {
 }
 
 /// Connects so many clients, of which every second one dawdles; returns the prompt ones, then the slow ones.
-fn connect(address: SocketAddr, count: usize) -> (Vec<TcpStream>, Vec<TcpStream>) {
+fn connect(driver: &ServerDriver, address: SocketAddr, count: u64) -> (Vec<TcpStream>, Vec<TcpStream>) {
+    // The standard library lets 128 connections wait to be accepted; the system tries others again a second later.
+    const WAITING_MAX: u64 = 64;
     let mut clients = (Vec::new(), Vec::new());
     for number in 0..count {
+        while scheduled(driver) + WAITING_MAX <= number {
+            thread::yield_now();
+        }
         let mut client = TcpStream::connect(address).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         if number % 2 == 0 {
@@ -342,6 +348,11 @@ fn connect(address: SocketAddr, count: usize) -> (Vec<TcpStream>, Vec<TcpStream>
     clients
 }
 
+/// How many connections have been accepted: each has a timer.
+fn scheduled(driver: &ServerDriver) -> u64 {
+    driver.counts().scheduled
+}
+
 fn status(client: &mut TcpStream) -> String {
     let mut answer = String::new();
     client.read_to_string(&mut answer).unwrap();
@@ -350,20 +361,19 @@ fn status(client: &mut TcpStream) -> String {
 
 #[test]
 fn of_a_thousand_clients_the_slow_half_gets_a_408_and_the_prompt_half_does_not_wait() {
-    const CLIENTS: usize = 1_000;
+    const CLIENTS: u64 = 1_000;
     // Both ends of each connection are in this process.
     let (_, limit) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-    assert!(2 * CLIENTS as u64 + 100 < limit, "this test needs more descriptors: ulimit -Hn");
+    assert!(2 * CLIENTS + 100 < limit, "this test needs more descriptors: ulimit -Hn");
     setrlimit(Resource::RLIMIT_NOFILE, limit, limit).unwrap();
     let clock = Manual::stepped();
-    let (driver, address) =
-        server::Server::start(Arc::new(clock.clone()), Duration::from_millis(60_000)).unwrap();
-    let (mut prompt, mut slow) = connect(address, CLIENTS);
+    let (driver, address) = Server::start(Arc::new(clock.clone()), Duration::from_millis(60_000)).unwrap();
+    let (mut prompt, mut slow) = connect(&driver, address, CLIENTS);
     // Time stands still until the prompt ones have been served.
     for client in &mut prompt {
         assert_eq!(status(client), "HTTP/1.1 200 OK");
     }
-    while Timers::<SourceId>::counts(&*driver).scheduled < CLIENTS as u64 {
+    while scheduled(&driver) < CLIENTS {
         thread::yield_now();
     }
     clock.advance_to(Tick::new(59_999));
@@ -377,21 +387,12 @@ fn of_a_thousand_clients_the_slow_half_gets_a_408_and_the_prompt_half_does_not_w
     for client in &mut slow {
         assert_eq!(status(client), "HTTP/1.1 408 Request Timeout");
     }
-    assert!(Driver::<SourceId>::shutdown(&*driver).is_empty());
-    let counts = Timers::<SourceId>::counts(&*driver);
+    assert!(driver.shutdown().is_empty());
+    let counts = driver.counts();
     assert_eq!((counts.scheduled, counts.cancelled, counts.fired), (1_000, 500, 500));
 }
 
 #[test]
-fn on_the_real_clock_nobody_is_answered_408_early() {
-    const HEADER_TIMEOUT: Duration = Duration::from_millis(100);
-    let clock = Arc::new(Monotonic::new());
-    let (driver, address) = server::Server::start(clock.clone(), HEADER_TIMEOUT).unwrap();
-    let begin = clock.now();
-    let (_prompt, mut slow) = connect(address, 50);
-    for client in &mut slow {
-        assert_eq!(status(client), "HTTP/1.1 408 Request Timeout");
-        assert!(HEADER_TIMEOUT.as_millis() <= clock.now().since(begin).into());
-    }
-    driver.shutdown();
+fn the_example_does_what_it_claims_on_the_real_clock() {
+    slow_headers::main().unwrap();
 }

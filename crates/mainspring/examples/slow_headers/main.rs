@@ -4,7 +4,7 @@
 //! cargo run --release -p mainspring --features poll --example slow_headers
 //! ```
 
-mod server;
+pub(crate) mod server;
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ const CLIENT_COUNT: usize = 100;
 /// How long the server waits for a header.
 const HEADER_TIMEOUT: Duration = Duration::from_millis(500);
 
-fn main() -> io::Result<()> {
+pub(crate) fn main() -> io::Result<()> {
     let clock = Arc::new(Monotonic::new());
     let (driver, address) = Server::start(clock.clone(), HEADER_TIMEOUT)?;
     let begin = clock.now();

@@ -1,7 +1,7 @@
 //! An HTTP server on one thread that gives each client so long for its headers: `200 OK`, or `408 Request Timeout`.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,8 +44,17 @@ impl Server {
         Ok((driver, address))
     }
 
+    /// Takes all connections that wait.
     fn accept(&mut self) -> io::Result<()> {
-        let (stream, _) = self.listener.accept()?;
+        loop {
+            match self.listener.accept() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                accepted => self.welcome(accepted?.0)?,
+            }
+        }
+    }
+
+    fn welcome(&mut self, stream: TcpStream) -> io::Result<()> {
         stream.set_nonblocking(true)?;
         let stream = Arc::new(stream);
         let id = self.driver.sources().register(stream.clone() as Arc<AnySource>, Interest::Readable)?;
