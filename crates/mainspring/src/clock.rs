@@ -45,7 +45,7 @@ pub trait Clock: Send + Sync + 'static {
     fn after(&self, delay: Duration) -> Tick;
 
     /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until the bell
-    /// rings. May return early; takes the ring.
+    /// rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
     fn wait(&self, bell: &Bell, until: Option<Tick>);
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{Interest, Ready, Serve, SourceId};
-use mainspring::driver::{Driver, Fire, Fired, Poll, Timers};
+use mainspring::driver::{Driver, Fire, Fired, Panicked, Poll, Timers};
 use mainspring_queue::{RedBlackTree, Tick};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slow_headers::server::{Server, ServerDriver};
@@ -30,24 +30,55 @@ enum Said {
     Ready(Ready<UnixStream>),
 }
 
-/// Hands everything that a loop says to one closure.
-struct Listen<F>(F);
+/// Hands everything that a loop says to one closure. If that panics, unasked, the loop ends.
+struct Listen<F> {
+    hear: F,
+    driver: Arc<Driven>,
+    panics: Vec<String>,
+}
+
+/// What a handler says that panics because the test wants it to.
+const ASKED: &str = "this one panics";
+
+impl<F> Listen<F> {
+    fn note_panic(&mut self, message: &str) {
+        if message != ASKED {
+            self.panics.push(message.to_owned());
+            self.driver.stop();
+        }
+    }
+}
 
 impl<F: FnMut(Said) + Send> Fire<u32> for Listen<F> {
     fn fire(&mut self, fired: Fired<u32>) {
         assert!(fired.deadline <= fired.now, "never early");
-        (self.0)(Said::Fired(fired.payload));
+        (self.hear)(Said::Fired(fired.payload));
+    }
+
+    fn panicked(&mut self, panic: &Panicked) {
+        self.note_panic(&panic.message);
     }
 }
 
 impl<F: FnMut(Said) + Send> Serve<u32, UnixStream> for Listen<F> {
     fn ready(&mut self, ready: Ready<UnixStream>) {
-        (self.0)(Said::Ready(ready));
+        (self.hear)(Said::Ready(ready));
     }
 
     fn source_panicked(&mut self, _: SourceId, message: &str) {
-        assert_eq!(message, "this one panics");
+        self.note_panic(message);
     }
+}
+
+fn listen<F: FnMut(Said)>(driver: &Arc<Driven>, hear: F) -> Listen<F> {
+    Listen { hear, driver: Arc::clone(driver), panics: Vec::new() }
+}
+
+/// Runs a loop on this thread until the closure stops it.
+fn run(driver: &Arc<Driven>, hear: impl FnMut(Said) + Send) {
+    let mut listen = listen(driver, hear);
+    driver.run(&mut listen).unwrap();
+    assert_eq!(listen.panics, [] as [String; 0]);
 }
 
 fn driver(clock: impl Clock) -> Arc<Driven> {
@@ -76,12 +107,12 @@ fn a_readable_source_is_handed_out_with_its_id() {
     let (id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"hello").unwrap();
     let mut heard = Vec::new();
-    let listen = |said| {
+    let hear = |said| {
         let Said::Ready(ready) = said else { unreachable!("there is no timer") };
         heard.push((ready.id, ready.is_readable, ready.is_writable, read_all(&ready.source)));
         driver.stop();
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard, [(id, true, false, b"hello".to_vec())]);
 }
 
@@ -91,7 +122,7 @@ fn sockets_and_timers_share_a_loop() {
     let (id, mut peer) = register(&driver, Interest::Readable);
     driver.schedule(driver_after(&driver, 5), 1).unwrap();
     let mut heard = Vec::new();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Fired(name) => {
             heard.push(format!("timer {name}"));
             // What fires makes a source ready, and what is ready makes a timer fire.
@@ -106,7 +137,7 @@ fn sockets_and_timers_share_a_loop() {
             driver.schedule(driver_after(&driver, 5), 2).unwrap();
         }
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard, ["timer 1".to_owned(), format!("source {id}"), "timer 2".to_owned()]);
 }
 
@@ -120,7 +151,7 @@ fn an_earlier_timer_from_another_thread_ends_the_wait() {
     let (_id, _peer) = register(&driver, Interest::Readable);
     driver.schedule(Tick::MAX, 1).unwrap();
     let (told, is_told) = channel();
-    driver.start(Listen(move |_| told.send(()).unwrap())).unwrap();
+    driver.start(listen(&driver, move |_| told.send(()).unwrap())).unwrap();
     for name in 2..50 {
         driver.schedule(driver_after(&driver, u64::from(name % 3)), name).unwrap();
         is_told.recv_timeout(PATIENCE).expect("the loop does not sleep past it");
@@ -134,7 +165,7 @@ fn timers_fire_after_the_events_of_a_round() {
     let mut peers: Vec<_> = (0..10).map(|_| register(&driver, Interest::Readable).1).collect();
     peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
     let mut heard = String::new();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Fired(_) => {
             heard.push('t');
             if heard.len() == 20 {
@@ -147,7 +178,7 @@ fn timers_fire_after_the_events_of_a_round() {
             driver.schedule(Tick::ZERO, 0).unwrap();
         }
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard, "sssssssssstttttttttt");
 }
 
@@ -158,14 +189,14 @@ fn what_a_handler_schedules_sends_no_notification() {
     let (_id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"!").unwrap();
     driver.schedule(Tick::new(1_000), 0).unwrap();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Ready(ready) => {
             read_all(&ready.source);
             driver.schedule(Tick::new(5), 0).unwrap();
         }
         Said::Fired(_) => driver.stop(),
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     let counts = Timers::<u32>::counts(&*driver);
     assert_eq!((counts.fired, counts.wakeups), (1, 2), "one for the socket, one for the timer");
 }
@@ -176,7 +207,7 @@ fn a_source_that_is_deregistered_within_a_round_is_not_handed_out_in_it() {
     let (ids, mut peers): (Vec<_>, Vec<_>) = (0..10).map(|_| register(&driver, Interest::Readable)).unzip();
     peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
     let mut heard = Vec::new();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Ready(ready) => {
             heard.push(ready.id);
             let back = ids.iter().filter_map(|&id| driver.sources().deregister(id)).count();
@@ -186,9 +217,65 @@ fn a_source_that_is_deregistered_within_a_round_is_not_handed_out_in_it() {
         }
         Said::Fired(_) => driver.stop(),
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard.len(), 1);
     assert!(driver.sources().is_empty());
+}
+
+#[test]
+fn a_source_that_nobody_is_interested_in_any_more_is_left_out_of_the_rest_of_a_round() {
+    let driver = driver(Monotonic::new());
+    let (ids, mut peers): (Vec<_>, Vec<_>) = (0..10).map(|_| register(&driver, Interest::Readable)).unzip();
+    peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
+    let mut heard = 0;
+    let hear = |said| match said {
+        Said::Ready(_) => {
+            heard += 1;
+            assert!(ids.iter().all(|&id| driver.sources().modify(id, Interest::Writable).unwrap()));
+            driver.schedule(Tick::ZERO, 0).unwrap();
+        }
+        Said::Fired(_) => driver.stop(),
+    };
+    run(&driver, hear);
+    assert_eq!(heard, 1);
+}
+
+#[test]
+fn stop_leaves_out_the_rest_of_a_round() {
+    let driver = driver(Monotonic::new());
+    let mut peers: Vec<_> = (0..10).map(|_| register(&driver, Interest::Readable).1).collect();
+    peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
+    let mut heard = 0;
+    let hear = |_| {
+        heard += 1;
+        driver.stop();
+    };
+    run(&driver, hear);
+    assert_eq!(heard, 1);
+    assert!(driver.schedule(Tick::ZERO, 0).is_err());
+}
+
+#[test]
+fn timers_that_never_end_do_not_starve_a_source() {
+    let driver = driver(Monotonic::new());
+    let (_id, mut peer) = register(&driver, Interest::Readable);
+    peer.write_all(b"!").unwrap();
+    driver.schedule(Tick::ZERO, 0).unwrap();
+    let mut fired_count = 0;
+    let mut has_heard = false;
+    let hear = |said| match said {
+        Said::Fired(_) if fired_count == 100_000 => driver.stop(),
+        Said::Fired(_) => {
+            fired_count += 1;
+            driver.schedule(Tick::ZERO, 0).unwrap();
+        }
+        Said::Ready(_) => {
+            has_heard = true;
+            driver.stop();
+        }
+    };
+    run(&driver, hear);
+    assert!(has_heard, "it gets its turn");
 }
 
 #[test]
@@ -214,7 +301,7 @@ fn a_source_is_told_again_until_nobody_is_interested() {
     let (id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"!").unwrap();
     let mut heard = Vec::new();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Ready(ready) => {
             heard.push((ready.is_readable, ready.is_writable));
             match heard.len() {
@@ -231,7 +318,7 @@ fn a_source_is_told_again_until_nobody_is_interested() {
         }
         Said::Fired(_) => driver.stop(),
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard, [(true, false), (true, false), (true, true), (false, true)]);
     assert!(Timers::<u32>::counts(&*driver).wakeups < 10, "the loop does not spin");
 }
@@ -244,7 +331,7 @@ fn nothing_due_and_nothing_ready_wakes_nobody() {
     driver.schedule(Tick::new(1_000), 0).unwrap();
     let (told, is_told) = channel();
     driver
-        .start(Listen(move |said| {
+        .start(listen(&driver, move |said| {
             if let Said::Ready(ready) = &said {
                 read_all(&ready.source);
             }
@@ -281,10 +368,10 @@ fn a_source_whose_handler_panics_is_deregistered_and_harms_no_other() {
     bad_peer.write_all(b"!").unwrap();
     let (good, mut good_peer) = register(&driver, Interest::Readable);
     let mut heard = Vec::new();
-    let listen = |said| match said {
+    let hear = |said| match said {
         Said::Ready(ready) if ready.id == bad => {
             good_peer.write_all(b"!").unwrap();
-            panic!("this one panics");
+            panic!("{ASKED}");
         }
         Said::Ready(ready) => {
             heard.push(ready.id);
@@ -292,7 +379,7 @@ fn a_source_whose_handler_panics_is_deregistered_and_harms_no_other() {
         }
         Said::Fired(_) => unreachable!("there is no timer"),
     };
-    driver.run(&mut Listen(listen)).unwrap();
+    run(&driver, hear);
     assert_eq!(heard, [good]);
     assert!(driver.sources().source(bad).is_none());
     assert_eq!(read_all(&bad_peer), [], "its source is closed");
@@ -303,7 +390,7 @@ fn shutdown_closes_the_sources_that_nobody_else_holds() {
     let driver = driver(Monotonic::new());
     let (kept, mut kept_peer) = register(&driver, Interest::Readable);
     let (_, lost_peer) = register(&driver, Interest::Readable);
-    driver.start(Listen(|_| ())).unwrap();
+    driver.start(listen(&driver, |_| ())).unwrap();
     let kept = driver.sources().source(kept).unwrap();
     assert!(Driver::<u32>::shutdown(&*driver).is_empty());
     assert_eq!(read_all(&lost_peer), []);
