@@ -93,13 +93,17 @@ impl Bell {
         Bell { shared: Arc::new(Shared { has_rung: Mutex::new(false), condition: Condvar::new(), place }) }
     }
 
-    fn has_rung(&self) -> MutexGuard<'_, bool> {
+    fn flag(&self) -> MutexGuard<'_, bool> {
         self.shared.has_rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_rung(&self) -> bool {
+        *self.flag()
     }
 
     /// Wakes the waiting thread, or makes the next wait return at once. Ringing twice is ringing once.
     pub fn ring(&self) {
-        *self.has_rung() = true;
+        *self.flag() = true;
         self.wake();
     }
 
@@ -117,10 +121,10 @@ impl Bell {
         if let Some(place) = &self.shared.place {
             // A ring that came before this has roused the place, which then does not block.
             place.wait(Some(timeout));
-            *self.has_rung() = false;
+            *self.flag() = false;
             return;
         }
-        let mut guard = self.has_rung();
+        let mut guard = self.flag();
         if !*guard {
             // One wait is enough: returning early is allowed, and the caller looks at its clock again.
             let waited = self.shared.condition.wait_timeout(guard, timeout);
@@ -132,17 +136,17 @@ impl Bell {
     /// Takes the ring, if there is one, without waiting. What has arrived at the bell's place counts as one.
     fn take_ring(&self) -> bool {
         let has_arrival = self.shared.place.as_ref().is_some_and(|place| place.wait(Some(Duration::ZERO)));
-        std::mem::take(&mut *self.has_rung()) || has_arrival
+        std::mem::take(&mut *self.flag()) || has_arrival
     }
 
     /// Blocks until the bell is rung, or `is_over` says so after some [`nudge`](Self::nudge). Takes the ring.
     fn wait_unless(&self, is_over: impl Fn() -> bool) {
         if let Some(place) = &self.shared.place {
-            while !*self.has_rung() && !is_over() && !place.wait(None) {}
-            *self.has_rung() = false;
+            while !self.has_rung() && !is_over() && !place.wait(None) {}
+            *self.flag() = false;
             return;
         }
-        let mut guard = self.has_rung();
+        let mut guard = self.flag();
         while !*guard && !is_over() {
             guard = self.shared.condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
@@ -152,7 +156,7 @@ impl Bell {
     /// Makes a waiting thread look again, without ringing.
     fn nudge(&self) {
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
-        drop(self.has_rung());
+        drop(self.flag());
         self.wake();
     }
 }

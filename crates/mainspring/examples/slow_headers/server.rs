@@ -78,8 +78,9 @@ impl Server {
 
     fn answer(&mut self, id: SourceId, status: &str) {
         let Some(client) = self.part_with(id) else { return };
+        let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\n\r\n");
         // The client may have gone; then nobody misses the answer.
-        let _ = write!(&*client.stream, "HTTP/1.1 {status}\r\nConnection: close\r\n\r\n");
+        let _ = (&*client.stream).write_all(answer.as_bytes());
     }
 
     fn part_with(&mut self, id: SourceId) -> Option<Client> {

@@ -8,17 +8,17 @@
 //!
 //! One object, a [`Serve`], receives both, on the loop's thread and with no lock held: it may register, deregister, schedule
 //! and cancel, and needs no lock for what it keeps itself. Events of a round are handed out in the order in which the
-//! system told them; timers that are due fire after them, so a request that came in time is seen before its timeout. More
-//! due timers than a batch (64) let a round of events in between, so neither starves the other.
+//! system told them; timers that are due fire after them, equals as the queue states, so a request that the round brought is
+//! seen before its timeout. More due timers than a batch (64) let a round of events in between, so neither starves the
+//! other.
 //!
 //! Wake-up rule: the loop sleeps until a source is ready, the queue's next wakeup, or a notification, which only a timer that
 //! is scheduled or reset to before that wakeup sends, once, and [`stop`](Poll::stop). So nothing due and nothing ready means
 //! no wake-up at all. What the loop's own thread schedules sends none.
 //!
-//! Waiting goes through the [`Clock`], at a bell that stands in the poller, so any clock drives it: see
-//! [`Place`]. Real sockets do not follow a manual clock, though. With a stepped one time moves when it is
-//! told to and sockets when they like; a leaping one leaps whenever no socket is ready at that moment, so it is of use only
-//! without sockets.
+//! Waiting goes through the [`Clock`], at a bell that stands in the poller, so any clock drives it: see [`Place`]. Real
+//! sockets do not follow a manual clock, though. With a stepped one time moves when it is told to and sockets when they
+//! like; a leaping one leaps whenever no socket is ready at that moment, so it is of little use with sockets.
 //!
 //! On shutdown the handler that is running ends, nothing more is handed out or fired, all pending timers are handed back,
 //! and the loop lets go of its sources, which closes those that nobody else holds;
