@@ -9,7 +9,8 @@
 //! A [`Clock`] counts [`Tick`]s of its resolution and is what a driver waits with: *waiting is part of the clock*. With
 //! the manual clock thirty days pass in as many steps as there are deadlines, and a test needs no sleep.
 //!
-//! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it.
+//! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it. A bell
+//! may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets and timers by any clock.
 //!
 //! `Following` (feature `calendar`) counts ticks by the wall clock, as skynet does.
 //!
@@ -29,12 +30,13 @@ pub use following::Following;
 pub use manual::Manual;
 pub use monotonic::Monotonic;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use crate::sync::{Condvar, Mutex, PoisonError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A source of now that a driver can wait with. Shared by all threads.
 pub trait Clock: Send + Sync + 'static {
@@ -49,38 +51,90 @@ pub trait Clock: Send + Sync + 'static {
     fn after(&self, delay: Duration) -> Tick;
 
     /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until the bell
-    /// rings. May return early; takes the ring.
+    /// rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
     fn wait(&self, bell: &Bell, until: Option<Tick>);
+}
+
+/// Where a thread waits, if not on a condition variable: a poller of sockets, say, that timers share. Clocks need not know:
+/// they wait at a [`Bell`] that [stands](Bell::at) there.
+///
+/// One thread waits; any thread rouses.
+pub trait Place: fmt::Debug + Send + Sync {
+    /// Blocks until something arrives that the place itself waits for, until [`rouse`](Self::rouse), or until `timeout` has
+    /// passed; without one, for ever. Tells whether something has arrived. May return early, and looks for arrivals even
+    /// if it need not block.
+    fn wait(&self, timeout: Option<Duration>) -> bool;
+
+    /// Makes the wait return, or the next one if there is none now: it is not lost.
+    fn rouse(&self);
 }
 
 /// What one thread waits at and any thread may ring. Clones are the same bell.
 #[derive(Clone, Debug)]
 pub struct Bell {
-    shared: Arc<(Mutex<bool>, Condvar)>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    has_rung: Mutex<bool>,
+    condition: Condvar,
+    /// Where the thread waits instead of on the condition. It is roused after `has_rung` is set, so that a waiter which looks
+    /// before it waits misses neither.
+    place: Option<Arc<dyn Place>>,
 }
 
 impl Bell {
     /// Makes a bell that has not been rung.
     pub fn new() -> Bell {
-        Bell { shared: Arc::new((Mutex::new(false), Condvar::new())) }
+        Bell::with(None)
+    }
+
+    /// Makes a bell that has not been rung, whose thread waits at `place`. What arrives there ends a wait as a ring does.
+    pub fn at(place: Arc<dyn Place>) -> Bell {
+        Bell::with(Some(place))
+    }
+
+    fn with(place: Option<Arc<dyn Place>>) -> Bell {
+        Bell { shared: Arc::new(Shared { has_rung: Mutex::new(false), condition: Condvar::new(), place }) }
+    }
+
+    fn flag(&self) -> MutexGuard<'_, bool> {
+        self.shared.has_rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_rung(&self) -> bool {
+        *self.flag()
     }
 
     /// Wakes the waiting thread, or makes the next wait return at once. Ringing twice is ringing once.
     pub fn ring(&self) {
-        let (has_rung, condition) = &*self.shared;
-        *has_rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        condition.notify_all();
+        *self.flag() = true;
+        self.wake();
+    }
+
+    fn wake(&self) {
+        match &self.shared.place {
+            Some(place) => place.rouse(),
+            None => self.shared.condition.notify_all(),
+        }
     }
 
     /// Blocks until the bell is rung or `timeout` has passed, or for no reason earlier; `None` waits for the bell alone.
     /// Takes the ring.
     pub fn wait(&self, timeout: Option<Duration>) {
         let Some(timeout) = timeout else { return self.wait_unless(|| false) };
-        let (has_rung, condition) = &*self.shared;
-        let mut guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = &self.shared.place {
+            // A ring that came before this has roused the place, which then does not block.
+            place.wait(Some(timeout));
+            *self.flag() = false;
+            return;
+        }
+        let mut guard = self.flag();
         if !*guard {
             // One wait is enough: returning early is allowed, and the caller looks at its clock again.
-            guard = condition.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.shared.condition.wait_timeout(guard, timeout);
+            guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *guard = false;
     }
@@ -90,28 +144,31 @@ impl Bell {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Takes the ring, if there is one, without waiting.
+    /// Takes the ring, if there is one, without waiting. What has arrived at the bell's place counts as one.
     fn take_ring(&self) -> bool {
-        let (has_rung, _) = &*self.shared;
-        std::mem::take(&mut has_rung.lock().unwrap_or_else(PoisonError::into_inner))
+        let has_arrival = self.shared.place.as_ref().is_some_and(|place| place.wait(Some(Duration::ZERO)));
+        std::mem::take(&mut *self.flag()) || has_arrival
     }
 
     /// Blocks until the bell is rung, or `is_over` says so after some [`nudge`](Self::nudge). Takes the ring.
     fn wait_unless(&self, is_over: impl Fn() -> bool) {
-        let (has_rung, condition) = &*self.shared;
-        let mut guard = has_rung.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = &self.shared.place {
+            while !self.has_rung() && !is_over() && !place.wait(None) {}
+            *self.flag() = false;
+            return;
+        }
+        let mut guard = self.flag();
         while !*guard && !is_over() {
-            guard = condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
+            guard = self.shared.condition.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
         *guard = false;
     }
 
     /// Makes a waiting thread look again, without ringing.
     fn nudge(&self) {
-        let (has_rung, condition) = &*self.shared;
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
-        drop(has_rung.lock().unwrap_or_else(PoisonError::into_inner));
-        condition.notify_all();
+        drop(self.flag());
+        self.wake();
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`Single`] | one | one of its own, or the caller's | the one queue | its thread, if it sleeps past the deadline |
 //! | [`Sharded`] | n | one per queue, started when it is first needed | its caller's shard | the shard's thread |
 //! | [`PerWorker`] | one per worker | the program's workers | the worker that schedules it | the owner, or the worker that sleeps longest |
+//! | `Poll` (feature `poll`) | one | one of its own, or the caller's, which waits for sockets too | the one queue | its thread, if it sleeps past the deadline |
 //!
 //! Every driver is a [`Driver`] and passes the suite in `tests/drivers.rs`.
 //!
@@ -21,10 +22,14 @@
 
 mod lane;
 pub mod per_worker;
+#[cfg(all(feature = "poll", unix))]
+pub mod poll;
 pub mod sharded;
 pub mod single;
 
 pub use per_worker::PerWorker;
+#[cfg(all(feature = "poll", unix))]
+pub use poll::Poll;
 pub use sharded::Sharded;
 pub use single::Single;
 
@@ -111,12 +116,15 @@ pub struct Panicked {
 
 impl Panicked {
     fn new(id: TimerId, deadline: Tick, panic: &(dyn Any + Send)) -> Panicked {
-        let message = match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
-            (Some(message), _) => (*message).to_owned(),
-            (None, Some(message)) => message.clone(),
-            (None, None) => "(a panic without a message)".to_owned(),
-        };
-        Panicked { id, deadline, message }
+        Panicked { id, deadline, message: panic_message(panic) }
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    match (panic.downcast_ref::<&str>(), panic.downcast_ref::<String>()) {
+        (Some(message), _) => (*message).to_owned(),
+        (None, Some(message)) => message.clone(),
+        (None, None) => "(a panic without a message)".to_owned(),
     }
 }
 

@@ -29,10 +29,11 @@
 //!
 //! The [guide] chooses for you, and puts the calls of Go, Netty, Kafka, tokio, skynet and nginx beside these.
 //!
-//! Features: `calendar` (cron expressions in time zones, on the wall clock), `channel` (Go's timers), `hyper`, `tower` and
-//! `quinn` (their timers, on this engine).
+//! Features: `calendar` (cron expressions in time zones, on the wall clock), `channel` (Go's timers), `poll` (a driver that
+//! waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine).
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+#![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 
 pub mod preset;
 

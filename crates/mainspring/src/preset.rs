@@ -20,7 +20,8 @@
 //! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
 //! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
 //!
-//! What they do not have yet of their originals: the I/O loop of nginx and of Go's network poller.
+//! What they do not have of their originals: the I/O loop of nginx and of Go's network poller, which needs a handler of the
+//! program's own and is the driver `Poll` (feature `poll`).
 //!
 //! This is the one module that names structures, drivers and fronts together.
 

@@ -7,10 +7,11 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
-use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Refusal, Sharded};
+use mainspring::driver::poll::{AnySource, Ready, Serve};
+use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Bitmap;
-use mainspring_queue::{Tick, heap};
+use mainspring_queue::{RedBlackTree, Tick, heap};
 
 /// What a payload does when it fires: it says so, or it says so and panics, or it schedules another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,19 +52,32 @@ impl Fire<Deed> for Doer {
 
 type Start = fn(Arc<dyn Clock>, Doer) -> Engine<Deed>;
 
-const DRIVERS: [(&str, Start); 6] = [
+const DRIVERS: [(&str, Start); 7] = [
     ("single", |clock, doer| Engine::start(Bitmap::new(), clock, doer).unwrap()),
     ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Bitmap::new, clock, doer)))),
     ("sharded, 64", |clock, doer| Engine::of(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))),
     ("per worker, 1", |clock, doer| per_worker(1, clock, &doer)),
     ("per worker, 2", |clock, doer| per_worker(2, clock, &doer)),
     ("per worker, 5", |clock, doer| per_worker(5, clock, &doer)),
+    ("poll", poll),
 ];
 
 fn per_worker(worker_count: usize, clock: Arc<dyn Clock>, doer: &Doer) -> Engine<Deed> {
     let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
     driver.start(doer).unwrap();
     Engine::of(driver)
+}
+
+fn poll(clock: Arc<dyn Clock>, doer: Doer) -> Engine<Deed> {
+    let driver = Arc::new(Poll::<_>::new(RedBlackTree::new(), clock).unwrap());
+    driver.start(doer).unwrap();
+    Engine::of(driver)
+}
+
+impl Serve<Deed, AnySource> for Doer {
+    fn ready(&mut self, _: Ready<AnySource>) {
+        unreachable!("there are no sources");
+    }
 }
 
 struct Trial {

@@ -10,12 +10,13 @@
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
-use mainspring::clock::{Bell, Manual};
+use mainspring::clock::{Bell, Clock, Manual, Place};
 use mainspring::driver::{Driver, Fired, PerWorker, Single, Timers};
 use mainspring::front::{RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
@@ -46,6 +47,63 @@ fn a_ring_is_never_lost() {
             bell.wait(None);
         }
         ringer.join().unwrap();
+    });
+}
+
+/// A place where nothing arrives, as a poller without sockets is one.
+#[derive(Debug, Default)]
+struct Doorstep {
+    is_roused: Mutex<bool>,
+    condition: Condvar,
+}
+
+impl Place for Doorstep {
+    fn wait(&self, _: Option<Duration>) -> bool {
+        let mut is_roused = self.is_roused.lock().unwrap();
+        while !*is_roused {
+            is_roused = self.condition.wait(is_roused).unwrap();
+        }
+        *is_roused = false;
+        false
+    }
+
+    fn rouse(&self) {
+        *self.is_roused.lock().unwrap() = true;
+        self.condition.notify_one();
+    }
+}
+
+#[test]
+fn a_ring_is_not_lost_where_the_bell_stands_at_a_place() {
+    loom::model(|| {
+        let bell = Bell::at(Arc::new(Doorstep::default()));
+        let is_done = Arc::new(AtomicBool::new(false));
+        let ringer = thread::spawn({
+            let (bell, is_done) = (bell.clone(), Arc::clone(&is_done));
+            move || {
+                bell.ring();
+                is_done.store(true, Ordering::SeqCst);
+                bell.ring();
+            }
+        });
+        while !is_done.load(Ordering::SeqCst) {
+            bell.wait(None);
+        }
+        ringer.join().unwrap();
+    });
+}
+
+#[test]
+fn time_that_moves_reaches_who_waits_at_a_place() {
+    loom::model(|| {
+        let clock = Manual::stepped();
+        let mover = thread::spawn({
+            let clock = clock.clone();
+            move || clock.advance_to(Tick::new(10))
+        });
+        clock.wait(&Bell::at(Arc::new(Doorstep::default())), Some(Tick::new(10)));
+        assert_eq!(clock.now(), Tick::new(10));
+        mover.join().unwrap();
     });
 }
 

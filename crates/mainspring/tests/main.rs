@@ -11,5 +11,6 @@ mod future;
 mod keyed;
 mod mailbox;
 mod per_worker;
+mod poll;
 mod presets;
 mod single;

@@ -189,8 +189,12 @@ impl<Q> Lane<Q> {
         }
     }
 
+    /// Counts that the lane's thread went on after a wait. It looks at the queue before it sleeps again, so what is
+    /// scheduled until then need not wake it.
     pub(super) fn count_wakeup(&self) {
-        self.state().counts.wakeups += 1;
+        let mut state = self.state();
+        state.counts.wakeups += 1;
+        state.is_asleep = false;
     }
 
     pub(super) fn stop(&self) {

@@ -1,0 +1,89 @@
+//! Where the loop waits: in a poller, for sockets, a wake-up and the time, all at once.
+//!
+//! ```text
+//!   clock.wait(bell, until) ──▶ bell.wait(timeout) ──▶ poller.wait(events, timeout)
+//!   any thread: bell.ring() ──▶ poller.notify() ──────────▲
+//! ```
+//!
+//! The poller is what the driver's bell stands at, so every clock can wait there: the monotonic one with a timeout, the
+//! manual one until it is nudged. Events that end a wait stay here until the loop takes them.
+//!
+//! | field | guard | why |
+//! |---|---|---|
+//! | `batch` | itself | held while the loop's thread waits, which is no trouble: no other thread ever wants it |
+//! | the poller | none needed | `notify` is not lost: it ends the wait, or the next one |
+//!
+//! Cost: on Linux five system calls per wait: two for the timeout, itself, two for the notification. One per notification.
+//!
+//! It does not know what the events' keys mean.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use polling::{Event, Events, Poller};
+
+use crate::clock::Place;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many events a round has at most; more come with the next. nginx's default for a worker is 512, `polling`'s 1,024. It
+/// bounds how long a round keeps timers waiting.
+const ROUND_EVENTS_MAX: NonZeroUsize = NonZeroUsize::new(512).expect("it is not zero");
+
+/// A poller, and what the last wait in it brought.
+#[derive(Debug)]
+pub(super) struct PollerPlace {
+    poller: Arc<Poller>,
+    batch: Mutex<Batch>,
+}
+
+#[derive(Debug)]
+struct Batch {
+    events: Events,
+    failure: Option<io::Error>,
+}
+
+impl PollerPlace {
+    pub(super) fn new(poller: Arc<Poller>) -> PollerPlace {
+        let batch = Batch { events: Events::with_capacity(ROUND_EVENTS_MAX), failure: None };
+        PollerPlace { poller, batch: Mutex::new(batch) }
+    }
+
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Appends the events of the last wait to `round`, or returns what made it fail.
+    pub(super) fn take(&self, round: &mut Vec<Event>) -> io::Result<()> {
+        let mut batch = self.batch();
+        if let Some(failure) = batch.failure.take() {
+            return Err(failure);
+        }
+        round.extend(batch.events.iter());
+        batch.events.clear();
+        Ok(())
+    }
+}
+
+impl Place for PollerPlace {
+    fn wait(&self, timeout: Option<Duration>) -> bool {
+        let mut batch = self.batch();
+        let Batch { events, failure } = &mut *batch;
+        events.clear();
+        // A signal does not end it: the poller goes on waiting until the same time.
+        match self.poller.wait(events, timeout) {
+            Ok(event_count) => event_count > 0,
+            Err(error) => {
+                *failure = Some(error);
+                true
+            }
+        }
+    }
+
+    fn rouse(&self) {
+        // The poller and its notification are open as long as this is. A full counter, the one failure left, means that the
+        // loop has been notified already.
+        let _ = self.poller.notify();
+    }
+}
