@@ -13,6 +13,7 @@
 //! | [`netty`] | Netty's `HashedWheelTimer` | `wheel::Rounds`, limited | single |
 //! | [`skynet`] | skynet's timer | `wheel::Cascading` | single |
 //! | [`nginx`] | nginx's event timers | `RedBlackTree` | single |
+//! | `nginx_loop` (feature `poll`) | nginx's event loop | `RedBlackTree` | poll |
 //! | [`skip_list`] | a skip list | `SkipList` | single |
 //! | [`mainspring`] | Mainspring | `wheel::Bitmap` | single |
 //!
@@ -20,8 +21,9 @@
 //! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
 //! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
 //!
-//! What they do not have of their originals: the I/O loop of nginx and of Go's network poller, which needs a handler of the
-//! program's own and is the driver `Poll` (feature `poll`).
+//! A loop that waits for sockets as well needs a handler of the program's own, so `nginx_loop` is a driver to run and no
+//! engine. Go's workers wait in the network poller; a [`Worker`](crate::driver::per_worker::Worker) of a program that waits
+//! for something else fires what is due and says until when it may wait.
 //!
 //! This is the one module that names structures, drivers and fronts together.
 
@@ -34,6 +36,8 @@ use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds,
 use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 
 use crate::clock::{Clock, Monotonic};
+#[cfg(all(feature = "poll", unix))]
+use crate::driver::Poll;
 use crate::driver::{PerWorker, Sharded, sharded};
 use crate::engine::Engine;
 use crate::front::{Callbacks, RunTasks, Task};
@@ -216,6 +220,16 @@ pub fn skynet(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 /// The operating system would not start a thread.
 pub fn nginx(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
     callbacks(RedBlackTree::new(), clock)
+}
+
+/// Makes nginx's loop: its tree of timers and its sockets, for one thread to run with a handler of the program's own. See
+/// [`Poll`].
+///
+/// # Errors
+/// The operating system has no poller left to give.
+#[cfg(all(feature = "poll", unix))]
+pub fn nginx_loop<S: ?Sized>(clock: Arc<dyn Clock>) -> io::Result<Poll<RedBlackTree<Task>, S>> {
+    Poll::new(RedBlackTree::new(), clock)
 }
 
 /// Starts timers on a skip list.

@@ -1,5 +1,8 @@
 //! Each preset behaves as the documentation of its original says: a module per system, a test per sentence.
 
+mod crontab;
+mod nginx;
+
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -74,6 +77,16 @@ mod go_1_9 {
         assert!(timer.cancel());
         assert_eq!(trial.engine.handle().pending_count(), 0);
     }
+
+    #[test]
+    fn a_timer_that_is_reset_moves_in_the_heap() {
+        let trial = Trial::of(|clock| preset::go_1_9(clock).unwrap());
+        let timer = trial.after(10, 1).unwrap();
+        trial.after(20, 2).unwrap();
+        assert!(timer.reset(ms(30)));
+        assert_eq!(trial.at(20, 1), [(2, 20)]);
+        assert_eq!(trial.at(30, 1), [(1, 30)]);
+    }
 }
 
 mod go_1_10 {
@@ -90,6 +103,28 @@ mod go_1_10 {
         });
         assert_eq!(trial.at(1, 1), [(7, 1)], "another thread's timer is in another bucket");
         free.send(()).unwrap();
+    }
+
+    #[test]
+    fn a_timer_may_be_stopped_from_any_thread() {
+        let trial = Trial::of(|clock| preset::go_1_10(clock));
+        let timer = trial.after(10, 1).unwrap();
+        assert!(std::thread::scope(|scope| scope.spawn(|| timer.cancel()).join().unwrap()));
+        assert_eq!(trial.engine.handle().pending_count(), 0);
+    }
+
+    #[test]
+    fn all_buckets_hand_back_what_did_not_fire() {
+        let trial = Trial::of(|clock| preset::go_1_10(clock));
+        let callbacks = trial.engine.callbacks();
+        std::thread::scope(|scope| {
+            for delay in [30, 10, 20] {
+                let callbacks = &callbacks;
+                scope.spawn(move || callbacks.after(ms(delay), |_| ()).unwrap());
+            }
+        });
+        let deadlines: Vec<u64> = trial.engine.shutdown().iter().map(|timer| timer.deadline.get()).collect();
+        assert_eq!(deadlines, [10, 20, 30]);
     }
 }
 
@@ -130,6 +165,15 @@ mod go_1_14 {
         assert!(timer.stop(), "what nobody received counts as pending");
         assert!(!timer.stop());
     }
+
+    #[test]
+    fn stopping_and_making_timers_for_ever_holds_no_memory() {
+        let trial = Trial::of(|clock| preset::go_1_14(clock, 1).unwrap());
+        for name in 0..10_000 {
+            assert!(trial.after(3_600_000, name).unwrap().cancel());
+        }
+        assert_eq!(trial.engine.handle().pending_count(), 0);
+    }
 }
 
 mod simple_wheel {
@@ -141,6 +185,26 @@ mod simple_wheel {
         trial.after(60, 1).unwrap();
         assert_eq!(trial.after(61, 2).unwrap_err(), Refusal::Rejected(Reason::BeyondHorizon));
         assert_eq!(trial.at(60, 1), [(1, 60)]);
+    }
+
+    #[test]
+    fn a_slot_is_used_again_when_the_hand_has_passed() {
+        let trial = Trial::of(|clock| preset::simple_wheel(clock, 60).unwrap());
+        trial.after(10, 1).unwrap();
+        assert_eq!(trial.at(10, 1), [(1, 10)]);
+        trial.after(60, 2).unwrap();
+        assert_eq!(trial.at(69, 0), []);
+        assert!(trial.is_silent());
+        assert_eq!(trial.at(70, 1), [(2, 70)]);
+    }
+
+    #[test]
+    fn timers_of_one_slot_fire_in_the_order_of_their_start() {
+        let trial = Trial::of(|clock| preset::simple_wheel(clock, 60).unwrap());
+        for name in 0..5 {
+            trial.after(30, name).unwrap();
+        }
+        assert_eq!(trial.at(30, 5), (0..5).map(|name| (name, 30)).collect::<Vec<_>>());
     }
 }
 
@@ -186,6 +250,17 @@ mod hierarchical_wheel {
         let trial = Trial::of(|clock| preset::hierarchical_wheel(clock, &[60, 60, 24]).unwrap());
         trial.after(10 * 86_400 + 1, 1).unwrap();
         assert_eq!(trial.at(10 * 86_400 + 1, 1), [(1, 864_001)]);
+    }
+
+    #[test]
+    fn a_timer_on_each_level_fires_at_its_own_tick() {
+        let trial = Trial::of(|clock| preset::hierarchical_wheel(clock, &[60, 60, 24]).unwrap());
+        for (name, delay) in (0..).zip([59, 60, 3_599, 3_600, 86_399]) {
+            trial.after(delay, name).unwrap();
+        }
+        for (name, delay) in (0..).zip([59, 60, 3_599, 3_600, 86_399]) {
+            assert_eq!(trial.at(delay, 1), [(name, delay)]);
+        }
     }
 }
 
@@ -240,6 +315,22 @@ mod timingwheel {
         assert_eq!(trial.at(200, 1), [(1, 200)]);
         assert_eq!(trial.at(1_000, 1), [(1, 1_000)], "the one for 300 is late, and the last");
         assert_eq!(trial.engine.handle().pending_count(), 0);
+    }
+
+    #[test]
+    fn after_func_fires_once_and_can_be_stopped() {
+        let trial = Trial::of(|clock| preset::timingwheel(clock, ms(5), 20).unwrap());
+        trial.after(12, 1).unwrap();
+        assert!(trial.after(12, 2).unwrap().cancel());
+        assert_eq!(trial.at(15, 1), [(1, 15)], "a tick of five milliseconds, and never early");
+        assert!(trial.is_silent());
+    }
+
+    #[test]
+    fn a_tick_that_the_clock_cannot_count_is_refused() {
+        let clock = Arc::new(Manual::stepped().with_resolution(ms(10)));
+        let error = preset::timingwheel(clock, ms(15), 20).unwrap_err();
+        assert!(matches!(error, TimingwheelError::TickUneven), "{error}");
     }
 }
 
@@ -298,33 +389,21 @@ mod skynet {
         assert_eq!(trial.at(1 << 32, 1), [(2, 1 << 32)]);
         assert_eq!(trial.at((1 << 32) + 1, 1), [(3, (1 << 32) + 1)]);
     }
-}
-
-mod nginx {
-    use super::*;
 
     #[test]
-    fn a_timer_that_would_move_by_less_than_300_ms_is_left_alone() {
-        let trial = Trial::of(|clock| preset::nginx(clock).unwrap());
-        let timer = trial.after(60_000, 1).unwrap();
-        trial.clock.advance_to(Tick::new(299));
-        assert!(timer.reset_lazily(ms(60_000), preset::NGINX_LAZINESS));
-        assert_eq!(timer.deadline(), Some(Tick::new(60_000)));
-        assert_eq!(trial.engine.counts().reset, 0);
-        trial.clock.advance_to(Tick::new(300));
-        assert!(timer.reset_lazily(ms(60_000), preset::NGINX_LAZINESS));
-        assert_eq!(timer.deadline(), Some(Tick::new(60_300)));
-        assert!(timer.cancel());
-        assert!(!timer.reset_lazily(ms(60_000), preset::NGINX_LAZINESS));
+    fn timers_of_one_tick_fire_in_order() {
+        let trial = Trial::of(|clock| preset::skynet(clock).unwrap());
+        for name in 0..5 {
+            trial.after(300, name).unwrap();
+        }
+        assert_eq!(trial.at(300, 5), (0..5).map(|name| (name, 300)).collect::<Vec<_>>());
     }
 
     #[test]
-    fn equal_deadlines_are_kept_apart_and_fire_in_order() {
-        let trial = Trial::of(|clock| preset::nginx(clock).unwrap());
-        for name in 0..5 {
-            trial.after(10, name).unwrap();
-        }
-        assert_eq!(trial.at(10, 5), (0..5).map(|name| (name, 10)).collect::<Vec<_>>());
+    fn a_delay_of_zero_fires_without_waiting_for_a_tick() {
+        let trial = Trial::of(|clock| preset::skynet(clock).unwrap());
+        trial.after(0, 1).unwrap();
+        assert_eq!(trial.at(0, 1), [(1, 0)]);
     }
 }
 
@@ -339,26 +418,12 @@ mod skip_list {
         }
         assert_eq!(trial.at(5, 5), (1..=5).map(|name| (name, 5)).collect::<Vec<_>>());
     }
-}
-
-mod crontab {
-    use super::*;
-    use jiff::tz::TimeZone;
-    use mainspring::clock::wall::ManualWall;
-    use mainspring::front::Calendar;
-    use mainspring_cron::{Expression, Schedule};
 
     #[test]
-    fn it_sleeps_until_the_next_job_instead_of_polling() {
-        let trial =
-            Trial::of(|clock| preset::callbacks(mainspring_queue::RedBlackTree::new(), clock).unwrap());
-        let start = "2026-03-02T12:00:00Z".parse().unwrap();
-        let wall = Arc::new(ManualWall::new(trial.clock.clone(), start));
-        let calendar = Calendar::with_wall(trial.engine.handle().clone(), wall);
-        let schedule = Schedule::new(Expression::parse("0 3 * * *").unwrap(), TimeZone::UTC);
-        let sender = trial.sender.clone();
-        calendar.schedule(schedule, move |run| sender.send((1, run.lateness.as_secs())).unwrap()).unwrap();
-        assert_eq!(trial.at(15 * 3_600_000, 1), [(1, 0)]);
-        assert!(trial.engine.counts().wakeups <= 2, "once for the new timer, once for the job");
+    fn equals_keep_their_order_and_a_cancelled_one_leaves_no_gap() {
+        let trial = Trial::of(|clock| preset::skip_list(clock).unwrap());
+        let timers: Vec<Timer> = (0..5).map(|name| trial.after(10, name).unwrap()).collect();
+        assert!(timers[2].cancel());
+        assert_eq!(trial.at(10, 4), [(0, 10), (1, 10), (3, 10), (4, 10)]);
     }
 }
