@@ -84,15 +84,17 @@ pub fn check(root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let sources = read_sources(root, &mut findings);
     let architecture = read(root, Path::new("ARCHITECTURE.md"), &mut findings);
-    findings.extend(layers::check(&architecture, &sources));
+    let paths = files(root, Path::new(""), "toml");
+    let manifests: Vec<(PathBuf, String)> = paths
+        .into_iter()
+        .filter(|path| path.ends_with("Cargo.toml"))
+        .map(|path| (path.clone(), read(root, &path, &mut findings)))
+        .collect();
+    let names = manifests.iter().flat_map(|(_, manifest)| manifests::dependency_names(manifest)).collect();
+    findings.extend(layers::check(&architecture, &names, &sources));
     findings.extend(budgets::check(&sources));
     findings.extend(text::check(&architecture, &sources));
-    for path in files(root, Path::new(""), "toml") {
-        if path.ends_with("Cargo.toml") {
-            let manifest = read(root, &path, &mut findings);
-            findings.extend(manifests::check(&path, &manifest));
-        }
-    }
+    findings.extend(manifests.iter().flat_map(|(path, manifest)| manifests::check(path, manifest)));
     findings
 }
 

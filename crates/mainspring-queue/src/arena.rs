@@ -10,7 +10,8 @@
 //! under a new generation; a record whose generations are used up is never used again.
 //!
 //! Cost: every operation O(1), insertion amortised. Memory per timer: 8 (deadline) + 4 (generation) + link + payload
-//! with its discriminant. The array does not shrink: it stays as large as the most timers that lived at once.
+//! with its discriminant.
+//! It stays as large as the most timers that lived at once until it is compacted.
 //!
 //! It does not order anything.
 //!
@@ -52,11 +53,19 @@ pub struct Arena<L, T> {
     records: Vec<Record<L, T>>,
     first_free: u32,
     live_count: u32,
+    /// Where the generations of new records begin: past those of all records that were given back.
+    fresh_generation: NonZeroU32,
+}
+
+impl<L, T> Record<L, T> {
+    fn is_reusable(&self) -> bool {
+        matches!(self.state, State::Free(_)) && self.generation < NonZeroU32::MAX
+    }
 }
 
 impl<L, T> Arena<L, T> {
     pub(crate) const fn new() -> Arena<L, T> {
-        Arena { records: Vec::new(), first_free: NONE, live_count: 0 }
+        Arena { records: Vec::new(), first_free: NONE, live_count: 0, fresh_generation: FIRST_GENERATION }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -82,14 +91,10 @@ impl<L, T> Arena<L, T> {
             return Err((Reason::Full, payload));
         }
         let index = self.records.len() as u32;
-        self.records.push(Record {
-            deadline,
-            link,
-            generation: FIRST_GENERATION,
-            state: State::Live(payload),
-        });
+        let generation = self.fresh_generation;
+        self.records.push(Record { deadline, link, generation, state: State::Live(payload) });
         self.live_count += 1;
-        Ok(TimerId { index, generation: FIRST_GENERATION })
+        Ok(TimerId { index, generation })
     }
 
     /// Tells whether `id` names a live record; its index then does too.
@@ -138,6 +143,30 @@ impl<L, T> Arena<L, T> {
         Expired { id, deadline: record.deadline, payload }
     }
 
+    /// The live record with the earliest deadline. O(records).
+    pub(crate) fn earliest(&self) -> Option<(TimerId, Tick)> {
+        let live = self.records.iter().zip(0..).filter(|(record, _)| matches!(record.state, State::Live(_)));
+        let (record, index) = live.min_by_key(|(record, _)| record.deadline)?;
+        Some((TimerId { index, generation: record.generation }, record.deadline))
+    }
+
+    /// Gives back the free records behind the last live one. O(records).
+    pub(crate) fn compact(&mut self) {
+        // Generations never start over. A record whose generations are used up stays: its successor could not be told from it.
+        while let Some(last) = self.records.pop_if(|record| Record::is_reusable(record)) {
+            self.fresh_generation = self.fresh_generation.max(last.generation);
+        }
+        self.records.shrink_to_fit();
+        self.first_free = NONE;
+        for index in (0..self.records.len()).rev() {
+            let record = &mut self.records[index];
+            if record.is_reusable() {
+                record.state = State::Free(self.first_free);
+                self.first_free = index as u32;
+            }
+        }
+    }
+
     /// Walks all records and the free chain.
     pub(crate) fn check(&self) {
         let live = self.records.iter().filter(|record| matches!(record.state, State::Live(_))).count();
@@ -176,6 +205,24 @@ mod tests {
         assert_ne!(second, first);
         assert!(!arena.contains(first));
         assert!(arena.contains(second));
+        arena.check();
+    }
+
+    #[test]
+    fn what_is_compacted_never_comes_back_under_an_old_id() {
+        let mut arena = Arena::new();
+        let ids = ["a", "b", "c", "d"].map(|payload| insert(&mut arena, payload));
+        for id in [ids[1], ids[2], ids[3]] {
+            arena.remove(id.index);
+        }
+        arena.compact();
+        arena.check();
+        assert_eq!(arena.records.len(), 1);
+        let again = ["e", "f", "g"].map(|payload| insert(&mut arena, payload));
+        assert!(ids[1..].iter().all(|old| !arena.contains(*old) && !again.contains(old)));
+        arena.remove(ids[0].index);
+        arena.compact();
+        assert_eq!(arena.first_free, ids[0].index, "a free record before a live one stays");
         arena.check();
     }
 

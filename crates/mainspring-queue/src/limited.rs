@@ -72,6 +72,14 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
         self.queue.len()
     }
 
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        self.queue.peek()
+    }
+
+    fn compact(&mut self) {
+        self.queue.compact();
+    }
+
     fn profile(&self) -> Profile {
         self.queue.profile()
     }

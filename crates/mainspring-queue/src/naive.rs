@@ -95,6 +95,14 @@ impl<T> TimerQueue<T> for Naive<T> {
         self.timers.len()
     }
 
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        self.earliest().map(|place| (self.timers[place].id, self.timers[place].deadline))
+    }
+
+    fn compact(&mut self) {
+        self.timers.shrink_to_fit();
+    }
+
     fn profile(&self) -> Profile {
         Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Fifo }
     }

@@ -27,8 +27,8 @@
 //!    timer expires after finitely many such steps.
 //! 8. **Time does not go back.** `advance` to an earlier tick than before changes nothing. Any jump forward is legal,
 //!    up to [`Tick::MAX`]; its cost does not grow with its length.
-//! 9. **Bounded memory.** What a queue holds is proportional to the largest number of timers it held at once,
-//!    whatever the sequence of calls.
+//! 9. **Bounded memory.** What a queue holds is proportional to the largest number of timers it held at once since it was
+//!    last compacted, whatever the sequence of calls.
 //!
 //! Order: see [`Order`]; what equal deadlines do: see [`Equals`]. Both are stated by the queue's [`Profile`].
 //!
@@ -229,6 +229,15 @@ pub trait TimerQueue<T> {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns the pending timer with the earliest deadline, without taking it out. O(n) unless the structure says better:
+    /// to know when to look again, ask [`next_wakeup`](Self::next_wakeup).
+    fn peek(&self) -> Option<(TimerId, Tick)>;
+
+    /// Gives back memory that the pending timers do not need, as far as that is possible without moving them. O(n).
+    ///
+    /// For a program whose crowd of timers has gone for good: what is given back must be taken again when they return.
+    fn compact(&mut self);
 
     /// Tells what this structure promises beyond the common contract.
     fn profile(&self) -> Profile;

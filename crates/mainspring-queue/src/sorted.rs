@@ -39,6 +39,9 @@ pub trait SortedIndex {
     /// The deadline and index of the first record.
     fn first<T>(&self, arena: &Arena<Self::Link, T>) -> Option<(Tick, u32)>;
 
+    /// Gives back memory that it does not need.
+    fn compact(&mut self) {}
+
     /// Panics if the structure does not hold each live record once, in order.
     fn check<T>(&self, arena: &Arena<Self::Link, T>);
 }
@@ -60,12 +63,6 @@ impl<I: SortedIndex, T> Sorted<I, T> {
     #[cfg(test)]
     pub(crate) const fn index(&self) -> &I {
         &self.index
-    }
-
-    /// Returns the pending timer with the earliest deadline, without taking it out. Cost: that of `next_wakeup`.
-    pub fn peek(&self) -> Option<(TimerId, Tick)> {
-        let (deadline, index) = self.index.first(&self.arena)?;
-        Some((self.arena.id_at(index), deadline))
     }
 }
 
@@ -122,6 +119,17 @@ impl<I: SortedIndex, T> TimerQueue<T> for Sorted<I, T> {
 
     fn len(&self) -> usize {
         self.arena.len()
+    }
+
+    /// As fast as `next_wakeup`.
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        let (deadline, index) = self.index.first(&self.arena)?;
+        Some((self.arena.id_at(index), deadline))
+    }
+
+    fn compact(&mut self) {
+        self.arena.compact();
+        self.index.compact();
     }
 
     fn profile(&self) -> Profile {

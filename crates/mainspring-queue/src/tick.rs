@@ -51,6 +51,25 @@ impl Tick {
         self.0.saturating_sub(earlier.0)
     }
 
+    /// Returns the roundest tick from this one to `latest`: the multiple of the largest power of two. Timers that may fire
+    /// anywhere in ranges which overlap tend to meet there, and share a wake-up. This tick, if `latest` is earlier.
+    ///
+    /// ```
+    /// use mainspring_queue::Tick;
+    ///
+    /// assert_eq!(Tick::new(1_000).roundest_until(Tick::new(1_100)), Tick::new(1_024));
+    /// assert_eq!(Tick::new(1_025).roundest_until(Tick::new(1_025)), Tick::new(1_025));
+    /// ```
+    pub const fn roundest_until(self, latest: Tick) -> Tick {
+        if latest.0 <= self.0 || self.0 == 0 {
+            return self;
+        }
+        // Above the highest bit in which the last excluded tick and the last allowed one differ they agree.
+        let differing = (self.0 - 1) ^ latest.0;
+        let kept = u64::MAX << (u64::BITS - 1 - differing.leading_zeros());
+        Tick(latest.0 & kept)
+    }
+
     /// Returns the first tick at or after this one that is a multiple of `step`; saturates at [`Tick::MAX`].
     ///
     /// # Panics
@@ -79,6 +98,23 @@ impl From<u64> for Tick {
 #[cfg(test)]
 mod tests {
     use super::Tick;
+
+    #[test]
+    fn the_roundest_tick_lies_in_the_range_and_none_there_is_rounder() {
+        for earliest in 0..200_u64 {
+            for latest in earliest..200 {
+                let roundest = Tick::new(earliest).roundest_until(Tick::new(latest)).get();
+                assert!((earliest..=latest).contains(&roundest), "{earliest}..={latest}: {roundest}");
+                let zeros = |tick: u64| tick.trailing_zeros();
+                assert!(
+                    (earliest..=latest).all(|tick| zeros(tick) <= zeros(roundest)),
+                    "{earliest}..={latest}"
+                );
+            }
+        }
+        assert_eq!(Tick::new(5).roundest_until(Tick::MAX), Tick::new(1 << 63));
+        assert_eq!(Tick::new(9).roundest_until(Tick::new(3)), Tick::new(9));
+    }
 
     #[test]
     fn rounding_up_keeps_multiples_and_saturates_at_the_end() {

@@ -347,6 +347,14 @@ impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
         self.slots.arena.len()
     }
 
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        self.slots.arena.earliest()
+    }
+
+    fn compact(&mut self) {
+        self.slots.arena.compact();
+    }
+
     fn profile(&self) -> Profile {
         Profile {
             granularity: self.geometry.granularity(),

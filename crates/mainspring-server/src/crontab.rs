@@ -22,6 +22,7 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
+use mainspring_cron::Schedule;
 
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
@@ -82,8 +83,21 @@ pub struct PlacedEntry {
 impl PlacedEntry {
     /// Places a fault of this entry's text on its line.
     pub fn problem(&self, fault: Fault) -> Problem {
-        let line = Line { number: self.line_number, bytes: self.line.as_bytes() };
-        Problem::new(line, fault.shifted(self.indent))
+        Problem::new(self.line(), fault.shifted(self.indent))
+    }
+
+    /// Places something doubtful of this entry's text on its line.
+    pub fn warning(&self, fault: Fault) -> Problem {
+        Problem::warning(self.line(), fault.shifted(self.indent))
+    }
+
+    /// The entry's schedule; `zone` is for an entry above which no `CRON_TZ` stands.
+    pub fn schedule(&self, zone: &TimeZone) -> Schedule {
+        Schedule::new(self.entry.expression.clone(), self.zone.as_ref().unwrap_or(zone).clone())
+    }
+
+    fn line(&self) -> Line<'_> {
+        Line { number: self.line_number, bytes: self.line.as_bytes() }
     }
 }
 

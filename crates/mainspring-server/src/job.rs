@@ -83,16 +83,19 @@ impl Job {
     }
 
     fn new(placed: &PlacedEntry, zone: &TimeZone, account: Account) -> Job {
-        let PlacedEntry { line_number, entry, environment, .. } = placed;
-        let zone = placed.zone.as_ref().unwrap_or(zone).clone();
         Job {
-            name: format!("{line_number}:{}", name_word(&entry.command.shell_text)),
-            schedule: Schedule::new(entry.expression.clone(), zone),
-            environment: complete(environment, &account),
+            name: job_name(placed),
+            schedule: placed.schedule(zone),
+            environment: complete(&placed.environment, &account),
             account,
-            command: entry.command.clone(),
+            command: placed.entry.command.clone(),
         }
     }
+}
+
+/// The name of an entry's job: see the head of this file.
+pub fn job_name(placed: &PlacedEntry) -> String {
+    format!("{}:{}", placed.line_number, name_word(&placed.entry.command.shell_text))
 }
 
 /// The account of an entry, looked up once per name.

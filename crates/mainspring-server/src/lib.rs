@@ -6,6 +6,10 @@
 //!            └ lines                                                  signals ─────┘     process groups, pipes
 //! ```
 //!
+//! The commands that run nothing share the first half: `check` shows problems and [`warning`]s, `simulate` puts jobs on
+//! the virtual clock of [`simulation`], and `next`, `explain` and `translate` ask `mainspring-cron` about one expression.
+//! What they print for other programs are the types of [`wire`].
+//!
 //! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which
 //! only asks [`cli`] and [`commands`]. Reading a file is pure: it returns entries and problems. The clock is read in
 //! [`clock`], processes are touched in [`executor`], and everything else is given what it needs.
@@ -33,5 +37,8 @@ pub mod log;
 pub mod message;
 pub mod problem;
 pub mod signals;
+pub mod simulation;
 pub mod source;
 pub mod timetable;
+pub mod warning;
+pub mod wire;

@@ -7,7 +7,8 @@
 //!     = hint: midnight is hour 0                        what to do, when that is known
 //! ```
 //!
-//! A [`Fault`] knows only its own line's text; a [`Problem`] is a fault with its place in a file.
+//! A [`Fault`] knows only its own line's text; a [`Problem`] is a fault with its place in a file. A [`Severity::Warning`]
+//! looks the same, with `warning: ` before the message.
 //! Columns count characters from 1. In the underline a tab stays a tab, so that the caret stands under its character
 //! whatever the terminal's tab width. Control characters and bytes that are not UTF-8 are shown as one symbol each.
 //!
@@ -65,6 +66,15 @@ impl From<mainspring_cron::ParseError> for Fault {
     }
 }
 
+/// Whether something is wrong or only doubtful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    /// It cannot be understood or done.
+    Problem,
+    /// It is valid, and probably not what was meant.
+    Warning,
+}
+
 /// A fault on a certain line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -74,6 +84,8 @@ pub struct Problem {
     pub line: Vec<u8>,
     /// What is wrong there. Its span lies within the line.
     pub fault: Fault,
+    /// How bad that is.
+    pub severity: Severity,
 }
 
 impl Problem {
@@ -81,7 +93,12 @@ impl Problem {
     pub fn new(line: Line<'_>, fault: Fault) -> Problem {
         debug_assert!(fault.span.start <= fault.span.end, "a span has its start before its end");
         debug_assert!(fault.span.end <= line.bytes.len(), "a span lies within its line");
-        Problem { line_number: line.number, line: line.bytes.to_vec(), fault }
+        Problem { line_number: line.number, line: line.bytes.to_vec(), fault, severity: Severity::Problem }
+    }
+
+    /// Places something doubtful on its line.
+    pub fn warning(line: Line<'_>, fault: Fault) -> Problem {
+        Problem { severity: Severity::Warning, ..Problem::new(line, fault) }
     }
 
     /// The column of the first bad character, counted in characters from 1.
@@ -114,10 +131,14 @@ struct InFile<'a> {
 
 impl fmt::Display for InFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Problem { line_number, fault, .. } = self.problem;
+        let Problem { line_number, fault, severity, .. } = self.problem;
         let excerpt = Excerpt::around(self.problem);
         let gutter = line_number.to_string().len() + 2;
-        writeln!(f, "{}:{line_number}:{}: {}", self.name, self.problem.column(), fault.message)?;
+        let label = match severity {
+            Severity::Problem => "",
+            Severity::Warning => "warning: ",
+        };
+        writeln!(f, "{}:{line_number}:{}: {label}{}", self.name, self.problem.column(), fault.message)?;
         writeln!(f, "{line_number:>gutter$} | {}", excerpt.text)?;
         writeln!(f, "{:>gutter$} | {}{}", "", excerpt.padding, "^".repeat(excerpt.caret_count))?;
         if let Some(hint) = &fault.hint {
@@ -191,6 +212,12 @@ mod tests {
     fn the_underline_covers_the_characters_meant() {
         let text = rendered(b"0 24 * * * x", Fault::new(2..4, "bad hour").with_hint("use 0"));
         assert_eq!(text, "f:7:3: bad hour\n  7 | 0 24 * * * x\n    |   ^^\n    = hint: use 0\n");
+    }
+
+    #[test]
+    fn a_warning_is_labelled() {
+        let warning = Problem::warning(Line { number: 1, bytes: b"x" }, Fault::new(0..1, "odd"));
+        assert_eq!(warning.in_file("f").to_string(), "f:1:1: warning: odd\n  1 | x\n    | ^\n");
     }
 
     #[test]

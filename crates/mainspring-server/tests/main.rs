@@ -6,6 +6,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod check;
+mod golden;
+mod json;
+mod live;
 mod next;
 mod program;
 mod run;

@@ -71,8 +71,13 @@ impl Running {
     /// Starts `mainspring run` with further arguments and a crontab on standard input. The crontab gets a first line that
     /// sets HOME, because not every user that runs tests has a home: its own lines are counted from 2.
     pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
+        Running::start_with(&[], args, crontab)
+    }
+
+    /// As [`start`](Running::start), with variables in the environment of the program.
+    pub(crate) fn start_with(environment: &[(&str, &str)], args: &[&str], crontab: &str) -> Running {
         let args: Vec<&str> = ["run", "-"].iter().chain(args).copied().collect();
-        let mut child = command(&args).spawn().unwrap();
+        let mut child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);

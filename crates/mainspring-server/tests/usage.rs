@@ -6,14 +6,24 @@ use crate::program::mainspring;
 fn help_names_the_commands_the_exit_codes_and_examples() {
     let ended = mainspring(&["--help"]);
     assert_eq!(ended.code, 0);
-    for part in ["run", "check", "next", "Exit codes:", "Examples:", "mainspring run examples/crontab"] {
+    for part in [
+        "run",
+        "check",
+        "next",
+        "explain",
+        "translate",
+        "simulate",
+        "Exit codes:",
+        "Examples:",
+        "mainspring run examples/crontab",
+    ] {
         assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
     }
 }
 
 #[test]
 fn each_command_has_help_with_examples_and_exit_codes() {
-    for command in ["run", "check", "next"] {
+    for command in ["run", "check", "next", "explain", "translate", "simulate"] {
         let ended = mainspring(&[command, "--help"]);
         assert_eq!(ended.code, 0);
         for part in ["Usage:", "Examples:", "Exit codes:", "  6  "] {

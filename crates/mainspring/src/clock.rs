@@ -12,15 +12,21 @@
 //! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it. A bell
 //! may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets and timers by any clock.
 //!
+//! `Following` (feature `calendar`) counts ticks by the wall clock, as skynet does.
+//!
 //! Wall clocks, which people set and which jump, are another type: `wall::WallClock` (feature `calendar`).
 //!
 //! Cost: `now` is one clock read (22 ns) for `Monotonic`; see each clock. It does not schedule anything.
 
+#[cfg(feature = "calendar")]
+pub mod following;
 pub mod manual;
 pub mod monotonic;
 #[cfg(feature = "calendar")]
 pub mod wall;
 
+#[cfg(feature = "calendar")]
+pub use following::Following;
 pub use manual::Manual;
 pub use monotonic::Monotonic;
 
@@ -131,6 +137,11 @@ impl Bell {
             guard = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         *guard = false;
+    }
+
+    /// Tells whether two are the same bell.
+    fn is_same(&self, other: &Bell) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Takes the ring, if there is one, without waiting. What has arrived at the bell's place counts as one.

@@ -6,6 +6,7 @@
 //! | `channel` (feature `channel`) | a value on a channel | threads that wait for several things: Go's API |
 //! | [`future`] | a future | async programs, under any runtime |
 //! | [`keyed`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
+//! | [`mailbox`] | a message to a service | actors: skynet's way |
 //! | `calendar` (feature `calendar`) | a schedule in a time zone and a closure | cron |
 //!
 //! Fronts know a [`Handle`](crate::Handle) and nothing of queues and drivers.
@@ -17,6 +18,7 @@ pub mod callback;
 pub mod channel;
 pub mod future;
 pub mod keyed;
+pub mod mailbox;
 pub mod period;
 pub mod task;
 
@@ -27,5 +29,6 @@ pub use callback::Callbacks;
 pub use channel::Channels;
 pub use future::Futures;
 pub use keyed::Keyed;
+pub use mailbox::Mailboxes;
 pub use period::PeriodError;
-pub use task::{Firing, RunTasks, Task};
+pub use task::{Firing, RunTasks, RunTasksOn, Task};

@@ -43,6 +43,24 @@ impl<T> Handle<T> {
         self.timers.schedule(deadline, payload)
     }
 
+    /// Adds a timer that may fire anywhere from `delay` to `delay + tolerance` from now. It is given the roundest tick of that
+    /// range, where timers with other tolerances meet it and share its wake-up: precision is bought by the caller, and
+    /// thrift as well.
+    ///
+    /// # Errors
+    /// As [`schedule_after`](Self::schedule_after).
+    pub fn schedule_within(
+        &self,
+        delay: Duration,
+        tolerance: Duration,
+        payload: T,
+    ) -> Result<TimerId, Refused<T>> {
+        let clock = self.timers.clock();
+        let earliest = clock.after(delay);
+        let ticks = u64::try_from(tolerance.as_nanos() / clock.resolution().as_nanos()).unwrap_or(u64::MAX);
+        self.timers.schedule(earliest.roundest_until(earliest.after(ticks)), payload)
+    }
+
     /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was cancelled,
     /// or never was.
     pub fn cancel(&self, id: TimerId) -> Option<T> {

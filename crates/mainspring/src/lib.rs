@@ -22,19 +22,28 @@
 //!   for tests and simulations.
 //! - The [**driver**](driver) owns a queue, sleeps until something is due and fires it.
 //! - The [**handle**](Handle) schedules, cancels and resets from any thread.
-//! - The [**front**](front) is how a program meets its timers: callbacks, a calendar.
+//! - The [**front**](front) is how a program meets its timers: callbacks, channels, futures, keys, mailboxes, a
+//!   calendar.
 //!
 //! A [**preset**](preset) is a named combination of them, and an [`Engine`] a running one.
 //!
-//! Feature `calendar`: cron expressions in time zones, on the wall clock. Feature `poll`: a driver that waits for sockets
-//! and timers at once.
+//! The [guide] chooses for you, and puts the calls of Go, Netty, Kafka, tokio, skynet and nginx beside these.
+//!
+//! Features: `calendar` (cron expressions in time zones, on the wall clock), `channel` (Go's timers), `poll` (a
+//! driver that waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine).
 
 #![deny(unsafe_code)]
 #![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 
 pub mod preset;
 
+#[doc = include_str!("guide.md")]
+pub mod guide {}
+
 pub mod front;
+
+#[cfg(any(feature = "hyper", feature = "quinn", feature = "tower"))]
+pub mod adapter;
 
 pub mod handle;
 

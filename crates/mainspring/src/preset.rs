@@ -21,7 +21,7 @@
 //! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
 //!
 //! What they do not have of their originals: the I/O loop of nginx and of Go's network poller, which needs a handler of the
-//! program's own and is the driver `Poll` (feature `poll`); and, not yet, skynet's mailboxes.
+//! program's own and is the driver `Poll` (feature `poll`).
 //!
 //! This is the one module that names structures, drivers and fronts together.
 
@@ -201,7 +201,8 @@ pub fn netty(clock: Arc<dyn Clock>, pending_count_max: usize) -> io::Result<Engi
     callbacks(Limited::new(Rounds::new(NETTY_SLOT_COUNT, ticks_per_slot), pending_count_max), clock)
 }
 
-/// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does.
+/// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send
+/// messages with [`Mailboxes`](crate::front::Mailboxes).
 ///
 /// # Errors
 /// The operating system would not start a thread.

@@ -1,12 +1,15 @@
 //! The public face of the engine, tested: time is manual, or "never early" is all that is claimed of it.
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
+mod adapter;
 mod calendar;
 mod callback;
 mod channel;
 mod drivers;
+mod examples;
 mod future;
 mod keyed;
+mod mailbox;
 mod per_worker;
 mod poll;
 mod presets;

@@ -124,7 +124,7 @@ mod go_1_14 {
         let timer = Channels::new(trial.engine.handle().clone()).timer(ms(10)).unwrap();
         assert_eq!(timer.reset(ms(20)), Ok(true));
         trial.clock.advance_to(Tick::new(20));
-        while trial.engine.counts().fired == 0 {
+        while timer.receiver().is_empty() {
             std::thread::yield_now();
         }
         assert!(timer.stop(), "what nobody received counts as pending");

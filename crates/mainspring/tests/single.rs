@@ -260,3 +260,54 @@ fn every_timer_of_many_threads_is_counted_once() {
     assert_eq!(counts.panicked, 0, "nothing was early or doubled");
     assert!(counts_before.fired <= counts.fired);
 }
+
+#[test]
+fn timers_with_a_tolerance_share_wakeups() {
+    let clock = Manual::leaping();
+    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+    let handle = Handle::new(driver.clone());
+    for delay in 1_000..1_100_u64 {
+        handle.schedule_within(Duration::from_millis(delay), Duration::from_millis(128), delay).unwrap();
+    }
+    let mut fired = 0;
+    driver.run_until_idle(&mut |timer: Fired<u64>| {
+        assert!(timer.payload <= timer.now.get(), "not before its delay");
+        assert!(timer.now.get() <= timer.payload + 128, "within its tolerance");
+        fired += 1;
+    });
+    assert_eq!(fired, 100);
+    assert_eq!(clock.wait_count(), 2, "at 1,024 and at 1,152");
+}
+
+#[test]
+fn the_earliest_waiter_of_a_stepped_clock_decides_where_time_goes() {
+    let clock = Manual::stepped();
+    let (engine, fired) = start(&clock);
+    // The driver sleeps without limit, then until 500, then until 300: only then is 300 what is next.
+    await_sleep(&clock, 1);
+    engine.handle().schedule_at(Tick::new(500), 5).unwrap();
+    await_sleep(&clock, 2);
+    engine.handle().schedule_at(Tick::new(300), 3).unwrap();
+    await_sleep(&clock, 3);
+    for (name, sleep_count) in [(3, 4), (5, 5)] {
+        let reached = std::iter::repeat_with(|| clock.advance_to_next()).find_map(|reached| reached);
+        assert_eq!(reached, Some(Tick::new(name * 100)));
+        assert_eq!(fired.recv(), Ok((name, Tick::new(name * 100))));
+        await_sleep(&clock, sleep_count);
+    }
+    assert_eq!(clock.advance_to_next(), None);
+}
+
+#[test]
+fn long_uptimes_are_walked_past_every_boundary_with_a_timer_beyond_every_level() {
+    for (bits, step) in [(30, 1 << 24), (36, 1 << 30), (36, (1 << 30) - 7)] {
+        let start = (1_u64 << bits) - 3 * step / 2;
+        let deadlines: Vec<u64> = (0..4).map(|number| start + number * step).chain([u64::MAX - 1]).collect();
+        for queue_fired in [simulate(Bitmap::new(), &deadlines).0, simulate(Cascading::new(), &deadlines).0] {
+            assert_eq!(
+                queue_fired,
+                deadlines.iter().map(|&deadline| (deadline, deadline)).collect::<Vec<_>>()
+            );
+        }
+    }
+}

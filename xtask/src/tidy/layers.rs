@@ -25,15 +25,15 @@ struct Layer {
     may_use: Vec<String>,
 }
 
-/// Checks all files against the table in the text of ARCHITECTURE.md.
-pub fn check(architecture: &str, sources: &[Source]) -> Vec<Finding> {
+/// Checks all files against the table in the text of ARCHITECTURE.md. `dependencies` are the crates that the manifests name.
+pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Source]) -> Vec<Finding> {
     let layers = parse_table(architecture);
     if layers.is_empty() {
         let text = "there is no table with rows like | `module` | `module`, .. | below a heading Layers";
         return vec![Finding::new(Path::new("ARCHITECTURE.md"), 0, text)];
     }
-    let crates: BTreeSet<&str> =
-        layers.iter().flat_map(|layer| layer.may_use.iter()).map(|path| root(path)).collect();
+    let named = layers.iter().flat_map(|layer| layer.may_use.iter()).map(|path| root(path));
+    let crates: BTreeSet<&str> = named.chain(dependencies.iter().map(String::as_str)).collect();
     let mut findings = Vec::new();
     let mut modules = Vec::new();
     for source in sources.iter().filter(|source| !source.is_test()) {
@@ -220,7 +220,7 @@ mod tests {
             .zip(texts)
             .map(|(path, text)| Source::parse(Path::new(path), text.to_owned()).expect("the text is Rust"))
             .collect();
-        check(TABLE, &sources).iter().map(ToString::to_string).collect()
+        check(TABLE, &BTreeSet::new(), &sources).iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -249,9 +249,10 @@ mod tests {
     #[test]
     fn a_module_without_a_layer_and_a_layer_without_a_module_are_named() {
         let source = Source::parse(Path::new("crates/b/src/new.rs"), String::new()).expect("nothing is Rust");
-        let findings: Vec<String> = check(TABLE, &[source]).iter().map(ToString::to_string).collect();
+        let findings: Vec<String> =
+            check(TABLE, &BTreeSet::new(), &[source]).iter().map(ToString::to_string).collect();
         assert!(findings[0].contains("no layer of ARCHITECTURE.md covers `b::new`"));
         assert!(findings[1].contains("the layer `a::upper` names a module that does not exist"));
-        assert!(check("no table", &[])[0].text.contains("there is no table"));
+        assert!(check("no table", &BTreeSet::new(), &[])[0].text.contains("there is no table"));
     }
 }

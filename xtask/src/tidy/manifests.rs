@@ -35,9 +35,33 @@ pub fn check(path: &Path, manifest: &str) -> Vec<Finding> {
     findings
 }
 
+/// The names, as code writes them, of all dependencies in the text of one Cargo.toml.
+pub fn dependency_names(manifest: &str) -> Vec<String> {
+    let mut is_dependencies = false;
+    let mut names = Vec::new();
+    for line in manifest.lines().map(str::trim) {
+        if line.starts_with('[') {
+            is_dependencies = line.trim_end_matches(']').ends_with("dependencies");
+        } else if let Some((name, _)) = line.split_once('=')
+            && is_dependencies
+            && !line.starts_with('#')
+        {
+            names.push(name.trim().trim_end_matches(".workspace").replace('-', "_"));
+        }
+    }
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dependencies_are_named_as_code_names_them() {
+        let manifest =
+            "[package]\nname = \"x\"\n[dependencies]\n# y = 1\nsignal-hook = \"1\"\njiff.workspace = true\n";
+        assert_eq!(dependency_names(manifest), ["signal_hook", "jiff"]);
+    }
 
     #[test]
     fn a_dependency_without_a_reason_is_named() {

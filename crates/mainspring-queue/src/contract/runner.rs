@@ -152,6 +152,10 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
                 self.compare_fired(&popped, fired.as_ref())
             }
             Step::Wakeup(expected) => self.compare_wakeup(*expected),
+            Step::Compact => {
+                self.queue.compact();
+                Ok(())
+            }
             Step::Len(count) => {
                 ensure!(self.queue.len() == *count, "len is {}, expected {count}", self.queue.len());
                 Ok(())
@@ -368,6 +372,13 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         ensure!(len == expected, "len is {len}, expected {expected}");
         ensure!(self.queue.is_empty() == (len == 0), "is_empty and len disagree");
         ensure!(self.queue.now() == self.oracle.now(), "now is {}", self.queue.now());
+        let (peeked, earliest) = (self.queue.peek(), self.oracle.peek());
+        let deadline_of = |timer: Option<(TimerId, Tick)>| timer.map(|(_, deadline)| deadline);
+        ensure!(deadline_of(peeked) == deadline_of(earliest), "peek shows {peeked:?}, expected {earliest:?}");
+        ensure!(
+            peeked.is_none_or(|(id, deadline)| self.queue.deadline(id) == Some(deadline)),
+            "peek shows a stale id"
+        );
         let wakeup = self.queue.next_wakeup();
         ensure!(wakeup.is_none() == (len == 0), "the next wakeup is {wakeup:?} with {len} timers");
         let earliest = self.pending.values().map(|known| known.expiry.max(self.oracle.now())).min();

@@ -12,6 +12,7 @@
 //!   drain => a b           pops until nothing is expired; in this order, or: => any a b
 //!   wakeup => none         or: => 30 (exactly), => by 30 (then, or earlier)
 //!   len => 1
+//!   compact                gives back memory
 //! ```
 //!
 //! What follows `=>` is what a person expects to see; steps without it are only compared with the oracle. A name that
@@ -50,6 +51,8 @@ pub enum Step {
     Wakeup(Wakeup),
     /// Only looks at the number of pending timers.
     Len(usize),
+    /// Gives back memory.
+    Compact,
 }
 
 /// A timer's name in a script.
@@ -139,12 +142,13 @@ impl Script {
             let Some(argument) = bytes.next() else { break };
             // Few names, so that they are met again.
             let name = std::format!("t{}", argument % 32);
-            let step = match code % 8 {
-                0..=2 => Step::Schedule(name, when_from(argument, &mut bytes)),
-                3 => Step::Cancel(name, None),
-                4 => Step::Reset(name, when_from(argument, &mut bytes), None),
-                5 => Step::Advance(when_from(argument, &mut bytes)),
-                6 => Step::Pop(None),
+            let step = match code % 16 {
+                15 => Step::Compact,
+                0..=2 | 8..=9 => Step::Schedule(name, when_from(argument, &mut bytes)),
+                3 | 10 => Step::Cancel(name, None),
+                4 | 11 => Step::Reset(name, when_from(argument, &mut bytes), None),
+                5 | 12 => Step::Advance(when_from(argument, &mut bytes)),
+                6 | 13 => Step::Pop(None),
                 _ => Step::Drain(None),
             };
             steps.push(step);
@@ -184,8 +188,9 @@ fn parse_step(line: &str) -> Result<Step, &'static str> {
             Some(tick) => Ok(Step::Wakeup(Wakeup::By(parse_number(tick)?))),
             None => Ok(Step::Wakeup(Wakeup::Exactly(parse_number(tick)?))),
         },
+        (["compact"], None) => Ok(Step::Compact),
         (["len"], Some(count)) => Ok(Step::Len(parse_number(count)? as usize)),
-        _ => Err("schedule, cancel, reset, advance, pop, drain, wakeup or len with its arguments"),
+        _ => Err("schedule, cancel, reset, advance, pop, drain, wakeup, len or compact with its arguments"),
     }
 }
 
@@ -249,6 +254,7 @@ impl fmt::Display for Step {
             Step::Wakeup(Wakeup::None) => formatter.write_str("wakeup => none"),
             Step::Wakeup(Wakeup::Exactly(tick)) => write!(formatter, "wakeup => {tick}"),
             Step::Wakeup(Wakeup::By(tick)) => write!(formatter, "wakeup => by {tick}"),
+            Step::Compact => formatter.write_str("compact"),
             Step::Len(count) => write!(formatter, "len => {count}"),
         }
     }
@@ -291,7 +297,7 @@ mod tests {
     fn a_script_prints_as_it_was_written() {
         let text = "schedule a 10\nschedule b +5\nschedule c max\nreset a wakeup => moved\ncancel b => gone\n\
                     advance 30\npop => a\npop => nothing\ndrain => any a b\ndrain\nwakeup => by 7\nwakeup => none\n\
-                    len => 1\n";
+                    len => 1\ncompact\n";
         assert_eq!(Script::parse(text).expect("the script is right").to_string(), text);
     }
 

@@ -74,6 +74,7 @@ pub(super) fn shrink<Q: TimerQueue<Token>>(
         }
     }
     shrinker.remove_pairs(make);
+    shrinker.join_advances(make);
     shrinker.lower_numbers(make);
     (shrinker.script, shrinker.difference)
 }
@@ -131,6 +132,25 @@ impl Shrinker {
             if first == second {
                 (first, second) = (0, second + 1);
             }
+        }
+    }
+
+    /// Makes one advance of two that follow each other.
+    fn join_advances<Q: TimerQueue<Token>>(&mut self, make: &impl Fn() -> Q) {
+        let mut index = 1;
+        while index < self.script.steps.len() && self.attempt_count < ATTEMPT_MAX {
+            let mut candidate = self.script.clone();
+            let joined = match (&candidate.steps[index - 1], &candidate.steps[index]) {
+                (Step::Advance(When::After(first)), Step::Advance(When::After(second))) => {
+                    Some(Step::Advance(When::After(first.saturating_add(*second))))
+                }
+                _ => None,
+            };
+            let is_joined = joined.is_some_and(|joined| {
+                candidate.steps.splice(index - 1..=index, [joined]);
+                self.try_script(candidate, make)
+            });
+            index += usize::from(!is_joined);
         }
     }
 

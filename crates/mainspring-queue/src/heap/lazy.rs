@@ -83,8 +83,8 @@ impl<T> Lazy<T> {
         self.entries.len()
     }
 
-    /// Sweeps the dead entries and puts the moved ones right, now. O(n).
-    pub fn compact(&mut self) {
+    /// Sweeps the dead entries and puts the moved ones right. O(n).
+    fn adjust(&mut self) {
         let arena = &self.arena;
         self.entries.retain_mut(|entry| match arena.find(entry.id) {
             Some(record) => {
@@ -124,7 +124,7 @@ impl<T> Lazy<T> {
 
     fn sweep_if_many_dead(&mut self) {
         if self.entries.len() > SWEEP_MIN && self.dead_count > self.entries.len() / DEAD_SHARE {
-            self.compact();
+            self.adjust();
         }
     }
 }
@@ -187,7 +187,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
     fn advance(&mut self, now: Tick) {
         self.now = self.now.max(now);
         if self.earliest_moved.is_some_and(|moved| moved <= self.now) {
-            self.compact();
+            self.adjust();
         }
         // A head that is dead or moved must not be the next wakeup again.
         self.clean_head();
@@ -195,7 +195,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
 
     fn pop_expired(&mut self) -> Option<Expired<T>> {
         if self.earliest_moved.is_some_and(|moved| moved <= self.now) {
-            self.compact();
+            self.adjust();
         }
         self.clean_head();
         let head = self.entries.first().copied()?;
@@ -214,6 +214,16 @@ impl<T> TimerQueue<T> for Lazy<T> {
 
     fn len(&self) -> usize {
         self.arena.len()
+    }
+
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        self.arena.earliest()
+    }
+
+    fn compact(&mut self) {
+        self.adjust();
+        self.entries.shrink_to_fit();
+        self.arena.compact();
     }
 
     fn profile(&self) -> Profile {

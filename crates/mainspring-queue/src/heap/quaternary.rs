@@ -98,6 +98,10 @@ impl SortedIndex for Places {
         self.entries.first().map(|entry| (entry.deadline, entry.index))
     }
 
+    fn compact(&mut self) {
+        self.entries.shrink_to_fit();
+    }
+
     fn check<T>(&self, arena: &Arena<u32, T>) {
         assert_eq!(self.entries.len(), arena.len(), "each live record has one entry");
         check_order(&self.entries);

@@ -6,7 +6,10 @@
 //!                  └─ five fields ┘ user  └────── command ────┘
 //!                  @daily                 one nickname in place of the five fields
 //!                  @every 90s             or a period, which is the next word
+//!                  @at 2030-01-31T08:00Z  or one moment, which is the next word
 //! ```
+//!
+//! `H` and `~` in a field choose their values from what follows the time: the command, and the user before it.
 //!
 //! The time part is always five fields: with a sixth for seconds nobody could say where the command begins.
 //! What the fields mean is for `mainspring-cron`; here the line is only cut up.
@@ -20,7 +23,7 @@
 
 use std::ops::Range;
 
-use mainspring_cron::Expression;
+use mainspring_cron::{Expression, ParseOptions};
 
 use super::Format;
 use super::command::Command;
@@ -28,9 +31,11 @@ use crate::problem::Fault;
 
 /// The names that may stand in place of the five fields.
 pub const NICKNAMES: &[&str] =
-    &["@reboot", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually", EVERY];
+    &["@reboot", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually", EVERY, AT];
 
 const EVERY: &str = "@every";
+
+const AT: &str = "@at";
 
 const FIELD_COUNT: usize = 5;
 
@@ -108,14 +113,18 @@ fn nickname(text: &str) -> Result<(Expression, usize), Fault> {
     if !NICKNAMES.contains(&&text[name.clone()]) {
         return Err(unknown_nickname(&text[name.clone()], name));
     }
-    let mut end = name.end;
-    if &text[name.clone()] == EVERY {
-        let period = word(text, name.end).ok_or_else(|| {
-            let fault = Fault::new(text.len()..text.len(), "expected a period after @every");
-            fault.with_hint("for example: @every 90s, @every 5m, @every 1h30m")
-        })?;
-        end = period.end;
-    }
+    let argument = match &text[name.clone()] {
+        EVERY => Some(("expected a period after @every", "for example: @every 90s, @every 5m, @every 1h30m")),
+        AT => Some(("expected a time after @at", "for example: @at 2030-01-31T08:00:00Z")),
+        _ => None,
+    };
+    let end = match argument {
+        None => name.end,
+        Some((expected, hint)) => {
+            let missing = || Fault::new(text.len()..text.len(), expected).with_hint(hint);
+            word(text, name.end).ok_or_else(missing)?.end
+        }
+    };
     Ok((Expression::parse(&text[..end])?, end))
 }
 
@@ -147,7 +156,10 @@ fn five_fields(text: &str) -> Result<(Expression, usize), Fault> {
         };
         end = field.end;
     }
-    let expression = Expression::parse(&text[..end]).map_err(|error| {
+    // What H and ~ choose their values from: it stays the same when lines above are added or removed.
+    let options =
+        ParseOptions { job_name: Some(text[end..].trim_matches(BLANKS)), ..ParseOptions::default() };
+    let expression = Expression::parse_with(&text[..end], &options).map_err(|error| {
         let fault = Fault::from(error);
         if text.starts_with(|c: char| c.is_alphabetic()) && fault.hint.is_none() {
             return fault.with_hint(
@@ -226,6 +238,26 @@ mod tests {
         assert_eq!(entry.command.shell_text, "echo 5m");
         assert_eq!(fault("@every", Format::User).message, "expected a period after @every");
         assert_eq!(fault("@every true", Format::User).span, 7..11);
+    }
+
+    #[test]
+    fn at_takes_its_time_as_the_next_word() {
+        let entry = Entry::parse("@at 2030-01-31T08:00:00Z echo once", Format::User).unwrap();
+        assert!(matches!(entry.expression, Expression::At(_)));
+        assert_eq!(entry.command.shell_text, "echo once");
+        assert_eq!(fault("@at", Format::User).message, "expected a time after @at");
+        assert_eq!(fault("@at noon true", Format::User).span, 4..8);
+    }
+
+    #[test]
+    fn a_chosen_minute_depends_on_the_command_and_not_on_the_blanks_before_it() {
+        let minutes = |text: &str| match Entry::parse(text, Format::User).unwrap().expression {
+            Expression::Calendar(pattern) => pattern.minutes(),
+            _ => unreachable!("five fields are a pattern"),
+        };
+        assert_eq!(minutes("H 3 * * * backup"), minutes("H\t3 * * *   backup "));
+        assert_ne!(minutes("H 3 * * * backup"), minutes("H 3 * * * report"));
+        assert_eq!(minutes("H 3 * * * backup").count_ones(), 1);
     }
 
     #[test]

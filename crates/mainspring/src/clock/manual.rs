@@ -43,8 +43,8 @@ enum Waiting {
 #[derive(Debug, Default)]
 struct State {
     now: Tick,
-    /// The bells at which threads wait for a tick.
-    bells: Vec<Bell>,
+    /// The bells at which threads wait, and for which ticks.
+    waiters: Vec<(Bell, Tick)>,
     wait_count: u64,
 }
 
@@ -85,6 +85,15 @@ impl Manual {
         self.move_to(|_| tick);
     }
 
+    /// Moves time to the earliest tick that anybody waits for, and returns it; `None` if nobody waits for one.
+    ///
+    /// A driver that has not gone to sleep yet does not wait: see [`wait_count`](Self::wait_count).
+    pub fn advance_to_next(&self) -> Option<Tick> {
+        let next = self.state().waiters.iter().map(|&(_, until)| until).min()?;
+        self.advance_to(next);
+        Some(next)
+    }
+
     /// Returns how many waits have been begun on this clock, which tells a test how often a driver went to sleep.
     pub fn wait_count(&self) -> u64 {
         self.state().wait_count
@@ -97,10 +106,10 @@ impl Manual {
     fn move_to(&self, target: impl FnOnce(Tick) -> Tick) {
         let mut state = self.state();
         state.now = state.now.max(target(state.now));
-        let bells = state.bells.clone();
+        let waiters = state.waiters.clone();
         // A waiter looks at the time while it holds its bell's lock: the lock here must not be held then.
         drop(state);
-        bells.iter().for_each(Bell::nudge);
+        waiters.iter().for_each(|(bell, _)| bell.nudge());
     }
 }
 
@@ -127,11 +136,11 @@ impl Clock for Manual {
             }
             return;
         }
-        self.state().bells.push(bell.clone());
+        self.state().waiters.push((bell.clone(), until));
         bell.wait_unless(|| self.now() >= until);
         let mut state = self.state();
-        if let Some(place) = state.bells.iter().position(|other| Arc::ptr_eq(&other.shared, &bell.shared)) {
-            state.bells.swap_remove(place);
+        if let Some(place) = state.waiters.iter().position(|(other, _)| other.is_same(bell)) {
+            state.waiters.swap_remove(place);
         }
     }
 }
@@ -162,8 +171,11 @@ mod tests {
                 clock.wait(&Bell::new(), Some(Tick::new(10)));
                 clock.now()
             });
-            for tick in 1..=10 {
+            for tick in 1..=9 {
                 clock.advance_to(Tick::new(tick));
+            }
+            while clock.advance_to_next().is_none() {
+                thread::yield_now();
             }
             assert_eq!(waiter.join().expect("the waiter does not panic"), Tick::new(10));
         });

@@ -17,7 +17,7 @@ use mainspring_queue::Tick;
 use super::{Clock, Manual};
 
 #[cfg(target_os = "linux")]
-pub use linux::Watch;
+pub use linux::{BootTime, Watch};
 
 /// A source of the time of day. Shared by all threads.
 pub trait WallClock: Send + Sync + 'static {
@@ -80,8 +80,25 @@ mod linux {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::{self, JoinHandle};
 
+    use jiff::Timestamp;
     use nix::sys::time::{TimeSpec, TimeValLike};
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+    use nix::time::{ClockId as Clock, clock_gettime};
+
+    use super::WallClock;
+
+    /// The time since the machine was booted, suspensions included, as a time of day after 1970-01-01: for
+    /// [`Following`](crate::clock::Following).
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct BootTime;
+
+    impl WallClock for BootTime {
+        fn now(&self) -> Timestamp {
+            let time = clock_gettime(Clock::CLOCK_BOOTTIME).expect("Linux has this clock since 2.6.39");
+            let nanoseconds = i32::try_from(time.tv_nsec()).expect("a part of a second is below 10^9");
+            Timestamp::new(time.tv_sec(), nanoseconds).expect("no machine runs for ten thousand years")
+        }
+    }
 
     /// When the watch's timer would expire if nobody set the clock: the year 2255, far and within what the kernel
     /// can represent.

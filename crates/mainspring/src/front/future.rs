@@ -171,6 +171,11 @@ impl Sleep {
         self.cancel();
     }
 
+    /// Moves it to `delay` from now, and not earlier.
+    pub fn reset_after(&mut self, delay: Duration) {
+        self.reset(self.handle.clock().after(delay));
+    }
+
     fn cancel(&mut self) {
         if let Some((id, _)) = self.timer.take() {
             drop(self.handle.cancel(id));

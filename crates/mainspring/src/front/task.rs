@@ -31,3 +31,45 @@ impl Fire<Task> for RunTasks {
         payload(Firing { deadline, now });
     }
 }
+
+/// Hands each task that fires to an executor of the program's: for callbacks that take long, and must not hold up others.
+///
+/// The driver is not held up by a slow callback then, and lateness is counted until the task is handed over. Tasks may run
+/// at the same time, in any order, and a task that has been handed over can no longer be cancelled. What they panic with is
+/// the executor's affair.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::front::RunTasksOn;
+/// use mainspring_queue::wheel::Bitmap;
+///
+/// let (jobs, worker) = std::sync::mpsc::channel::<Box<dyn FnOnce() + Send>>();
+/// let engine = Engine::start(
+///     Bitmap::new(),
+///     Arc::new(Monotonic::new()),
+///     RunTasksOn::new(move |job| jobs.send(job).unwrap_or(())),
+/// )?;
+/// engine.callbacks().after(std::time::Duration::ZERO, |_| println!("runs on this thread"))?;
+/// worker.recv()?();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct RunTasksOn<E> {
+    execute: E,
+}
+
+impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> RunTasksOn<E> {
+    /// Hands tasks to `execute`, which should not block: it is called on the driver's thread.
+    pub fn new(execute: E) -> RunTasksOn<E> {
+        RunTasksOn { execute }
+    }
+}
+
+impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> Fire<Task> for RunTasksOn<E> {
+    fn fire(&mut self, fired: Fired<Task>) {
+        let Fired { deadline, now, payload, .. } = fired;
+        (self.execute)(Box::new(move || payload(Firing { deadline, now })));
+    }
+}

@@ -1,0 +1,127 @@
+//! What stands below the options in the help of each command: how it behaves, examples, exit codes.
+//!
+//! Cost: none.
+//!
+//! Does not describe the options: their comments do, beside their types.
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done; for run: ended in order after SIGTERM or SIGINT
+  1  failed: a file could not be read, the output could not be written, a limit cut the output short,
+     there is no exact translation
+  2  the command line was not understood
+  6  a crontab or an expression has a problem; for check --strict: or a warning";
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  mainspring run examples/crontab
+  mainspring check --strict ~/my.crontab
+  mainspring next '*/15 9-17 * * mon-fri'
+  mainspring explain '30 2 * * *' --tz America/New_York
+  mainspring simulate ~/my.crontab --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z";
+
+pub(super) const RUN: &str = "\
+The file has the format of crontab(5): comments, NAME = value, and entries of five time fields and a
+command. In place of the five fields may stand @reboot, @hourly, @daily (@midnight), @weekly, @monthly,
+@yearly (@annually), @every with a period such as 90s or 1h30m, or @at with a time such as
+2030-01-31T08:00:00Z. H in a field is a value that depends on the command alone. CRON_TZ=Zone chooses
+the time zone of the entries below it. The first % ends the command; what follows is its standard input,
+with line ends for further %; \\% is a percent sign.
+
+Lines that cannot be understood are shown on standard error, and the others run.
+
+Every event and every line of output is one line on standard output: time, job and run, kind, text.
+SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, running commands get SIGTERM with all that
+they started, and SIGKILL when the grace period is over or a second signal comes.
+
+Examples:
+  mainspring run examples/crontab
+  mainspring run --tz Europe/Berlin --grace 1m ~/my.crontab
+  crontab -l | mainspring run -
+  sudo mainspring run --system /etc/crontab";
+
+pub(super) const CHECK: &str = "\
+Each problem is shown with its line and column and the characters it is about. A file without a problem
+gets one line. The exit code is 6 if there was any problem.
+
+Warnings are about what is valid and probably not meant: 5/15, a step that does not divide its field,
+two restricted day fields, a day that never comes, a time that a change of the clock leaves out within
+a year. They leave the exit code alone, except with --strict.
+
+Examples:
+  mainspring check ~/my.crontab
+  mainspring check --strict --tz America/New_York ~/my.crontab
+  mainspring check --system /etc/crontab /etc/cron.d/*";
+
+pub(super) const NEXT: &str = "\
+Times are printed in RFC 3339 with the offset of the zone, one a line. An expression that never matches
+prints nothing. Quote the expression, or the shell will replace its stars. With --until alone all times
+up to it are printed, at most 1000000.
+
+--dst is about times without * at the start of minute or hour, and changes of less than three hours, in
+spring and in autumn: cron runs at the end of the gap and in the first pass of the overlap; literal not
+at all and in both; skip not at all and in the first; shift later by the length of the gap and in the
+first. A pair such as run+last names both (run, skip, shift; first, last, both). The default is cron,
+and skip for oncalendar.
+
+With --explain lines that begin with # say what the expression means, before the times. With --json one
+document is printed, with the fields expression, dialect, zone, dst, day_rule, from, until, count,
+is_cut_short, times, and explanation if it was asked for. A bad expression gives the fields expression
+and problem (message, start, end: bytes of the expression, hint).
+
+Examples:
+  mainspring next '0 9 * * mon-fri'
+  mainspring next '@daily' -n 3 --tz America/New_York
+  mainspring next '*/10 * * * * *' --from 2026-12-31T23:59:00Z --until 2027-01-01T00:01:00Z
+  mainspring next '0 0 12 ? * 6L' --dialect quartz --json
+  mainspring next 'Mon..Fri 09:00' --dialect oncalendar --explain";
+
+pub(super) const EXPLAIN: &str = "\
+Printed are one English sentence, the zone, the values of each field, how the dialect and the day rule
+read it, the zone's changes of the clock within a year and what they do to this schedule, the next
+three times, and warnings with the characters they are about. For --dst see mainspring next --help.
+
+With --json one document is printed, with the fields expression, dialect, zone, dst, day_rule, from, and
+explanation: sentence, fields (unit, text, values), notes, changes (at, text, effect) and warnings
+(text, start, end).
+
+Examples:
+  mainspring explain '*/7 9-17 * * mon-fri'
+  mainspring explain '30 2 * * *' --tz America/New_York --dst shift
+  mainspring explain 'H 3 * * *' --name backup
+  mainspring explain 'Mon *-*~07/1 00:00' --dialect oncalendar";
+
+pub(super) const TRANSLATE: &str = "\
+The translation is printed on standard output, and what it does not carry over on standard error. It
+names the same wall-clock times as the expression. Where no exact one exists, the reason is shown and
+the exit code is 1; it is 6 only for an expression that cannot be read.
+
+With --json one document is printed, with the fields expression, dialect, to, translation (null if there
+is none), notes and reason.
+
+Examples:
+  mainspring translate '*/15 9-17 * * mon-fri' --to oncalendar
+  mainspring translate '0 15 10 ? * 6L' --dialect quartz --to unix
+  mainspring translate 'Mon..Fri 09:00' --dialect oncalendar --to quartz";
+
+pub(super) const SIMULATE: &str = "\
+The files are run on a virtual clock from --from up to but not at --to; nothing is executed. Printed are
+the first firings, the totals of each job, the busiest minutes and, for jobs with a duration, how often
+a run starts while an earlier one of its job would still be running, and how many would run at once.
+
+NAME in --durations is a job's name as it is printed (12:backup.sh), its word alone (backup.sh), or
+* for all others. A run takes exactly that long and starts exactly at its time. Not part of the
+simulation: the clock being set, the machine asleep or off, slow starts, limits on running commands,
+and what the commands do. @reboot jobs fire once, at --from. A simulation ends early, with a message
+and exit code 1, after 10000000 firings or when 100000 runs would be running at once.
+
+With --json one document is printed, with the fields zone, from, to, end, stopped_by, firing_count,
+firings (time, job), jobs (name, file, line, schedule, firing_count, first, last, duration_s,
+self_overlaps), busiest_minutes (minute, firing_count), most_at_once, and timed_job_count.
+
+Examples:
+  mainspring simulate ~/my.crontab --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z
+  mainspring simulate a.crontab b.crontab --from 2026-11-01T00:00:00-04:00 \\
+      --to 2026-11-02T00:00:00-05:00 --tz America/New_York --durations 'backup.sh=90m,*=10s'";

@@ -1,0 +1,95 @@
+//! The values of options, from text.
+//!
+//! | value | is written | |
+//! |---|---|---|
+//! | zone | `Europe/Berlin` | a name of the IANA database |
+//! | time | `2026-12-31T23:59:00+01:00` | RFC 3339, with an offset |
+//! | grace, duration | `500ms`, `10s`, `1h30m` | at most [`MAX_GRACE`], [`MAX_DURATION`] |
+//!
+//! Cost: none worth a word.
+//!
+//! Does not read configuration files or the environment.
+//!
+//! Source: <https://www.rfc-editor.org/rfc/rfc3339> for times.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+/// The longest grace period.
+pub const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The longest duration of a run that a simulation takes: a year.
+pub const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {
+    let unknown = |_| "names are those of the IANA database, such as Europe/Berlin or UTC".to_owned();
+    TimeZone::get(text).map_err(unknown)
+}
+
+pub(super) fn parse_time(text: &str) -> Result<Timestamp, String> {
+    text.parse()
+        .map_err(|_| "a time is written as 2026-12-31T23:59:00Z or 2026-12-31T23:59:00+01:00".to_owned())
+}
+
+pub(super) fn parse_grace(text: &str) -> Result<Duration, String> {
+    let grace = parse_duration(text)?;
+    if MAX_GRACE < grace {
+        return Err("the longest grace period is 24h".to_owned());
+    }
+    Ok(grace)
+}
+
+/// How long the runs of a job take: one part of `--durations`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedDuration {
+    /// The name of a job, its word alone, or `*`.
+    pub name: String,
+    /// At most [`MAX_DURATION`].
+    pub duration: Duration,
+}
+
+pub(super) fn parse_named_duration(text: &str) -> Result<NamedDuration, String> {
+    let (name, duration) = text
+        .rsplit_once('=')
+        .ok_or_else(|| "it is written as NAME=DURATION, such as backup.sh=30s".to_owned())?;
+    if name.is_empty() {
+        return Err("there is no name before the =".to_owned());
+    }
+    let duration = parse_duration(duration)?;
+    if MAX_DURATION < duration {
+        return Err("the longest duration is 366d, written as 8784h".to_owned());
+    }
+    Ok(NamedDuration { name: name.to_owned(), duration })
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let form = "a duration is written as 500ms, 10s or 2m";
+    let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
+    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grace_period_has_a_unit_and_a_limit() {
+        assert_eq!(parse_grace("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_grace("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_grace("0s"), Ok(Duration::ZERO));
+        for bad in ["", "10", "-1s", "25h", "soon"] {
+            assert!(parse_grace(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_named_duration_has_a_name_and_a_unit_and_a_limit() {
+        let parsed = parse_named_duration("12:a=b=1m30s").unwrap();
+        assert_eq!((parsed.name.as_str(), parsed.duration.as_secs()), ("12:a=b", 90));
+        for bad in ["", "10s", "=10s", "a=", "a=10", "a=-1s", "a=8785h"] {
+            assert!(parse_named_duration(bad).is_err(), "{bad}");
+        }
+    }
+}

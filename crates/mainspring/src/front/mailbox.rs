@@ -1,0 +1,173 @@
+//! Timeouts that are messages to services: skynet's way.
+//!
+//! ```
+//! use mainspring::front::Mailboxes;
+//!
+//! let engine = mainspring::preset::mainspring()?;
+//! let mailboxes = Mailboxes::new(engine.handle().clone());
+//! let (service, mailbox) = mailboxes.register();
+//!
+//! mailboxes.timeout(0, service, 7)?;
+//! assert_eq!(mailbox.try_recv()?.session, 7);
+//! mailboxes.timeout(5, service, 8)?;
+//! assert_eq!(mailbox.recv()?.session, 8);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A *service* is a mailbox with a number, its handle. `timeout(delay, handle, session)` sends the service a message with
+//! that session when so many ticks have passed: the service compares sessions, and ignores one that it no longer waits for,
+//! so a timeout is never cancelled. A delay of zero is delivered at once and does not touch the queue. Messages of one tick
+//! arrive in the order of their calls, where the queue keeps equals in order and the driver has one thread.
+//!
+//! Sending never blocks: a mailbox has no limit, and its owner should read it. A message to a service that is gone is
+//! dropped.
+//!
+//! Cost: one allocation per timeout and one per message.
+//!
+//! It does not deliver between processes, and it does not cancel.
+//!
+//! Source: skynet, `skynet_timer.c` (`skynet_timeout`, `timer_execute`).
+
+use std::collections::{HashMap, hash_map};
+use std::error::Error;
+use std::fmt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mainspring_queue::Tick;
+
+use super::task::Task;
+use crate::driver::Refusal;
+use crate::handle::Handle;
+
+/// Sends timeouts to services. Clones are the same front.
+#[derive(Clone)]
+pub struct Mailboxes {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    handle: Handle<Task>,
+    services: Mutex<Services>,
+}
+
+#[derive(Default)]
+struct Services {
+    by_number: HashMap<u32, Sender<Message>>,
+    last_number: u32,
+}
+
+/// The number of a service. It is not given to another before 2^32 services have been registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Service(u32);
+
+/// What a service is sent when a timeout is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// What the caller of `timeout` gave.
+    pub session: u64,
+    /// The tick at which it was sent.
+    pub now: Tick,
+}
+
+impl Mailboxes {
+    /// Makes the front of a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> Mailboxes {
+        Mailboxes { shared: Arc::new(Shared { handle, services: Mutex::default() }) }
+    }
+
+    /// Makes a service and its mailbox.
+    ///
+    /// # Panics
+    /// If there are 2^32 services.
+    pub fn register(&self) -> (Service, Receiver<Message>) {
+        let (sender, receiver) = channel();
+        let mut services = self.shared.services();
+        assert!(services.by_number.len() < u32::MAX as usize, "there are fewer than 2^32 services");
+        loop {
+            services.last_number = services.last_number.wrapping_add(1);
+            let number = services.last_number;
+            if let hash_map::Entry::Vacant(vacant) = services.by_number.entry(number) {
+                vacant.insert(sender);
+                return (Service(number), receiver);
+            }
+        }
+    }
+
+    /// Ends a service; tells whether it was there. Its mailbox is disconnected once it has been read empty.
+    pub fn unregister(&self, service: Service) -> bool {
+        self.shared.services().by_number.remove(&service.0).is_some()
+    }
+
+    /// Sends `service` a message with `session` when `delay` ticks of the driver's clock have passed; at once if that is 0.
+    ///
+    /// # Errors
+    /// The service is not registered; or the driver would not take the timer.
+    pub fn timeout(&self, delay: u64, service: Service, session: u64) -> Result<(), TimeoutError> {
+        let now = self.shared.handle.clock().now();
+        if delay == 0 {
+            let message = Message { session, now };
+            return if self.shared.send(service, message) { Ok(()) } else { Err(TimeoutError::NoService) };
+        }
+        if !self.shared.services().by_number.contains_key(&service.0) {
+            return Err(TimeoutError::NoService);
+        }
+        let shared = Arc::downgrade(&self.shared);
+        let task: Task = Box::new(move |firing| {
+            if let Some(shared) = shared.upgrade() {
+                shared.send(service, Message { session, now: firing.now });
+            }
+        });
+        let scheduled = self.shared.handle.schedule_at(now.after(delay), task);
+        scheduled.map(|_| ()).map_err(|refused| TimeoutError::Refused(refused.reason))
+    }
+
+    /// Returns the time in ticks since the driver's clock began.
+    pub fn now(&self) -> Tick {
+        self.shared.handle.clock().now()
+    }
+}
+
+impl Shared {
+    fn services(&self) -> MutexGuard<'_, Services> {
+        self.services.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a message into a mailbox; tells whether there is one. A mailbox whose receiver was dropped is forgotten.
+    fn send(&self, service: Service, message: Message) -> bool {
+        let mut services = self.services();
+        let is_sent = services.by_number.get(&service.0).is_some_and(|sender| sender.send(message).is_ok());
+        if !is_sent {
+            services.by_number.remove(&service.0);
+        }
+        is_sent
+    }
+}
+
+impl fmt::Debug for Mailboxes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let service_count = self.shared.services().by_number.len();
+        formatter.debug_struct("Mailboxes").field("service_count", &service_count).finish_non_exhaustive()
+    }
+}
+
+/// Why a timeout was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimeoutError {
+    /// No service has that number, or its mailbox was dropped.
+    NoService,
+    /// The driver would not take the timer.
+    Refused(Refusal),
+}
+
+impl fmt::Display for TimeoutError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimeoutError::NoService => formatter.write_str("the service is not registered"),
+            TimeoutError::Refused(refusal) => refusal.fmt(formatter),
+        }
+    }
+}
+
+impl Error for TimeoutError {}
