@@ -164,6 +164,22 @@ impl<T> Slots<T> {
         }
     }
 
+    /// Empties a slot that time has reached: what is due by `now`, rounded up to the granularity, expires; the rest goes
+    /// where `choose` says for its due tick.
+    fn cascade(
+        &mut self,
+        slot: Slot,
+        now: Tick,
+        granularity: u64,
+        mut choose: impl FnMut(&mut Slots<T>, Tick) -> Slot,
+    ) {
+        self.empty(slot, |slots, index| {
+            let due = slots.arena.at(index).deadline.round_up(granularity);
+            let slot = if due <= now { Slot::EXPIRED } else { choose(slots, due) };
+            slots.push(index, slot);
+        });
+    }
+
     /// The records of a slot, in order.
     fn iter(&self, slot: Slot) -> impl Iterator<Item = (u32, &Record<Link, T>)> {
         let mut index = self.lists[slot.0 as usize].first;

@@ -137,11 +137,7 @@ impl Geometry for Words {
                 slots.expire_all(slot(level, digit));
                 continue;
             }
-            slots.empty(slot(level, digit), |slots, index| {
-                let due = slots.arena.at(index).deadline;
-                let slot = if due <= now { Slot::EXPIRED } else { self.occupy(now, due) };
-                slots.push(index, slot);
-            });
+            slots.cascade(slot(level, digit), now, 1, |_, due| self.occupy(now, due));
         }
     }
 

@@ -146,11 +146,7 @@ impl Geometry for Levels {
         while let Some((slot, start)) = self.next_slot(slots, now, target) {
             now = start;
             self.vacated(slot);
-            slots.empty(slot, |slots, index| {
-                let due = slots.arena.at(index).deadline;
-                let slot = if due <= now { Slot::EXPIRED } else { self.choose_and_note(now, due) };
-                slots.push(index, slot);
-            });
+            slots.cascade(slot, now, 1, |_, due| self.choose_and_note(now, due));
         }
     }
 

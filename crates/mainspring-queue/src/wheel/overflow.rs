@@ -143,11 +143,7 @@ impl Geometry for Levels {
         while let Some(next) = self.order.pop_expired() {
             let (slot, now) = (next.payload, next.deadline);
             self.expirations[slot.as_number()] = None;
-            slots.empty(slot, |slots, index| {
-                let due = slots.arena.at(index).deadline.round_up(self.ticks_per_slot);
-                let slot = if due <= now { Slot::EXPIRED } else { self.choose(slots, now, due) };
-                slots.push(index, slot);
-            });
+            slots.cascade(slot, now, self.ticks_per_slot, |slots, due| self.choose(slots, now, due));
         }
     }
 
