@@ -21,6 +21,7 @@
 //! It does not know what a payload is: fronts do.
 
 mod lane;
+mod over_lanes;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;

@@ -38,7 +38,7 @@ const LATENESS_TICKS_MAX: u64 = 1 << 20;
 const LATENESS_DIGITS: u8 = 2;
 
 /// A queue, its lock, and what happened to it.
-pub(super) struct Lane<Q> {
+pub struct Lane<Q> {
     index: u32,
     next: AtomicU64,
     state: Mutex<State<Q>>,
@@ -85,7 +85,7 @@ impl Role {
 
 /// Whether a change needs somebody to wake earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wake {
+pub enum Wake {
     /// No: something earlier was known.
     No,
     /// The deadline is the earliest, and a thread sleeps over this lane.

@@ -40,10 +40,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Tick, TimerQueue};
 
 use super::lane::{Lane, Role, Turn, Wake};
-use super::{Counts, Driver, Fire, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join};
+use super::over_lanes::OverLanes;
+use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -173,26 +174,12 @@ impl<Q> PerWorker<Q> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lane(&self, id: TimerId) -> Option<&Lane<Q>> {
-        self.lanes.get(id.lane as usize).map(|lane| &lane.0)
-    }
-
     fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
         self.lanes.iter().map(|lane| &lane.0)
     }
 
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
-    }
-
-    /// The lane that the calling thread schedules into.
-    fn lane_of_caller(&self) -> &Lane<Q> {
-        let index = match POST.with(Cell::get) {
-            Some((address, lane)) if address == self.address() => lane,
-            // Any lane will do, so any order of the counter does: relaxed.
-            _ => self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len(),
-        };
-        &self.lanes[index].0
     }
 
     /// The earliest tick at which something in any lane may be due.
@@ -240,10 +227,6 @@ impl<Q> PerWorker<Q> {
             Some(until) if deadline.get() < until => owner.into_iter().for_each(|seat| seat.0.bell.ring()),
             Some(_) => (),
         }
-    }
-
-    fn ring_all(&self) {
-        self.seats.iter().for_each(|seat| seat.0.bell.ring());
     }
 }
 
@@ -376,66 +359,44 @@ impl<Q> Drop for Worker<Q> {
     }
 }
 
-impl<T, Q> Timers<T> for PerWorker<Q>
+impl<T, Q> OverLanes<T> for PerWorker<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        let (id, wake) = self.lane_of_caller().schedule(deadline, payload)?;
-        self.wake(id.lane, wake, deadline);
-        Ok(id)
+    type Queue = Q;
+
+    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
+        let index = match POST.with(Cell::get) {
+            Some((address, lane)) if address == self.address() => lane,
+            // Any lane will do, so any order of the counter does: relaxed.
+            _ => self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len(),
+        };
+        Ok(&self.lanes[index].0)
     }
 
-    fn cancel(&self, id: TimerId) -> Option<T> {
-        self.lane(id)?.cancel(id)
+    fn lane_count(&self) -> u32 {
+        self.lanes.len() as u32
     }
 
-    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
-        let wake = self.lane(id).ok_or(ResetError::NotPending)?.reset(id, deadline)?;
-        self.wake(id.lane, wake, deadline);
-        Ok(())
+    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
+        self.lanes.get(number as usize).map(|lane| &lane.0)
     }
 
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.lane(id)?.deadline(id)
+    fn wake_for(&self, number: u32, wake: Wake, deadline: Tick) {
+        self.wake(number, wake, deadline);
     }
 
-    fn len(&self) -> usize {
-        self.lanes().map(Lane::len).sum()
-    }
-
-    fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        self.lanes().for_each(|lane| counts.add(&lane.counts()));
-        counts
-    }
-
-    fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.lanes().for_each(|lane| lane.add_to(&mut report));
-        report
-    }
-
-    fn clock(&self) -> &Arc<dyn Clock> {
+    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
-}
 
-impl<T, Q> Driver<T> for PerWorker<Q>
-where
-    T: Send,
-    Q: TimerQueue<T> + Send,
-{
-    fn shutdown(&self) -> Vec<Unfired<T>> {
+    fn end(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         // The bells are rung after this, and a ring is not lost: whoever misses the store hears the bell.
         self.lanes().for_each(Lane::stop);
-        self.ring_all();
+        self.seats.iter().for_each(|seat| seat.0.bell.ring());
         let threads = std::mem::take(&mut *self.threads());
         join(threads);
-        let mut unfired: Vec<Unfired<T>> = self.lanes().flat_map(Lane::take_unfired).collect();
-        unfired.sort_by_key(|timer| timer.deadline);
-        unfired
     }
 }

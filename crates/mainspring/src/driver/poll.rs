@@ -48,16 +48,15 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Tick, TimerQueue};
 use polling::Event;
 
 pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 
 use self::place::PollerPlace;
 use super::lane::{Lane, Role, Turn, Wake};
-use super::{
-    Counts, Driver, Fire, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join, panic_message,
-};
+use super::over_lanes::OverLanes;
+use super::{Fire, Refusal, THREAD_NAME, join, panic_message};
 use crate::clock::{Bell, Clock, Place};
 use crate::sync::{Mutex, PoisonError};
 
@@ -209,13 +208,6 @@ impl<Q, S: ?Sized> Poll<Q, S> {
         self.lane.count_wakeup();
     }
 
-    /// A thread at work looks at the queue again before it sleeps; one that sleeps must be notified.
-    fn wake(&self, wake: Wake) {
-        if wake == Wake::Sleeper {
-            self.bell.ring();
-        }
-    }
-
     fn hand_out<T>(&self, event: Event, serve: &mut impl Serve<T, S>) {
         let Some(ready) = self.sources.ready(event) else { return };
         let id = ready.id;
@@ -232,60 +224,40 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     }
 }
 
-impl<T, Q, S> Timers<T> for Poll<Q, S>
+impl<T, Q, S> OverLanes<T> for Poll<Q, S>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
     S: Send + Sync + ?Sized,
 {
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        let (id, wake) = self.lane.schedule(deadline, payload)?;
-        self.wake(wake);
-        Ok(id)
+    type Queue = Q;
+
+    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
+        Ok(&self.lane)
     }
 
-    fn cancel(&self, id: TimerId) -> Option<T> {
-        self.lane.cancel(id)
+    fn lane_count(&self) -> u32 {
+        1
     }
 
-    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
-        self.wake(self.lane.reset(id, deadline)?);
-        Ok(())
+    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
+        (number == 0).then_some(&self.lane)
     }
 
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.lane.deadline(id)
+    /// A thread at work looks at the queue again before it sleeps; one that sleeps must be notified.
+    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
+        if wake == Wake::Sleeper {
+            self.bell.ring();
+        }
     }
 
-    fn len(&self) -> usize {
-        self.lane.len()
-    }
-
-    fn counts(&self) -> Counts {
-        self.lane.counts()
-    }
-
-    fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.lane.add_to(&mut report);
-        report
-    }
-
-    fn clock(&self) -> &Arc<dyn Clock> {
+    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
-}
 
-impl<T, Q, S> Driver<T> for Poll<Q, S>
-where
-    T: Send,
-    Q: TimerQueue<T> + Send,
-    S: Send + Sync + ?Sized,
-{
-    fn shutdown(&self) -> Vec<Unfired<T>> {
+    fn end(&self) {
         self.stop();
         join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
         drop(self.sources.deregister_all());
-        self.lane.take_unfired()
     }
 }

@@ -30,10 +30,11 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Tick, TimerQueue};
 
 use super::lane::{Lane, Role, Turn, Wake};
-use super::{Counts, Driver, Fire, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join};
+use super::over_lanes::OverLanes;
+use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -129,14 +130,6 @@ impl<Q, F> Sharded<Q, F> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn shard(&self, id: TimerId) -> Option<&Shard<Q>> {
-        self.shards.shards.get(id.lane as usize)
-    }
-
-    fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
-        self.shards.shards.iter().map(|shard| &shard.lane)
-    }
-
     /// Starts a shard's thread if it has none.
     fn ensure_thread<T>(&self, index: usize) -> io::Result<()>
     where
@@ -162,69 +155,39 @@ impl<Q, F> Sharded<Q, F> {
     }
 }
 
-impl<T, Q, F> Timers<T> for Sharded<Q, F>
+impl<T, Q, F> OverLanes<T> for Sharded<Q, F>
 where
     T: Send,
     Q: TimerQueue<T> + Send + 'static,
     F: Fire<T> + Clone + 'static,
 {
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    type Queue = Q;
+
+    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
         let index = THREAD_NUMBER.with(|number| *number) % self.shards.shards.len();
-        if self.ensure_thread(index).is_err() {
-            return Err(Refused { reason: Refusal::NoThread, payload });
-        }
-        let shard = &self.shards.shards[index];
-        let (id, wake) = shard.lane.schedule(deadline, payload)?;
+        self.ensure_thread(index).map_err(|_| Refusal::NoThread)?;
+        Ok(&self.shards.shards[index].lane)
+    }
+
+    fn lane_count(&self) -> u32 {
+        self.shards.shards.len() as u32
+    }
+
+    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
+        self.shards.shards.get(number as usize).map(|shard| &shard.lane)
+    }
+
+    fn wake_for(&self, number: u32, wake: Wake, _deadline: Tick) {
         if wake == Wake::Sleeper {
-            shard.bell.ring();
+            self.shards.shards[number as usize].bell.ring();
         }
-        Ok(id)
     }
 
-    fn cancel(&self, id: TimerId) -> Option<T> {
-        self.shard(id)?.lane.cancel(id)
-    }
-
-    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
-        let shard = self.shard(id).ok_or(ResetError::NotPending)?;
-        if shard.lane.reset(id, deadline)? == Wake::Sleeper {
-            shard.bell.ring();
-        }
-        Ok(())
-    }
-
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.shard(id)?.lane.deadline(id)
-    }
-
-    fn len(&self) -> usize {
-        self.lanes().map(Lane::len).sum()
-    }
-
-    fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
-        self.lanes().for_each(|lane| counts.add(&lane.counts()));
-        counts
-    }
-
-    fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.lanes().for_each(|lane| lane.add_to(&mut report));
-        report
-    }
-
-    fn clock(&self) -> &Arc<dyn Clock> {
+    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
         &self.shards.clock
     }
-}
 
-impl<T, Q, F> Driver<T> for Sharded<Q, F>
-where
-    T: Send,
-    Q: TimerQueue<T> + Send + 'static,
-    F: Fire<T> + Clone + 'static,
-{
-    fn shutdown(&self) -> Vec<Unfired<T>> {
+    fn end(&self) {
         let mut threads = self.threads();
         threads.is_stopped = true;
         let handles = std::mem::take(&mut threads.handles);
@@ -234,8 +197,5 @@ where
             shard.bell.ring();
         }
         join(handles);
-        let mut unfired: Vec<Unfired<T>> = self.lanes().flat_map(Lane::take_unfired).collect();
-        unfired.sort_by_key(|timer| timer.deadline);
-        unfired
     }
 }

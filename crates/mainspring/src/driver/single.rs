@@ -14,7 +14,7 @@
 //! On shutdown the timer that is firing ends, nothing more fires, and all that is pending is handed back.
 //!
 //! Cost: one lock per operation and per firing; one wake-up per distinct deadline at most. It does not spread load over
-//! threads, and a slow callback makes the others late: see [`Report::lateness_ticks`].
+//! threads, and a slow callback makes the others late: see [`Report::lateness_ticks`](super::Report::lateness_ticks).
 //!
 //! Source: Go 1.9's `timerproc`; Netty's `Worker`.
 
@@ -22,10 +22,11 @@ use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Tick, TimerQueue};
 
 use super::lane::{Lane, Role, Turn, Wake};
-use super::{Counts, Driver, Fire, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired, join};
+use super::over_lanes::OverLanes;
+use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
 use crate::sync::{Mutex, PoisonError};
 
@@ -126,66 +127,40 @@ impl<Q> Single<Q> {
         self.clock.wait(&self.bell, until);
         self.lane.count_wakeup();
     }
+}
+
+impl<T, Q> OverLanes<T> for Single<Q>
+where
+    T: Send,
+    Q: TimerQueue<T> + Send,
+{
+    type Queue = Q;
+
+    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
+        Ok(&self.lane)
+    }
+
+    fn lane_count(&self) -> u32 {
+        1
+    }
+
+    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
+        (number == 0).then_some(&self.lane)
+    }
 
     /// A thread at work looks at the queue again before it sleeps; one that sleeps must be woken.
-    fn wake(&self, wake: Wake) {
+    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
         if wake == Wake::Sleeper {
             self.bell.ring();
         }
     }
-}
 
-impl<T, Q> Timers<T> for Single<Q>
-where
-    T: Send,
-    Q: TimerQueue<T> + Send,
-{
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        let (id, wake) = self.lane.schedule(deadline, payload)?;
-        self.wake(wake);
-        Ok(id)
-    }
-
-    fn cancel(&self, id: TimerId) -> Option<T> {
-        self.lane.cancel(id)
-    }
-
-    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
-        self.wake(self.lane.reset(id, deadline)?);
-        Ok(())
-    }
-
-    fn deadline(&self, id: TimerId) -> Option<Tick> {
-        self.lane.deadline(id)
-    }
-
-    fn len(&self) -> usize {
-        self.lane.len()
-    }
-
-    fn counts(&self) -> Counts {
-        self.lane.counts()
-    }
-
-    fn report(&self) -> Report {
-        let mut report = Report::default();
-        self.lane.add_to(&mut report);
-        report
-    }
-
-    fn clock(&self) -> &Arc<dyn Clock> {
+    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
-}
 
-impl<T, Q> Driver<T> for Single<Q>
-where
-    T: Send,
-    Q: TimerQueue<T> + Send,
-{
-    fn shutdown(&self) -> Vec<Unfired<T>> {
+    fn end(&self) {
         self.stop();
         join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
-        self.lane.take_unfired()
     }
 }
