@@ -37,12 +37,12 @@ pub use single::Single;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use hdrhistogram::Histogram;
 use mainspring_queue::{Reason, Rejected, ResetError, Tick};
 
 use crate::clock::Clock;
+use crate::sync::thread::{self, JoinHandle};
 
 /// What the threads of drivers are called, for debuggers and `top`.
 const THREAD_NAME: &str = "mainspring";

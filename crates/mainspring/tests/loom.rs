@@ -17,7 +17,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
-use mainspring::driver::{Driver, Fired, PerWorker, Single, Timers};
+use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Timers};
 use mainspring::front::{RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
 
@@ -152,6 +152,27 @@ fn shutdown_and_schedule_meet_without_losing_a_payload() {
         let refused = scheduler.join().unwrap();
         let late = Driver::<u32>::shutdown(&*driver).len();
         assert_eq!(unfired + late + usize::from(refused.is_some()), 1);
+    });
+}
+
+#[test]
+fn a_shard_starts_one_thread_for_two_that_need_it_and_shutdown_waits_for_it() {
+    bounded(|| {
+        let fired = Arc::new(Mutex::new(Vec::new()));
+        let fire = {
+            let fired = Arc::clone(&fired);
+            move |timer: Fired<u32>| fired.lock().unwrap().push(timer.payload)
+        };
+        let driver = Arc::new(Sharded::new(1, Naive::new, Arc::new(Manual::stepped()), fire));
+        let other = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || driver.schedule(Tick::ZERO, 1).unwrap()
+        });
+        driver.schedule(Tick::ZERO, 2).unwrap();
+        other.join().unwrap();
+        assert_eq!(driver.thread_count(), 1);
+        let unfired = driver.shutdown().len();
+        assert_eq!(fired.lock().unwrap().len() + unfired, 2);
     });
 }
 

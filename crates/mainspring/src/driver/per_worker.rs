@@ -37,7 +37,6 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainspring_queue::{Tick, TimerQueue};
@@ -47,6 +46,7 @@ use super::over_lanes::OverLanes;
 use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes (50 to 100 us),

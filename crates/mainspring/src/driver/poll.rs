@@ -45,7 +45,6 @@ use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainspring_queue::{Tick, TimerQueue};
@@ -58,6 +57,7 @@ use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
 use super::{Fire, Refusal, THREAD_NAME, join, panic_message};
 use crate::clock::{Bell, Clock, Place};
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Mutex, PoisonError};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.

@@ -28,7 +28,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use mainspring_queue::{Tick, TimerQueue};
 
@@ -37,6 +36,7 @@ use super::over_lanes::OverLanes;
 use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Go's number of shards.

@@ -20,7 +20,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
 
 use mainspring_queue::{Tick, TimerQueue};
 
@@ -28,6 +27,7 @@ use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
 use super::{Fire, Refusal, THREAD_NAME, join};
 use crate::clock::{Bell, Clock};
+use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Mutex, PoisonError};
 
 /// A driver with one queue, for one thread to run.
