@@ -9,7 +9,8 @@
 //! | [`mailbox`] | a message to a service | actors: skynet's way |
 //! | `calendar` (feature `calendar`) | a schedule in a time zone and a closure | cron |
 //!
-//! Fronts know a [`Handle`](crate::Handle) and nothing of queues and drivers.
+//! Fronts know a [`Handle`](crate::Handle) and what a driver hands them, and nothing of queues. All share one payload, the
+//! [`Task`], so they share an engine.
 
 #[cfg(feature = "calendar")]
 pub mod calendar;
