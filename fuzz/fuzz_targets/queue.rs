@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use mainspring_queue::contract::{Script, Token, run};
-use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
 use mainspring_queue::{RedBlackTree, SkipList, TimerQueue, heap};
 
 fn hold<Q: TimerQueue<Token>>(script: &Script, queue: Q) {
@@ -24,4 +24,5 @@ fuzz_target!(|bytes: &[u8]| {
     hold(&script, Overflow::new(3, 7));
     hold(&script, Cascading::new());
     hold(&script, Bitmap::new());
+    hold(&script, Chunked::new());
 });

@@ -6,7 +6,7 @@
 //!
 //! | queue | from | schedule | cancel | fires | take it when |
 //! |---|---|---|---|---|---|
-//! | [`wheel::Bitmap`] | Mainspring | O(1) | O(1) | O(1) | in doubt |
+//! | [`wheel::Chunked`] | Mainspring | O(1) | O(1) | O(1) | in doubt |
 //! | [`heap::Quaternary`] | Go <= 1.13 | O(log n) | O(log n) | O(log n) | few timers, memory is dear |
 //! | [`heap::Lazy`] | Go >= 1.14 | O(log n) | O(1) | O(log n) | most timers are cancelled or moved later |
 //! | [`RedBlackTree`] | nginx | O(log n) | O(log n) | O(log n) | equals must keep their order and memory must not jump |
@@ -15,13 +15,14 @@
 //! | [`wheel::Rounds`] | Netty, "virtual levels" | O(1) | O(1) | n/ring a tick | a coarse tick is enough |
 //! | [`wheel::Hierarchical`] | Varghese & Lauck | O(levels) | O(1) | O(levels) | levels must be minutes and hours |
 //! | [`wheel::Overflow`] | Kafka | O(levels) | O(1) | O(levels) | time is mostly empty |
+//! | [`wheel::Bitmap`] | timeout.c, tokio | O(1) | O(1) | O(1) | memory for a few timers must stay below 20 KiB |
 //! | [`wheel::Cascading`] | skynet, old Linux | O(1) | O(1) | O(levels) | it ticks anyway |
 //! | [`Naive`] | the oracle | O(1) | O(n) | O(n) | in tests |
 //!
 //! ```
-//! use mainspring_queue::{Tick, TimerQueue, wheel::Bitmap};
+//! use mainspring_queue::{Tick, TimerQueue, wheel::Chunked};
 //!
-//! let mut queue = Bitmap::new();
+//! let mut queue = Chunked::new();
 //! queue.schedule(Tick::new(30), "later")?;
 //! let first = queue.schedule(Tick::new(10), "first")?;
 //! queue.reset(first, Tick::new(20)).expect("the timer is pending");
@@ -68,7 +69,9 @@ pub mod contract;
 
 pub use limited::Limited;
 pub use naive::Naive;
-pub use queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+pub use queue::{
+    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
+};
 pub use red_black_tree::RedBlackTree;
 pub use skip_list::SkipList;
 pub use sorted::Sorted;

@@ -151,6 +151,8 @@ pub enum Order {
 pub enum Equals {
     /// First scheduled, first fired; a reset goes to the back.
     Fifo,
+    /// First scheduled, first fired; a timer that was reset comes anywhere among its equals.
+    FifoUnlessReset,
     /// Any order.
     Unspecified,
 }
@@ -166,6 +168,73 @@ pub struct Profile {
     pub order: Order,
     /// The order of equals.
     pub equals: Equals,
+}
+
+/// How much work a call may do: about one unit for each timer that it looks at.
+///
+/// ```
+/// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
+///
+/// let mut queue = Chunked::new();
+/// for number in 0..1_000 {
+///     queue.schedule(Tick::new(5_000 + number), number)?;
+/// }
+/// // Elsewhere in the loop of a server: never more than a hundred timers' work at a time.
+/// let mut fired_count = 0;
+/// queue.advance_within(Tick::new(10_000), &mut Budget::new(100));
+/// loop {
+///     let mut budget = Budget::new(100);
+///     match queue.pop_within(&mut budget) {
+///         Popped::Timer(_) => fired_count += 1,
+///         Popped::Paused => { /* Sockets have their turn here. */ }
+///         Popped::Nothing => break,
+///     }
+/// }
+/// assert_eq!(fired_count, 1_000);
+/// # Ok::<(), mainspring_queue::Rejected<u64>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget(usize);
+
+impl Budget {
+    /// No limit.
+    pub const fn unlimited() -> Budget {
+        Budget(usize::MAX)
+    }
+
+    /// A limit of about so many timers looked at. A step that has begun is finished, so a little more may be done; with 0
+    /// nothing is.
+    pub const fn new(timer_count: usize) -> Budget {
+        Budget(timer_count)
+    }
+
+    /// Returns how many timers may still be looked at.
+    pub const fn left(self) -> usize {
+        self.0
+    }
+
+    /// Tells whether nothing is left.
+    pub const fn is_used_up(self) -> bool {
+        self.0 == 0
+    }
+
+    pub(crate) fn spend(&mut self, timer_count: usize) {
+        // What is unlimited stays so.
+        if self.0 != usize::MAX {
+            self.0 = self.0.saturating_sub(timer_count);
+        }
+    }
+}
+
+/// What a pop with a [`Budget`] came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Popped<T> {
+    /// A timer that is due.
+    Timer(Expired<T>),
+    /// The budget is used up; there may be more. Call again.
+    Paused,
+    /// No more is due at the time of the last advance.
+    Nothing,
 }
 
 /// A collection of timers, ordered by deadline. See the [module](self) for the contract.
@@ -218,6 +287,21 @@ pub trait TimerQueue<T> {
 
     /// Hands out one timer that is due, or `None` if no more is due at the time of the last advance.
     fn pop_expired(&mut self) -> Option<Expired<T>>;
+
+    /// Moves time forward as [`advance`](Self::advance) does, with so much of the work as the budget allows: the rest is done by
+    /// the next calls of this or of [`pop_within`](Self::pop_within). Until then a later [`next_wakeup`](Self::next_wakeup)
+    /// may be in the past. A structure that does not say that it bounds its steps does all of the work at once.
+    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
+        let _ = budget;
+        self.advance(now);
+    }
+
+    /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, or stops when the budget is used up. A structure that does
+    /// not say that it bounds its steps takes no notice of the budget.
+    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+        let _ = budget;
+        self.pop_expired().map_or(Popped::Nothing, Popped::Timer)
+    }
 
     /// Returns the time of the last advance.
     fn now(&self) -> Tick;

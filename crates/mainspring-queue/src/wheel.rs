@@ -17,6 +17,9 @@
 //! | [`Overflow`] | a ring per level, made when needed | move down | cost nothing: a heap of slots | a slot's start |
 //! | [`Cascading`] | 256 + 4 x 64 | move down | skipped | a slot's start |
 //! | [`Bitmap`] | 11 x 64 | move down | skipped by bits | exact, or a cancelled timer's tick |
+//! | [`Chunked`] | 8 x 512 | move down, ahead of time | skipped by bits | exact, or a cancelled or reset timer's tick |
+//!
+//! [`Chunked`] has a structure of its own; what is said here is about the others.
 //!
 //! Cost common to all: schedule, cancel and reset O(1) plus the geometry's choice of a slot. Memory per timer beyond
 //! the payload: 24 (record with links); 8 per slot. Timers of one slot keep their order.
@@ -27,6 +30,7 @@
 
 pub mod bitmap;
 pub mod cascading;
+pub mod chunked;
 pub mod hierarchical;
 pub mod overflow;
 pub mod rounds;
@@ -34,6 +38,7 @@ pub mod simple;
 
 pub use bitmap::Bitmap;
 pub use cascading::Cascading;
+pub use chunked::Chunked;
 pub use hierarchical::Hierarchical;
 pub use overflow::Overflow;
 pub use rounds::Rounds;

@@ -1,7 +1,7 @@
 //! Each structure passes the public suite, in the shapes that people use and in awkward ones.
 
 use mainspring_queue::contract::exercise;
-use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
 use mainspring_queue::{Limited, Naive, RedBlackTree, SkipList, heap};
 
 #[test]
@@ -74,4 +74,9 @@ fn a_limited_queue_keeps_the_contract_below_its_limit() {
 #[test]
 fn the_bitmapped_wheel_keeps_the_contract() {
     exercise(Bitmap::new);
+}
+
+#[test]
+fn the_chunked_wheel_keeps_the_contract() {
+    exercise(Chunked::new);
 }

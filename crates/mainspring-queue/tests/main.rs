@@ -1,5 +1,6 @@
 //! The public face of the crate, tested: every structure is held to the contract and runs every scenario.
 
 mod broken;
+mod chunked;
 mod contract;
 mod scenarios;

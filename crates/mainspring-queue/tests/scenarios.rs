@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use mainspring_queue::contract::{Difference, Outcome, Script, run};
-use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
 use mainspring_queue::{Naive, RedBlackTree, SkipList, heap};
 
 type Run = fn(&Script) -> Result<Outcome, Difference>;
@@ -12,7 +12,7 @@ type Run = fn(&Script) -> Result<Outcome, Difference>;
 /// Far enough for most scenarios; the others go beyond it on purpose.
 const SIMPLE_HORIZON: usize = 1_000;
 
-const STRUCTURES: [(&str, Run); 12] = [
+const STRUCTURES: [(&str, Run); 13] = [
     ("naive", |script| run(script, Naive::new())),
     ("heap::quaternary", |script| run(script, heap::Quaternary::new())),
     ("heap::lazy", |script| run(script, heap::Lazy::new())),
@@ -24,6 +24,7 @@ const STRUCTURES: [(&str, Run); 12] = [
     ("wheel::overflow", |script| run(script, Overflow::new(20, 1))),
     ("wheel::cascading", |script| run(script, Cascading::new())),
     ("wheel::bitmap", |script| run(script, Bitmap::new())),
+    ("wheel::chunked", |script| run(script, Chunked::new())),
     (SIMPLE, |script| run(script, Simple::new(SIMPLE_HORIZON))),
 ];
 

@@ -10,7 +10,7 @@ use mainspring::driver::{Refusal, Single};
 use mainspring::front::callback::Timer;
 use mainspring::front::{Callbacks, RunTasks, Task};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 type Entries = Arc<Mutex<HashMap<String, (u32, Timer)>>>;
 
@@ -39,7 +39,7 @@ impl Cache {
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let driver = Arc::new(Single::new(Bitmap::<Task>::new(), Arc::new(Manual::leaping())));
+    let driver = Arc::new(Single::new(Chunked::<Task>::new(), Arc::new(Manual::leaping())));
     let cache = Cache { callbacks: Callbacks::new(Handle::new(driver.clone())), entries: Arc::default() };
     cache.put("short", 1, Duration::from_secs(5))?;
     cache.put("long", 2, Duration::from_secs(60))?;

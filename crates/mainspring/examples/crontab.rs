@@ -10,7 +10,7 @@ use mainspring::driver::Single;
 use mainspring::front::{Calendar, RunTasks, Task};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 const ENTRIES: [(&str, &str); 3] =
     [("backup", "30 2 * * *"), ("report", "0 9 * * mon-fri"), ("rent", "0 0 1 * *")];
@@ -20,7 +20,7 @@ const WEEK_MS: u64 = 7 * 24 * 3_600_000;
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let clock = Manual::leaping();
     let wall = ManualWall::new(clock.clone(), "2026-02-27T00:00:00Z".parse()?);
-    let driver = Arc::new(Single::new(Bitmap::<Task>::new(), Arc::new(clock.clone())));
+    let driver = Arc::new(Single::new(Chunked::<Task>::new(), Arc::new(clock.clone())));
     let calendar = Calendar::with_wall(Handle::new(driver.clone()), Arc::new(wall));
     let runs: Arc<Mutex<Vec<&str>>> = Arc::default();
     for (name, expression) in ENTRIES {

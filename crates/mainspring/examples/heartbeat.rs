@@ -9,14 +9,14 @@ use mainspring::clock::Manual;
 use mainspring::driver::Single;
 use mainspring::front::{Callbacks, RunTasks, Task};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 const CONNECTION_COUNT: usize = 10_000;
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let driver = Arc::new(Single::new(Bitmap::<Task>::new(), Arc::new(Manual::leaping())));
+    let driver = Arc::new(Single::new(Chunked::<Task>::new(), Arc::new(Manual::leaping())));
     let callbacks = Callbacks::new(Handle::new(driver.clone()));
     let closed: Arc<Mutex<Vec<usize>>> = Arc::default();
     let mut expiries = Vec::new();

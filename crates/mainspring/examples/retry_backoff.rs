@@ -8,7 +8,7 @@ use mainspring::Handle;
 use mainspring::clock::Manual;
 use mainspring::driver::{Refusal, Single};
 use mainspring::front::{Callbacks, RunTasks, Task};
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 const FIRST_DELAY: Duration = Duration::from_millis(100);
 const DELAY_MAX: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ fn attempt(callbacks: &Callbacks, number: u32, delay: Duration, log: Sender<Stri
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let driver = Arc::new(Single::new(Bitmap::<Task>::new(), Arc::new(Manual::leaping())));
+    let driver = Arc::new(Single::new(Chunked::<Task>::new(), Arc::new(Manual::leaping())));
     let callbacks = Callbacks::new(Handle::new(driver.clone()));
     let (log, lines) = channel();
     attempt(&callbacks, 1, Duration::ZERO, log)?;

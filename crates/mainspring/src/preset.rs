@@ -15,7 +15,7 @@
 //! | [`nginx`] | nginx's event timers | `RedBlackTree` | single |
 //! | `nginx_loop` (feature `poll`) | nginx's event loop | `RedBlackTree` | poll |
 //! | [`skip_list`] | a skip list | `SkipList` | single |
-//! | [`mainspring`] | Mainspring | `wheel::Bitmap` | single |
+//! | [`mainspring`] | Mainspring | `wheel::Chunked` | single |
 //!
 //! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`] in a program,
 //! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
@@ -32,7 +32,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::wheel::{Bitmap, Cascading, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::wheel::{Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
 use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 
 use crate::clock::{Clock, Monotonic};
@@ -61,12 +61,12 @@ pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
 /// RussellLuo/timingwheel refuses ticks shorter than this.
 pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
-/// Starts Mainspring's own default: the bitmapped wheel on one thread, with ticks of a millisecond of the monotonic clock.
+/// Starts Mainspring's own default: the chunked wheel on one thread, with ticks of a millisecond of the monotonic clock.
 ///
 /// # Errors
 /// The operating system would not start a thread.
 pub fn mainspring() -> io::Result<Engine<Task>> {
-    callbacks(Bitmap::new(), Arc::new(Monotonic::new()))
+    callbacks(Chunked::new(), Arc::new(Monotonic::new()))
 }
 
 /// Starts an engine for callbacks over any queue and clock.

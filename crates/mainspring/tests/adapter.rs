@@ -16,7 +16,7 @@ use mainspring::front::future::Elapsed;
 use mainspring::front::{Futures, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower_layer::Layer;
@@ -70,8 +70,8 @@ fn hyper_serves_who_sends_headers_and_ends_who_dawdles() {
 }
 
 /// A driver on the test's own thread, and what polls by hand.
-fn desk() -> (Arc<Single<Bitmap<Task>>>, Futures) {
-    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(Manual::leaping())));
+fn desk() -> (Arc<Single<Chunked<Task>>>, Futures) {
+    let driver = Arc::new(Single::new(Chunked::new(), Arc::new(Manual::leaping())));
     (driver.clone(), Futures::new(Handle::new(driver)))
 }
 

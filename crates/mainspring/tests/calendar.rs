@@ -15,11 +15,11 @@ use mainspring::front::calendar::{Entry, Occurrence};
 use mainspring::front::{RunTasks, Task};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 /// A calendar whose time is moved by hand, and which starts at noon, UTC, on a Monday.
 struct Desk {
-    driver: Arc<Single<Bitmap<Task>>>,
+    driver: Arc<Single<Chunked<Task>>>,
     clock: Manual,
     wall: Arc<ManualWall>,
     calendar: Calendar,
@@ -35,7 +35,7 @@ impl Desk {
     fn new() -> Desk {
         let clock = Manual::leaping();
         let wall = Arc::new(ManualWall::new(clock.clone(), at(NOON)));
-        let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
         let calendar = Calendar::with_wall(Handle::new(driver.clone()), wall.clone());
         Desk { driver, clock, wall, calendar }
     }

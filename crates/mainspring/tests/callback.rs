@@ -12,11 +12,11 @@ use mainspring::front::callback::Periodic;
 use mainspring::front::{Firing, PeriodError, RunTasks, Task};
 use mainspring::preset;
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::{Bitmap, Simple};
+use mainspring_queue::wheel::{Chunked, Simple};
 
 /// A driver on the test's own thread, whose waits move time.
 struct Simulation {
-    driver: Arc<Single<Bitmap<Task>>>,
+    driver: Arc<Single<Chunked<Task>>>,
     clock: Manual,
     callbacks: Callbacks,
 }
@@ -24,7 +24,7 @@ struct Simulation {
 impl Simulation {
     fn new() -> Simulation {
         let clock = Manual::leaping();
-        let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
         let callbacks = Callbacks::new(Handle::new(driver.clone()));
         Simulation { driver, clock, callbacks }
     }
@@ -190,7 +190,7 @@ fn an_engine_may_be_dropped_by_its_own_callback() {
     let clock = Manual::stepped();
     let (done, is_done) = mpsc::channel();
     let engine = Arc::new(Mutex::new(None));
-    let started = preset::callbacks(Bitmap::new(), Arc::new(clock.clone())).unwrap();
+    let started = preset::callbacks(Chunked::new(), Arc::new(clock.clone())).unwrap();
     started
         .callbacks()
         .after(ms(1), {

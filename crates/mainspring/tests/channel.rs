@@ -13,18 +13,18 @@ use mainspring::front::channel::Delay;
 use mainspring::front::{Firing, PeriodError, RunTasks, Task};
 use mainspring::preset;
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 /// A driver on the test's own thread, whose time is moved by hand.
 struct Desk {
-    driver: Arc<Single<Bitmap<Task>>>,
+    driver: Arc<Single<Chunked<Task>>>,
     handle: Handle<Task>,
     channels: Channels,
 }
 
 impl Desk {
     fn new() -> Desk {
-        let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(Manual::leaping())));
+        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(Manual::leaping())));
         let handle = Handle::new(driver.clone());
         let channels = Channels::new(handle.clone());
         Desk { driver, handle, channels }
@@ -107,7 +107,7 @@ fn a_ticker_drops_ticks_for_a_slow_receiver() {
 #[test]
 fn a_ticker_that_is_late_skips_to_the_next_multiple() {
     let clock = Manual::leaping();
-    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+    let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
     let channels = Channels::new(Handle::<Task>::new(driver.clone()));
     let ticker = channels.ticker(ms(10)).unwrap();
     clock.advance(ms(47));

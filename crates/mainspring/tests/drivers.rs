@@ -10,7 +10,7 @@ use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
 use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded};
 use mainspring::{Engine, Handle};
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{RedBlackTree, Tick, heap};
 
 /// What a payload does when it fires: it says so, or it says so and panics, or it schedules another.
@@ -53,8 +53,8 @@ impl Fire<Deed> for Doer {
 type Start = fn(Arc<dyn Clock>, Doer) -> Engine<Deed>;
 
 const DRIVERS: [(&str, Start); 7] = [
-    ("single", |clock, doer| Engine::start(Bitmap::new(), clock, doer).unwrap()),
-    ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Bitmap::new, clock, doer)))),
+    ("single", |clock, doer| Engine::start(Chunked::new(), clock, doer).unwrap()),
+    ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Chunked::new, clock, doer)))),
     ("sharded, 64", |clock, doer| Engine::of(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))),
     ("per worker, 1", |clock, doer| per_worker(1, clock, &doer)),
     ("per worker, 2", |clock, doer| per_worker(2, clock, &doer)),

@@ -16,7 +16,7 @@ use mainspring::front::future::{Elapsed, Interval, MissedTicks};
 use mainspring::front::{PeriodError, RunTasks, Task};
 use mainspring::{Handle, preset};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 /// Counts how often it is woken.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Wake for Count {
 
 /// A driver on the test's own thread, and a task that is polled by hand.
 struct Desk {
-    driver: Arc<Single<Bitmap<Task>>>,
+    driver: Arc<Single<Chunked<Task>>>,
     handle: Handle<Task>,
     futures: Futures,
     clock: Manual,
@@ -40,7 +40,7 @@ struct Desk {
 impl Desk {
     fn new() -> Desk {
         let clock = Manual::leaping();
-        let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
         let handle = Handle::new(driver.clone());
         Desk { driver, futures: Futures::new(handle.clone()), handle, clock, wakes: Arc::default() }
     }

@@ -10,13 +10,13 @@ use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Timers};
 use mainspring::front::{RunTasks, Task};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 /// Longer than any of these tests should take; when it is over they fail instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn tasks(worker_count: usize, clock: impl Clock) -> (Arc<PerWorker<Bitmap<Task>>>, Handle<Task>) {
-    let driver = Arc::new(PerWorker::new(worker_count, Bitmap::new, Arc::new(clock)));
+fn tasks(worker_count: usize, clock: impl Clock) -> (Arc<PerWorker<Chunked<Task>>>, Handle<Task>) {
+    let driver = Arc::new(PerWorker::new(worker_count, Chunked::new, Arc::new(clock)));
     let handle = Handle::new(driver.clone());
     (driver, handle)
 }
@@ -46,7 +46,7 @@ fn timers_of_a_stuck_worker_are_run_by_another() {
     Driver::<Task>::shutdown(&*driver);
 }
 
-fn driver_counts(driver: &PerWorker<Bitmap<Task>>) -> mainspring::driver::Counts {
+fn driver_counts(driver: &PerWorker<Chunked<Task>>) -> mainspring::driver::Counts {
     Timers::<Task>::counts(driver)
 }
 
@@ -129,7 +129,7 @@ fn sharded(shard_count: usize) -> (Arc<impl Driver<u64>>, Receiver<u64>, Manual,
     let clock = Manual::stepped();
     let (sender, receiver) = channel();
     let fire = move |fired: Fired<u64>| sender.send(fired.payload).unwrap_or(());
-    let driver = Arc::new(Sharded::new(shard_count, Bitmap::new, Arc::new(clock.clone()), fire));
+    let driver = Arc::new(Sharded::new(shard_count, Chunked::new, Arc::new(clock.clone()), fire));
     let counted = Arc::clone(&driver);
     (driver, receiver, clock, move || counted.thread_count())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Fire, Fired, Panicked, Refusal, Single, Timers};
 use mainspring::{Engine, Handle};
-use mainspring_queue::wheel::{Bitmap, Cascading, Overflow, Rounds};
+use mainspring_queue::wheel::{Cascading, Chunked, Overflow, Rounds};
 use mainspring_queue::{RedBlackTree, Tick, TimerQueue, heap};
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -34,7 +34,7 @@ where
 #[test]
 fn thirty_days_pass_in_three_wakeups() {
     let days = [1, 7, 30].map(|day| u64::try_from(DAY.as_millis()).expect("days are few") * day);
-    let (fired, wait_count) = simulate(Bitmap::new(), &days);
+    let (fired, wait_count) = simulate(Chunked::new(), &days);
     assert_eq!(fired, days.map(|day| (day, day)));
     assert_eq!(wait_count, 3);
     let (_, wait_count) = simulate(heap::Quaternary::new(), &days);
@@ -50,7 +50,7 @@ fn every_timer_fires_at_its_tick_whatever_the_queue() {
         fired.sort_unstable();
         fired
     };
-    assert_eq!(sorted(simulate(Bitmap::new(), &deadlines)), expected);
+    assert_eq!(sorted(simulate(Chunked::new(), &deadlines)), expected);
     assert_eq!(sorted(simulate(Cascading::new(), &deadlines)), expected);
     assert_eq!(sorted(simulate(Overflow::new(20, 1), &deadlines)), expected);
     assert_eq!(sorted(simulate(RedBlackTree::new(), &deadlines)), expected);
@@ -64,7 +64,7 @@ fn every_timer_fires_at_its_tick_whatever_the_queue() {
 fn start(clock: &Manual) -> (Engine<u64>, mpsc::Receiver<(u64, Tick)>) {
     let (sender, receiver) = mpsc::channel();
     let fire = move |fired: Fired<u64>| sender.send((fired.payload, fired.now)).unwrap_or(());
-    let engine = Engine::start(Bitmap::new(), Arc::new(clock.clone()), fire).expect("a thread starts");
+    let engine = Engine::start(Chunked::new(), Arc::new(clock.clone()), fire).expect("a thread starts");
     (engine, receiver)
 }
 
@@ -134,7 +134,7 @@ fn shutdown_is_prompt_and_hands_back_what_did_not_fire() {
 #[test]
 fn a_dropped_engine_drops_what_is_pending() {
     let payload = Arc::new(());
-    let engine = Engine::start(Bitmap::new(), Arc::new(Manual::stepped()), |_: Fired<Arc<()>>| ())
+    let engine = Engine::start(Chunked::new(), Arc::new(Manual::stepped()), |_: Fired<Arc<()>>| ())
         .expect("a thread starts");
     let handle = engine.handle().clone();
     handle.schedule_at(Tick::new(10), Arc::clone(&payload)).expect("the engine runs");
@@ -162,7 +162,7 @@ impl Fire<u64> for Fragile {
 
 #[test]
 fn a_firing_that_panics_is_reported_and_harms_no_other() {
-    let driver = Single::new(Bitmap::new(), Arc::new(Manual::leaping()));
+    let driver = Single::new(Chunked::new(), Arc::new(Manual::leaping()));
     for payload in 1..=6 {
         driver.schedule(Tick::new(payload), payload).expect("the driver runs");
     }
@@ -178,7 +178,7 @@ fn a_firing_that_panics_is_reported_and_harms_no_other() {
 
 #[test]
 fn what_fires_may_use_the_driver() {
-    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(Manual::leaping())));
+    let driver = Arc::new(Single::new(Chunked::new(), Arc::new(Manual::leaping())));
     let handle = Handle::new(driver.clone());
     let rival = handle.schedule_at(Tick::new(7), 0).expect("the driver runs");
     handle.schedule_at(Tick::new(5), 3).expect("the driver runs");
@@ -195,7 +195,7 @@ fn what_fires_may_use_the_driver() {
 
 #[test]
 fn a_timer_that_always_reschedules_itself_for_now_does_not_stop_the_others() {
-    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(Manual::leaping())));
+    let driver = Arc::new(Single::new(Chunked::new(), Arc::new(Manual::leaping())));
     let handle = Handle::new(driver.clone());
     handle.schedule_at(Tick::new(1), 1).expect("the driver runs");
     handle.schedule_at(Tick::new(1), 2).expect("the driver runs");
@@ -224,7 +224,7 @@ fn every_timer_of_many_threads_is_counted_once() {
             assert!(fired.lock().unwrap().insert(timer.payload), "never twice");
         }
     };
-    let engine = Engine::start(Bitmap::new(), clock, fire).expect("a thread starts");
+    let engine = Engine::start(Chunked::new(), clock, fire).expect("a thread starts");
     let cancelled: u64 = thread::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -264,7 +264,7 @@ fn every_timer_of_many_threads_is_counted_once() {
 #[test]
 fn timers_with_a_tolerance_share_wakeups() {
     let clock = Manual::leaping();
-    let driver = Arc::new(Single::new(Bitmap::new(), Arc::new(clock.clone())));
+    let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
     let handle = Handle::new(driver.clone());
     for delay in 1_000..1_100_u64 {
         handle.schedule_within(Duration::from_millis(delay), Duration::from_millis(128), delay).unwrap();
@@ -303,7 +303,8 @@ fn long_uptimes_are_walked_past_every_boundary_with_a_timer_beyond_every_level()
     for (bits, step) in [(30, 1 << 24), (36, 1 << 30), (36, (1 << 30) - 7)] {
         let start = (1_u64 << bits) - 3 * step / 2;
         let deadlines: Vec<u64> = (0..4).map(|number| start + number * step).chain([u64::MAX - 1]).collect();
-        for queue_fired in [simulate(Bitmap::new(), &deadlines).0, simulate(Cascading::new(), &deadlines).0] {
+        for queue_fired in [simulate(Chunked::new(), &deadlines).0, simulate(Cascading::new(), &deadlines).0]
+        {
             assert_eq!(
                 queue_fired,
                 deadlines.iter().map(|&deadline| (deadline, deadline)).collect::<Vec<_>>()

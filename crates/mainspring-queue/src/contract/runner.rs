@@ -20,7 +20,9 @@ use std::vec::Vec;
 
 use super::script::{Fired, Found, Name, Script, Step, Wakeup, When};
 use crate::naive::Naive;
-use crate::queue::{Equals, Expired, Order, Profile, Reason, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Budget, Equals, Expired, Order, Popped, Profile, Reason, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The payload of the suite's timers. Counts its drops.
@@ -90,6 +92,7 @@ struct Known {
     expiry: Tick,
     /// Grows with each schedule and reset.
     sequence: u64,
+    was_reset: bool,
 }
 
 struct Runner<Q> {
@@ -104,11 +107,19 @@ struct Runner<Q> {
     stale: Vec<TimerId>,
     drop_counts: Rc<RefCell<Vec<u32>>>,
     sequence: u64,
+    has_reset: bool,
+    call_count: u64,
     outcome: Outcome,
 }
 
 /// How many of the last stale ids are tried at each comparison.
 const STALE_TRIED_COUNT: usize = 4;
+
+/// The budget of calls that have one: the smallest there is.
+const BUDGET: usize = 1;
+
+/// After so many pauses a pop is said to make no progress: far more than a script has timers.
+const PAUSE_COUNT_MAX: usize = 100_000;
 
 macro_rules! ensure {
     ($condition:expr, $($text:tt)+) => {
@@ -130,6 +141,8 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             stale: Vec::new(),
             drop_counts: Rc::default(),
             sequence: 0,
+            has_reset: false,
+            call_count: 0,
             outcome: Outcome::Complete,
         }
     }
@@ -197,8 +210,8 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
                 ensure!(!is_used, "id {id} was given out twice");
                 let oracle_id = self.oracle.schedule(deadline, serial).map_err(|error| error.to_string())?;
                 let expiry = self.due(deadline).max(self.oracle.now());
-                let known =
-                    Known { name: name.clone(), id, oracle_id, expiry, sequence: self.next_sequence() };
+                let (name_kept, sequence) = (name.clone(), self.next_sequence());
+                let known = Known { name: name_kept, id, oracle_id, expiry, sequence, was_reset: false };
                 self.named.insert(name.clone(), serial);
                 self.pending.insert(serial, known);
             }
@@ -276,9 +289,11 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         self.oracle.reset(oracle_id, deadline).map_err(|error| error.to_string())?;
         let expiry = self.due(deadline).max(self.oracle.now());
         let sequence = self.next_sequence();
+        self.has_reset = true;
         self.pending.entry(serial).and_modify(|known| {
             known.expiry = expiry;
             known.sequence = sequence;
+            known.was_reset = true;
         });
         Ok(())
     }
@@ -286,7 +301,11 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
     fn advance(&mut self, when: When) -> Result<(), String> {
         let before = self.queue.next_wakeup();
         let target = self.resolve(when);
-        self.queue.advance(target);
+        if when != When::Wakeup && self.is_bounded() {
+            self.queue.advance_within(target, &mut Budget::new(BUDGET));
+        } else {
+            self.queue.advance(target);
+        }
         self.oracle.advance(target);
         if when == When::Wakeup && before.is_some() {
             let has_expired = self.pending.values().any(|known| known.expiry <= self.oracle.now());
@@ -298,7 +317,8 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
 
     fn pop(&mut self) -> Result<Option<Name>, String> {
         let now = self.oracle.now();
-        let Some(popped) = self.queue.pop_expired() else {
+        let popped = if self.is_bounded() { self.pop_within()? } else { self.queue.pop_expired() };
+        let Some(popped) = popped else {
             let late = self.pending.values().find(|known| known.expiry <= now);
             ensure!(
                 late.is_none(),
@@ -319,6 +339,24 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         Ok(Some(name))
     }
 
+    /// Whether this call is to be made with a budget: every other one is.
+    fn is_bounded(&mut self) -> bool {
+        self.call_count += 1;
+        self.call_count.is_multiple_of(2)
+    }
+
+    /// Pops in steps as small as can be, which must come to an end.
+    fn pop_within(&mut self) -> Result<Option<Expired<Token>>, String> {
+        for _ in 0..PAUSE_COUNT_MAX {
+            match self.queue.pop_within(&mut Budget::new(BUDGET)) {
+                Popped::Timer(popped) => return Ok(Some(popped)),
+                Popped::Nothing => return Ok(None),
+                Popped::Paused => self.queue.check(),
+            }
+        }
+        Err("a pop with a budget makes no progress".to_string())
+    }
+
     /// No timer that is expired still may have to come before the one that was handed out.
     fn compare_order(&self, popped: &Known, deadline: Tick) -> Result<(), String> {
         let key = |known: &Known, deadline: Tick| {
@@ -326,15 +364,23 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
                 Order::Deadline => deadline,
                 Order::Expiry => known.expiry,
             };
-            let rank = if self.profile.equals == Equals::Fifo { known.sequence } else { 0 };
-            (time, rank)
+            (time, known.sequence)
         };
         let key_popped = key(popped, deadline);
         for known in self.pending.values().filter(|known| known.expiry <= self.oracle.now()) {
             let deadline =
                 self.oracle.deadline(known.oracle_id).ok_or("the oracle lost a timer".to_string())?;
+            let mut key_known = key(known, deadline);
+            let is_fifo = match self.profile.equals {
+                Equals::Fifo => true,
+                Equals::FifoUnlessReset => !popped.was_reset && !known.was_reset,
+                Equals::Unspecified => false,
+            };
+            if !is_fifo {
+                key_known.1 = u64::MAX;
+            }
             let (popped, name) = (&popped.name, &known.name);
-            ensure!(key_popped <= key(known, deadline), "{popped} was handed out before {name}");
+            ensure!(key_popped <= key_known, "{popped} was handed out before {name}");
         }
         Ok(())
     }
@@ -342,7 +388,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
     fn compare_fired(&self, popped: &[Name], expected: Option<&Fired>) -> Result<(), String> {
         let (names, is_ordered) = match expected {
             None => return Ok(()),
-            Some(Fired::InOrder(names)) => (names, self.profile.equals == Equals::Fifo),
+            Some(Fired::InOrder(names)) => (names, self.is_fifo()),
             Some(Fired::InAnyOrder(names)) => (names, false),
         };
         let (mut popped_sorted, mut expected_sorted) = (popped.to_vec(), names.clone());
@@ -352,6 +398,15 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         }
         ensure!(popped_sorted == expected_sorted, "fired {popped:?}, expected {names:?}");
         Ok(())
+    }
+
+    /// Whether equals come in order in this script so far.
+    fn is_fifo(&self) -> bool {
+        match self.profile.equals {
+            Equals::Fifo => true,
+            Equals::FifoUnlessReset => !self.has_reset,
+            Equals::Unspecified => false,
+        }
     }
 
     fn compare_wakeup(&self, expected: Wakeup) -> Result<(), String> {

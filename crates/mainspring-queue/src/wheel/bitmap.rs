@@ -20,7 +20,7 @@
 //! gone after one wakeup. Memory: 16 for each of the 704 slots; 24 per timer beyond the payload. Granularity: one tick.
 //! Equals fire first in, first out.
 //!
-//! It does not bound the work of a step yet: a slot moves down as a whole.
+//! It does not bound the work of a step: a slot moves down as a whole. [`Chunked`](super::Chunked) does.
 //!
 //! Source: the occupancy words are those of W. Ahern's `timeout.c` and of tokio's timer; the earliest deadline of a
 //! slot is ours.
@@ -37,7 +37,7 @@ const LEVEL_COUNT: u32 = u64::BITS.div_ceil(DIGIT_BITS);
 const _: () = assert!(SLOT_COUNT == u64::BITS);
 const _: () = assert!(LEVEL_COUNT <= u16::BITS);
 
-/// The bitmapped wheel: Mainspring's own. See the [module](self).
+/// The bitmapped wheel. See the [module](self).
 pub type Bitmap<T> = Wheel<Words, T>;
 
 impl<T> Bitmap<T> {

@@ -11,7 +11,7 @@ use mainspring::Engine;
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
 use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single};
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
     let engine = Engine::of(driver);
@@ -47,14 +47,14 @@ impl Serve<u64, AnySource> for Watch {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).map_or(Ok(1), |text| text.parse())?;
     let clock: Arc<dyn Clock> = Arc::new(Monotonic::new());
-    let single = Arc::new(Single::new(Bitmap::new(), Arc::clone(&clock)));
+    let single = Arc::new(Single::new(Chunked::new(), Arc::clone(&clock)));
     single.start(Watch)?;
     run("single", seconds, single);
-    run("sharded 64", seconds, Arc::new(Sharded::new(64, Bitmap::new, Arc::clone(&clock), Watch)));
-    let poll = Arc::new(Poll::new(Bitmap::new(), Arc::clone(&clock))?);
+    run("sharded 64", seconds, Arc::new(Sharded::new(64, Chunked::new, Arc::clone(&clock), Watch)));
+    let poll = Arc::new(Poll::new(Chunked::new(), Arc::clone(&clock))?);
     poll.start(Watch)?;
     run("poll", seconds, poll);
-    let workers = Arc::new(PerWorker::new(2, Bitmap::new, clock));
+    let workers = Arc::new(PerWorker::new(2, Chunked::new, clock));
     workers.start(&Watch)?;
     run("per worker 2", seconds, workers);
     Ok(())

@@ -43,11 +43,11 @@ impl Fire<Task> for RunTasks {
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
 /// use mainspring::front::RunTasksOn;
-/// use mainspring_queue::wheel::Bitmap;
+/// use mainspring_queue::wheel::Chunked;
 ///
 /// let (jobs, worker) = std::sync::mpsc::channel::<Box<dyn FnOnce() + Send>>();
 /// let engine = Engine::start(
-///     Bitmap::new(),
+///     Chunked::new(),
 ///     Arc::new(Monotonic::new()),
 ///     RunTasksOn::new(move |job| jobs.send(job).unwrap_or(())),
 /// )?;

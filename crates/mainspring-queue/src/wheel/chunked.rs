@@ -1,0 +1,481 @@
+//! The chunked wheel: slots are streams of 8-byte hints, and the timers' records alone say what is true. Mainspring's own.
+//!
+//! ```text
+//!   tick = 8 digits of 8 bits: level l has a ring of 512 slots of 256^l ticks each, this turn and the next
+//!
+//!   slot     -> [ 15 hints ] -> [ 15 hints ] -> [ 4 ]      hint = record index 32 | version 16 | low bits of the tick 16
+//!                    |
+//!   records  [ version, generation | deadline | payload ]  one line of memory each; ids are index and generation
+//!
+//!   schedule  write a record, append a hint               cancel  empty the record; its hint is dead and stays
+//!   reset     later: write the deadline, and the old hint will find it; earlier: a new hint, the old one is dead
+//!   advance   slots become due as whole chains; coarse slots are spread over the level below, a part with each step
+//! ```
+//!
+//! A timer waits at the highest digit in which its deadline differs from now, as in all [wheels](super) that cascade.
+//! Nothing points from a record to its slot. So a cancel touches one line of memory and no neighbour's; a slot is read as a
+//! stream; and what moves down a level knows its tick from its slot and its own low bits, without a look at any
+//! record. The price are dead hints: when they outnumber the live timers three times they are swept, a few chunks at a time.
+//!
+//! **Bounded steps.** A slot that comes next is spread ahead of its time, as large a part with each tick as of the time has
+//! passed; that is why a ring has two turns. A due slot is one chain, taken over whole. So a million timers in one slot, or in one
+//! minute, are never moved at once; only a jump over the time for which they were being prepared does that, and
+//! [`advance_within`](crate::TimerQueue::advance_within) and [`pop_within`](crate::TimerQueue::pop_within) bound that too.
+//! No table is ever copied to grow. What is popped after a jump comes out in order: slots are worked off as timers are popped.
+//!
+//! Cost: schedule, cancel, reset O(1), with the sweep amortised; pop O(1) amortised, with each timer moved down at most once
+//! a level; advance O(slots that hold timers) and nothing for empty time; `next_wakeup` O(levels), exact, or the tick of a timer
+//! that was cancelled or reset: never later, and gone after one wakeup. Memory: 40.5 bytes per timer with a payload of 8;
+//! with dead hints up to 34 more (8.5 for each). 12 KiB for each level in use, 40 KiB for the first page of records and chunks.
+//! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes anywhere among its equals.
+//!
+//! It has no horizon, and it does not give memory back by itself: see [`compact`](crate::TimerQueue::compact).
+//!
+//! # What was tried
+//! A million timers unless it says otherwise, ns, one core of an AMD EPYC (Zen 4) that other programs shared, November 2026;
+//! each row's figures and the row "as it is" beside it come from the same minutes. A random access to a table of a million
+//! records costs 20 there; with ids looked up in a second table, checked and written back, 51. BENCHMARKS.md has the comparison
+//! with other libraries.
+//!
+//! | design | churn | churn of 1,000 | first in, first out | reset later | insert / fire | worst tick, us |
+//! |---|---|---|---|---|---|---|
+//! | as it is | 157 | 14.0 | 13.9 | 52 | 32 / 58 | 80 |
+//! | linked lists by index, 64 slots, eager unlinking ([`Bitmap`](super::Bitmap)) | 284 | 17.4 | 15.0 | 169 | 32 / 360 | 11,000 |
+//! | rings of 64 (and 128) slots | 153 | 13.5 | 14.1 | 52 | 33 / 76 | 79-140 |
+//! | every reset makes a new hint | 155 | 14.0 | 13.8 | 130 | 32 / 58 | 81 |
+//! | versions in a table of their own (struct of arrays) | 159 | 14.6 | 14.6 | 43 | 36 / 97 | 88-119 |
+//! | records touched when a slot is spread, to have them in cache later | 151 | 13.7 | 13.7 | 46 | 32 / 65 | 82 |
+//! | records of 24 bytes, a quarter of them across two lines | 200 | 14.0 | 13.9 | 42 | 28 / 77 | 125 |
+//! | one chunk at a time looked at when due, 24 bytes | - | - | - | - | 24 / 68 | 115 |
+//! | no sweep at all (memory without bound) | 130 | 22 | - | - | - | - |
+//!
+//! Tables in segments that double, instead of pages: 28 instructions more in each pair of schedule and cancel. In vectors: the
+//! worst single schedule while growing to ten million takes 890 us, when the table is moved; with pages 80 to 400 us, which is
+//! the kernel's time for fresh memory.
+//!
+//! What limits it: at a million a pair of schedule and cancel waits for two lines of memory one after the other, an id's and its
+//! record's, and its 200 instructions let the processor look ahead no further than to the next pair. A prefetch would help a
+//! drain, and is unsafe; nothing else that is unsafe was found to be worth a tenth.
+//!
+//! Source: the aligned digits are those of J. Corbet's and W. Ahern's timer wheels; lazy deletion with a sweep is Go 1.14's;
+//! hints, spreading ahead of time and lazy later resets in a wheel are ours.
+
+mod batch;
+mod check;
+mod chunks;
+mod free;
+mod pages;
+mod records;
+mod rings;
+
+mod sweep;
+
+use alloc::collections::VecDeque;
+
+use self::batch::Batch;
+use self::chunks::{CHUNK_HINT_COUNT, Chain, Chunks};
+use self::records::{HINT_TICK_BITS, Hint, Moved, Records};
+use self::rings::{DIGIT_BITS, Place, Rings};
+use self::sweep::{Stage, Sweep};
+use crate::queue::{
+    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
+};
+use crate::tick::Tick;
+
+/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of work.
+const PREPARED_CHUNK_COUNT_MAX: u64 = 512;
+
+/// The chunked wheel: Mainspring's own. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Chunked<T> {
+    records: Records<T>,
+    chunks: Chunks,
+    rings: Rings,
+    /// The last advance.
+    now: Tick,
+    /// How far the slots have been worked off: at or before `now`.
+    reached: Tick,
+    /// A bit per level whose slot around `reached` has still to be spread.
+    open: u32,
+    /// What `reached` has reached, in order.
+    due: Chain,
+    /// What came after its time while `reached` lagged behind: with the time that it came at, which is its turn.
+    late: VecDeque<(Tick, Hint)>,
+    /// The first hints of `due`, looked at together.
+    batch: Batch,
+    sweep: Sweep,
+}
+
+/// Whether a round of work came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    /// The first of the batch is due.
+    Ready,
+    /// Nothing is due.
+    Idle,
+    /// The budget is used up.
+    Paused,
+}
+
+impl<T> Chunked<T> {
+    /// Makes an empty wheel at tick 0. Allocates nothing.
+    pub const fn new() -> Chunked<T> {
+        Chunked {
+            records: Records::new(),
+            chunks: Chunks::new(),
+            rings: Rings::new(),
+            now: Tick::ZERO,
+            reached: Tick::ZERO,
+            open: 0,
+            due: Chain::EMPTY,
+            late: VecDeque::new(),
+            batch: Batch::EMPTY,
+            sweep: Sweep::new(),
+        }
+    }
+
+    /// Gives a hint its first place. Inlined by force: it is half of what a schedule costs.
+    #[inline(always)]
+    fn put(&mut self, hint: Hint, deadline: Tick) {
+        if deadline <= self.now {
+            self.put_late(hint);
+        } else if self.open == 0 {
+            self.append(Place::between(self.reached, deadline), hint, deadline);
+        } else {
+            self.put_ahead(hint, deadline);
+        }
+    }
+
+    /// Puts a hint where time will come by.
+    #[cold]
+    fn put_ahead(&mut self, hint: Hint, tick: Tick) {
+        let place = Place::between(self.reached, tick);
+        let place = if self.open == 0 { place } else { self.behind_open(place, tick) };
+        self.append(place, hint, tick);
+    }
+
+    /// A slot that is being spread still takes what belongs to it, so that equals keep their order.
+    fn behind_open(&self, place: Place, tick: Tick) -> Place {
+        let level = u32::BITS - 1 - self.open.leading_zeros();
+        let open = (place.level + 1..=level).rev().filter(|level| self.open >> level & 1 == 1);
+        let mut open = open.map(|level| Place::of(tick, level));
+        open.find(|open| *open == Place::of(self.reached, open.level)).unwrap_or(place)
+    }
+
+    #[inline(always)]
+    fn append(&mut self, place: Place, hint: Hint, tick: Tick) {
+        if let Some(chain) = self.rings.find_mut(place)
+            && self.chunks.append(chain, hint)
+        {
+            chain.earliest = chain.earliest.min(tick);
+        } else {
+            self.append_chunk(place, hint, tick);
+        }
+    }
+
+    #[cold]
+    fn append_chunk(&mut self, place: Place, hint: Hint, tick: Tick) {
+        let chain = self.rings.chain_mut(place);
+        // What is vacant has no earliest tick but the end of time.
+        chain.earliest = chain.earliest.min(tick);
+        self.chunks.append_chunk(chain, hint);
+        self.rings.occupy(place);
+    }
+
+    /// A deadline that has passed is due now, and its turn comes after all that was due before.
+    #[cold]
+    fn put_late(&mut self, hint: Hint) {
+        if self.reached == self.now && self.open == 0 && self.late.is_empty() {
+            self.chunks.push(&mut self.due, hint);
+        } else {
+            self.late.push_back((self.now, hint));
+        }
+    }
+
+    /// Puts a hint that was looked at where it belongs now, unless it is dead.
+    #[inline]
+    fn put_again(&mut self, hint: Hint) {
+        if let Some(deadline) = self.records.deadline_of(hint) {
+            self.put_ahead(hint.at(deadline), deadline);
+        }
+    }
+
+    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
+    fn settle(&mut self, budget: &mut Budget) -> Settled {
+        loop {
+            if self.is_ready() {
+                return Settled::Ready;
+            }
+            if budget.is_used_up() {
+                return Settled::Paused;
+            }
+            if !self.due.is_empty() {
+                self.fill_batch(budget);
+            } else if self.open != 0 {
+                let level = self.open.trailing_zeros();
+                self.spread(Place::of(self.reached, level), budget);
+            } else if self.late.front().is_some_and(|(turn, _)| *turn == self.reached) {
+                self.admit_late();
+            } else if self.reached < self.now {
+                let next = self.next_event().unwrap_or(self.now).min(self.now);
+                self.move_to(next, budget);
+            } else {
+                return Settled::Idle;
+            }
+        }
+    }
+
+    /// Drops what died at the head of the batch.
+    #[inline]
+    fn is_ready(&mut self) -> bool {
+        while let Some(hint) = self.batch.first() {
+            if self.records.deadline_of(hint).is_some_and(|deadline| deadline <= self.reached) {
+                return true;
+            }
+            self.batch.skip();
+            self.put_again(hint);
+        }
+        false
+    }
+
+    fn fill_batch(&mut self, budget: &mut Budget) {
+        self.sweep.forget(Stage::Due);
+        self.batch.clear();
+        while self.batch.has_room() && !self.due.is_empty() {
+            let taken = self.chunks.take_first(&mut self.due);
+            budget.spend(taken.as_slice().len());
+            for hint in taken.as_slice() {
+                self.batch.push_if(*hint, self.records.is_current(*hint));
+            }
+        }
+    }
+
+    fn admit_late(&mut self) {
+        for _ in 0..CHUNK_HINT_COUNT {
+            let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
+            self.chunks.push(&mut self.due, hint);
+        }
+    }
+
+    /// Moves the first chunk of a slot to the level below, or to what is due.
+    fn spread(&mut self, from: Place, budget: &mut Budget) {
+        self.sweep.forget(Stage::Slots(from.index()));
+        let chain = self.rings.chain_mut(from);
+        let taken = self.chunks.take_first(chain);
+        budget.spend(taken.as_slice().len());
+        if chain.is_empty() {
+            self.vacate(from.index());
+        }
+        let is_open = from == Place::of(self.reached, from.level);
+        let low = (1 << (from.level * DIGIT_BITS)) - 1;
+        for hint in taken.as_slice() {
+            if from.level * DIGIT_BITS <= HINT_TICK_BITS {
+                let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
+                self.put_below(from, is_open, *hint, tick);
+            } else if let Some(deadline) = self.records.deadline_of(*hint) {
+                self.put_again_below(from, is_open, hint.at(deadline), deadline);
+            }
+        }
+    }
+
+    /// Hears that the last chunk of a slot is gone.
+    fn vacate(&mut self, index: usize) {
+        let place = Rings::place_of(index);
+        self.rings.vacate(place);
+        let is_around = Place::of(self.reached, place.level).index() == index;
+        self.open &= !(u32::from(is_around) << place.level);
+    }
+
+    #[inline(always)]
+    fn put_below(&mut self, from: Place, is_open: bool, hint: Hint, tick: Tick) {
+        if !is_open {
+            self.append(Place::of(tick, from.level - 1), hint, tick);
+        } else if self.reached < tick {
+            self.append(Place::between(self.reached, tick), hint, tick);
+        } else {
+            self.chunks.push(&mut self.due, hint);
+        }
+    }
+
+    /// The same for a hint whose timer may have been reset to a time after the slot's.
+    #[cold]
+    fn put_again_below(&mut self, from: Place, is_open: bool, hint: Hint, deadline: Tick) {
+        if Place::of(deadline, from.level) == from {
+            self.put_below(from, is_open, hint, deadline);
+        } else {
+            self.put_ahead(hint, deadline);
+        }
+    }
+
+    /// The next tick at which something is to be done; `reached` if it is now.
+    fn next_event(&self) -> Option<Tick> {
+        if self.open != 0 || !self.due.is_empty() {
+            return Some(self.reached);
+        }
+        let late = self.late.front().map(|(turn, _)| *turn);
+        let ahead = self.rings.next(self.reached);
+        late.into_iter().chain(ahead).min()
+    }
+
+    fn move_to(&mut self, tick: Tick, budget: &mut Budget) {
+        let passed = tick.since(self.reached);
+        self.reached = tick;
+        let place = Place::of(tick, 0);
+        if self.rings.is_occupied(place) {
+            self.sweep.forget(Stage::Due);
+            self.sweep.forget(Stage::Slots(place.index()));
+            self.due = self.rings.take(place);
+        }
+        let mut levels = self.rings.levels() & !1;
+        while levels != 0 {
+            let level = levels.trailing_zeros();
+            levels &= levels - 1;
+            let around = Place::of(tick, level);
+            self.open |= u32::from(self.rings.is_occupied(around)) << level;
+            self.prepare(Place { level, number: around.number + 1 }, passed, budget);
+        }
+    }
+
+    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as of the time
+    /// until then has passed.
+    fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
+        if !self.rings.is_occupied(next) {
+            return;
+        }
+        let chunk_count = u64::from(self.rings.chain(next).chunk_count);
+        let whole = next.start().since(self.reached).saturating_add(passed);
+        // So many bits as the product needs.
+        let shift = u32::BITS.saturating_sub(whole.leading_zeros());
+        let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
+        for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
+            self.spread(next, budget);
+        }
+    }
+}
+
+impl<T> Default for Chunked<T> {
+    fn default() -> Chunked<T> {
+        Chunked::new()
+    }
+}
+
+impl<T> TimerQueue<T> for Chunked<T> {
+    #[inline(always)]
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        let inserted = self.records.insert(deadline, payload);
+        let (id, hint) = inserted.map_err(|payload| Rejected { reason: Reason::Full, payload })?;
+        self.put(hint, deadline);
+        Ok(id)
+    }
+
+    #[inline(always)]
+    fn cancel(&mut self, id: TimerId) -> Option<T> {
+        let payload = self.records.remove(id)?;
+        self.bury();
+        Some(payload)
+    }
+
+    #[inline(always)]
+    fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        let moved = self.records.reset(id, deadline, self.now).ok_or(ResetError::NotPending)?;
+        if let Moved::Earlier(hint) = moved {
+            self.put(hint, deadline);
+            self.bury();
+        }
+        Ok(())
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        self.records.deadline(id)
+    }
+
+    fn next_wakeup(&self) -> Option<Tick> {
+        if self.is_empty() {
+            return None;
+        }
+        if self.batch.first().is_some() {
+            return Some(self.reached);
+        }
+        let next = self.next_event();
+        assert!(next.is_some(), "a live timer has a hint");
+        next
+    }
+
+    fn advance(&mut self, now: Tick) {
+        self.advance_within(now, &mut Budget::unlimited());
+    }
+
+    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
+        self.now = self.now.max(now);
+        self.settle(budget);
+    }
+
+    #[inline]
+    fn pop_expired(&mut self) -> Option<Expired<T>> {
+        match self.pop_within(&mut Budget::unlimited()) {
+            Popped::Timer(expired) => Some(expired),
+            Popped::Nothing => None,
+            Popped::Paused => unreachable!("an unlimited budget is not used up"),
+        }
+    }
+
+    #[inline]
+    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+        loop {
+            while let Some(hint) = self.batch.first() {
+                self.batch.skip();
+                if let Some(expired) = self.records.take(hint, self.reached) {
+                    return Popped::Timer(expired);
+                }
+                self.put_again(hint);
+            }
+            match self.settle(budget) {
+                Settled::Ready => {}
+                Settled::Idle => return Popped::Nothing,
+                Settled::Paused => return Popped::Paused,
+            }
+        }
+    }
+
+    fn now(&self) -> Tick {
+        self.now
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.records.len() as usize
+    }
+
+    fn peek(&self) -> Option<(TimerId, Tick)> {
+        self.records.earliest()
+    }
+
+    fn compact(&mut self) {
+        let old = core::mem::replace(&mut self.chunks, Chunks::new());
+        self.due = self.chunks.copy(&old, &self.due, |hint| self.records.is_current(hint));
+        let mut index = 0;
+        while let Some(found) = self.rings.occupied_from(index) {
+            let place = Rings::place_of(found);
+            let chain = self.rings.chain_mut(place);
+            *chain = self.chunks.copy(&old, chain, |hint| self.records.is_current(hint));
+            if chain.is_empty() {
+                self.vacate(found);
+            }
+            index = found + 1;
+        }
+        self.late.retain(|(_, hint)| self.records.is_current(*hint));
+        self.late.shrink_to_fit();
+        let batch = core::mem::replace(&mut self.batch, Batch::EMPTY);
+        batch.rest().iter().for_each(|hint| self.batch.push_if(*hint, self.records.is_current(*hint)));
+        self.records.compact();
+        self.sweep.go_on(Stage::Due);
+    }
+
+    fn profile(&self) -> Profile {
+        Profile { granularity: 1, horizon: None, order: Order::Expiry, equals: Equals::FifoUnlessReset }
+    }
+
+    fn check(&self) {
+        self.check_all();
+    }
+}

@@ -1,0 +1,63 @@
+//! The hints that are due next, whose records were looked at together.
+//!
+//! ```text
+//!   due: [15] -> [15] -> [4]  --fill-->  batch [ h h h h h h h h . . . ]  --next--> pop
+//! ```
+//!
+//! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep through several
+//! chunks, and is there when the timers are popped.
+//!
+//! Cost: 512 bytes in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
+
+use super::chunks::CHUNK_HINT_COUNT;
+use super::records::Hint;
+
+/// Four chunks and a place that is written to and not kept.
+const BATCH_HINT_COUNT: usize = 64;
+const _: () = assert!(4 * CHUNK_HINT_COUNT < BATCH_HINT_COUNT);
+
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    hints: [Hint; BATCH_HINT_COUNT],
+    count: usize,
+    next: usize,
+}
+
+impl Batch {
+    pub(super) const EMPTY: Batch = Batch { hints: [Hint::NONE; BATCH_HINT_COUNT], count: 0, next: 0 };
+
+    /// The hints that are left.
+    #[inline]
+    pub(super) fn rest(&self) -> &[Hint] {
+        self.hints.get(self.next..self.count).unwrap_or_default()
+    }
+
+    /// The first hint that is left.
+    #[inline(always)]
+    pub(super) fn first(&self) -> Option<Hint> {
+        (self.next < self.count).then(|| self.hints[self.next % BATCH_HINT_COUNT])
+    }
+
+    /// Lets go of the first.
+    #[inline(always)]
+    pub(super) fn skip(&mut self) {
+        self.next += 1;
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.count, self.next) = (0, 0);
+    }
+
+    /// Tells whether a chunk's hints find room.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.count + CHUNK_HINT_COUNT < BATCH_HINT_COUNT
+    }
+
+    /// Appends a hint if it is wanted; there is room. Without a branch: whether it is cannot be foreseen.
+    #[inline(always)]
+    pub(super) fn push_if(&mut self, hint: Hint, is_wanted: bool) {
+        self.hints[self.count % BATCH_HINT_COUNT] = hint;
+        self.count += usize::from(is_wanted);
+    }
+}

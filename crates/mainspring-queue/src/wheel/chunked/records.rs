@@ -1,0 +1,289 @@
+//! The records of the chunked wheel: what a timer is, whatever its slot.
+//!
+//! ```text
+//!   32 bytes:  version  generation | deadline | live?  payload of 8 bytes
+//!   hint       index 32 | version 16 | low bits of the tick 16
+//! ```
+//!
+//! A record does not know where it waits: a [`Hint`] in some slot names it. A hint is *current* while the record lives and has
+//! the hint's version; a cancel, a firing and a reset to an earlier deadline each end a version, and leave the hint behind as a
+//! dead one. A version may come round again after 65,536 changes of one record; a hint that wakes from the dead like that
+//! asks for a timer that exists, whose deadline decides.
+//!
+//! Cost: every operation O(1) and one random access, of one cache line. Memory per timer: 16 beyond the payload and its
+//! discriminant. (With 24 bytes, the discriminant beside the version, a quarter of all records lies across two lines: a pair of
+//! schedule and cancel among a million took 200 ns instead of 165, a firing 77 instead of 57.)
+//!
+//! It orders nothing.
+
+use core::num::NonZeroU32;
+
+use super::free::Free;
+use super::pages::Pages;
+use crate::queue::{Expired, TimerId};
+use crate::tick::Tick;
+
+/// 32 KiB for payloads of 8 bytes: small queues stay small, and the list of a million timers' pages stays in cache.
+const PAGE_COUNT: usize = 1_024;
+/// How many records that were never used become free at once.
+const FRESH_COUNT: u32 = 32;
+const _: () = assert!(PAGE_COUNT.is_multiple_of(FRESH_COUNT as usize));
+/// So many whole pages have names of 32 bits.
+const RECORD_COUNT_MAX: u32 = u32::MAX - (PAGE_COUNT as u32 - 1);
+
+/// Where a slot says that a timer may be due: 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Hint(u64);
+
+/// How many low bits of its tick a hint knows: enough for two levels, so that slots of a minute move down without a look at
+/// any record.
+pub(super) const HINT_TICK_BITS: u32 = 16;
+const TICK_SHIFT: u32 = u64::BITS - HINT_TICK_BITS;
+const VERSION_SHIFT: u32 = u32::BITS;
+
+impl Hint {
+    /// Fills unused places.
+    pub(super) const NONE: Hint = Hint(0);
+
+    #[inline]
+    fn new(index: u32, version: u16, tick: Tick) -> Hint {
+        let record = u64::from(version) << VERSION_SHIFT | u64::from(index);
+        Hint(tick.get() << TICK_SHIFT | record)
+    }
+
+    #[inline]
+    pub(super) fn index(self) -> u32 {
+        self.0 as u32
+    }
+
+    #[inline]
+    fn version(self) -> u16 {
+        (self.0 >> VERSION_SHIFT) as u16
+    }
+
+    /// The lowest bits of the tick at which the hint is to be looked at.
+    #[inline]
+    pub(super) fn tick_bits(self) -> u64 {
+        self.0 >> TICK_SHIFT
+    }
+
+    /// The same hint, to be looked at at another tick.
+    #[inline]
+    pub(super) fn at(self, tick: Tick) -> Hint {
+        Hint::new(self.index(), self.version(), tick)
+    }
+}
+
+/// A timer, or room for one. The id with the record's generation was given out if the record lives, and not before: who knows the
+/// generation knows that it lives.
+#[derive(Clone, Debug)]
+struct Record<T> {
+    /// Grows when a timer leaves and when its hint is given up.
+    version: u16,
+    /// Grows when a timer leaves.
+    generation: NonZeroU32,
+    deadline: Tick,
+    /// `None` in a free record.
+    payload: Option<T>,
+}
+
+const _: () = assert!(size_of::<Record<u64>>() == 32);
+
+impl<T> Record<T> {
+    /// A record whose generations are used up is given up when its timer leaves.
+    fn is_reusable(&self) -> bool {
+        self.payload.is_none() && !self.is_given_up()
+    }
+
+    fn is_given_up(&self) -> bool {
+        self.payload.is_none() && self.generation == NonZeroU32::MAX
+    }
+
+    fn id(&self, index: u32) -> TimerId {
+        TimerId { index, generation: self.generation }
+    }
+}
+
+/// What a reset asks of the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// Nothing: the old hint comes first, and will find the new deadline.
+    Later,
+    /// A place for this hint: the old one would come too late.
+    Earlier(Hint),
+}
+
+/// All records of one wheel.
+#[derive(Clone, Debug)]
+pub(super) struct Records<T> {
+    records: Pages<Record<T>, PAGE_COUNT>,
+    free: Free,
+    /// No record from here on was used yet.
+    fresh: u32,
+    live_count: u32,
+    /// Where the generations of new records begin: past those of all records that were given back.
+    fresh_generation: NonZeroU32,
+}
+
+impl<T> Records<T> {
+    pub(super) const fn new() -> Records<T> {
+        Records {
+            records: Pages::new(),
+            free: Free::new(),
+            fresh: 0,
+            live_count: 0,
+            fresh_generation: NonZeroU32::MIN,
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> u32 {
+        self.live_count
+    }
+
+    /// Adds a timer, and says which hint finds it. Gives the payload back for want of names.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, deadline: Tick, payload: T) -> Result<(TimerId, Hint), T> {
+        let index = match self.free.take() {
+            Some(index) => index,
+            None => match self.refill() {
+                Some(index) => index,
+                None => return Err(payload),
+            },
+        };
+        let record = self.records.at_mut(index);
+        debug_assert!(record.payload.is_none(), "what is free does not live");
+        record.deadline = deadline;
+        record.payload = Some(payload);
+        let hint = Hint::new(index, record.version, deadline);
+        self.live_count += 1;
+        Ok((record.id(index), hint))
+    }
+
+    /// Fills the magazine, with records that were never used if all others live, and takes one.
+    #[cold]
+    fn refill(&mut self) -> Option<u32> {
+        if !self.free.refill() {
+            if self.fresh as usize == self.records.len() {
+                if self.fresh == RECORD_COUNT_MAX {
+                    return None;
+                }
+                let generation = self.fresh_generation;
+                self.records.grow(|| Record { version: 0, generation, deadline: Tick::ZERO, payload: None });
+            }
+            let end = self.fresh + FRESH_COUNT;
+            (self.fresh..end).rev().for_each(|index| self.free.put(index));
+            self.fresh = end;
+        }
+        self.free.take()
+    }
+
+    /// Returns a live timer's deadline.
+    #[inline]
+    pub(super) fn deadline(&self, id: TimerId) -> Option<Tick> {
+        let record = self.records.find(id.index)?;
+        (record.generation == id.generation && !record.is_given_up()).then_some(record.deadline)
+    }
+
+    /// Ends a timer and returns its payload.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, id: TimerId) -> Option<T> {
+        let record = self.records.find_mut(id.index)?;
+        if record.generation != id.generation {
+            return None;
+        }
+        self.release(id.index)
+    }
+
+    /// Ends the timer that a hint names, if the hint is current and the timer is due at `now`.
+    #[inline(always)]
+    pub(super) fn take(&mut self, hint: Hint, now: Tick) -> Option<Expired<T>> {
+        let index = hint.index();
+        let record = self.records.at(index);
+        if record.version != hint.version() || now < record.deadline {
+            return None;
+        }
+        let (id, deadline) = (record.id(index), record.deadline);
+        self.release(index).map(|payload| Expired { id, deadline, payload })
+    }
+
+    #[inline(always)]
+    fn release(&mut self, index: u32) -> Option<T> {
+        let record = self.records.at_mut(index);
+        let payload = record.payload.take()?;
+        record.version = record.version.wrapping_add(1);
+        self.live_count -= 1;
+        if let Some(generation) = record.generation.checked_add(1) {
+            record.generation = generation;
+            self.free.put(index);
+        }
+        Some(payload)
+    }
+
+    /// Gives a live timer another deadline. Only one after `now` can be reached by the old hint.
+    #[inline(always)]
+    pub(super) fn reset(&mut self, id: TimerId, to: Tick, now: Tick) -> Option<Moved> {
+        let record = self.records.find_mut(id.index)?;
+        if record.generation != id.generation || record.is_given_up() {
+            return None;
+        }
+        let is_later = now < to && record.deadline <= to;
+        record.deadline = to;
+        if is_later {
+            return Some(Moved::Later);
+        }
+        record.version = record.version.wrapping_add(1);
+        Some(Moved::Earlier(Hint::new(id.index, record.version, to)))
+    }
+
+    /// Tells whether a hint is current.
+    #[inline(always)]
+    pub(super) fn is_current(&self, hint: Hint) -> bool {
+        // A record that is free has a version that no hint was given yet.
+        self.records.at(hint.index()).version == hint.version()
+    }
+
+    /// The deadline of the timer that a hint names, if the hint is current.
+    #[inline]
+    pub(super) fn deadline_of(&self, hint: Hint) -> Option<Tick> {
+        let record = self.records.at(hint.index());
+        (record.version == hint.version() && record.payload.is_some()).then_some(record.deadline)
+    }
+
+    /// The live timer with the earliest deadline. O(records).
+    pub(super) fn earliest(&self) -> Option<(TimerId, Tick)> {
+        let live = self.records.iter().zip(0..).filter(|(record, _)| record.payload.is_some());
+        let (record, index) = live.min_by_key(|(record, _)| record.deadline)?;
+        Some((record.id(index), record.deadline))
+    }
+
+    /// Gives back the pages behind the last live record. O(records).
+    pub(super) fn compact(&mut self) {
+        // Generations never start over. A record whose generations are used up stays: its successor could not be told from it.
+        while let Some(page) = self.records.shrink_if(Record::is_reusable) {
+            let generations = page.map(|record| record.generation);
+            self.fresh_generation = generations.fold(self.fresh_generation, NonZeroU32::max);
+        }
+        self.fresh = self.fresh.min(self.records.len() as u32);
+        let used = self.records.iter().zip(0..self.fresh);
+        self.free = used.filter(|(record, _)| record.is_reusable()).map(|(_, index)| index).collect();
+    }
+
+    /// Counts all records.
+    pub(super) fn check(&self) {
+        let live = self.records.iter().filter(|record| record.payload.is_some()).count();
+        assert_eq!(live, self.live_count as usize, "the count of live records is right");
+        let mut reusable_count = 0;
+        for (record, index) in self.records.iter().zip(0..) {
+            let is_free = self.fresh <= index || self.free.contains(index);
+            assert_eq!(
+                record.is_reusable(),
+                is_free,
+                "record {index} is free exactly if it can be used again"
+            );
+            reusable_count += usize::from(is_free);
+        }
+        let fresh_count = self.records.len() - self.fresh as usize;
+        assert_eq!(reusable_count, self.free.len() + fresh_count, "each free record is free once");
+    }
+}

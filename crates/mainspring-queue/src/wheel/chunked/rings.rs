@@ -1,0 +1,236 @@
+//! The slots of the chunked wheel: eight rings of 512, and which of them are occupied.
+//!
+//! ```text
+//!   tick = 8 digits of 8 bits:  ... | digit 2 | digit 1 | digit 0
+//!   level l, slot = (tick >> 8 l) mod 512:   [ 256 slots of this turn | 256 of the next ]
+//!   a deadline waits at the highest digit in which it differs from now
+//! ```
+//!
+//! A ring is two turns long, so that the slot after now's at level l + 1 can be spread over level l little by little
+//! before its time comes.
+//!
+//! Cost: a slot is found with a few instructions, the first occupied one of a level by a look at up to nine words. Memory:
+//! 24 per slot, for the levels up to the highest that was used.
+//!
+//! It moves nothing: [`Chunked`](super::Chunked) does.
+
+use alloc::vec::Vec;
+
+use super::chunks::Chain;
+use crate::tick::Tick;
+
+pub(super) const DIGIT_BITS: u32 = 8;
+const TURN_COUNT: u64 = 1 << DIGIT_BITS;
+const SLOT_COUNT: u64 = 2 * TURN_COUNT;
+const LEVEL_COUNT: u32 = u64::BITS / DIGIT_BITS;
+const WORD_COUNT: usize = (SLOT_COUNT / u64::BITS as u64) as usize;
+
+/// A slot's level and its number on the line of all of the level's slots since tick 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) level: u32,
+    pub(super) number: u64,
+}
+
+impl Place {
+    /// The slot of a level that a tick belongs to.
+    #[inline]
+    pub(super) fn of(tick: Tick, level: u32) -> Place {
+        Place { level, number: tick.get() >> (level * DIGIT_BITS) }
+    }
+
+    /// Where a deadline waits: at the highest digit in which it differs from now.
+    #[inline]
+    pub(super) fn between(now: Tick, deadline: Tick) -> Place {
+        let differing = (now.get() ^ deadline.get()) | 1;
+        Place::of(deadline, differing.ilog2() / DIGIT_BITS)
+    }
+
+    /// The first tick of the slot.
+    #[inline]
+    pub(super) fn start(self) -> Tick {
+        Tick::new(self.number << (self.level * DIGIT_BITS))
+    }
+
+    /// The slot's index among all.
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        (u64::from(self.level) * SLOT_COUNT + self.number % SLOT_COUNT) as usize
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Rings {
+    chains: Vec<Chain>,
+    occupied: [[u64; WORD_COUNT]; LEVEL_COUNT as usize],
+    /// A bit per level that has an occupied slot.
+    levels: u32,
+}
+
+impl Rings {
+    pub(super) const fn new() -> Rings {
+        Rings { chains: Vec::new(), occupied: [[0; WORD_COUNT]; LEVEL_COUNT as usize], levels: 0 }
+    }
+
+    /// A slot, if its level was ever used.
+    #[inline(always)]
+    pub(super) fn find_mut(&mut self, place: Place) -> Option<&mut Chain> {
+        self.chains.get_mut(place.index())
+    }
+
+    /// A slot.
+    pub(super) fn chain_mut(&mut self, place: Place) -> &mut Chain {
+        if self.chains.len() <= place.index() {
+            self.grow(place.level);
+        }
+        &mut self.chains[place.index()]
+    }
+
+    #[cold]
+    fn grow(&mut self, level: u32) {
+        self.chains.resize((level + 1) as usize * SLOT_COUNT as usize, Chain::EMPTY);
+    }
+
+    #[inline]
+    pub(super) fn occupy(&mut self, place: Place) {
+        let slot = place.number % SLOT_COUNT;
+        self.occupied[place.level as usize][(slot / 64) as usize] |= 1 << (slot % 64);
+        self.levels |= 1 << place.level;
+    }
+
+    /// Takes a chain out of its slot, which becomes vacant.
+    #[inline]
+    pub(super) fn take(&mut self, place: Place) -> Chain {
+        let chain = core::mem::replace(&mut self.chains[place.index()], Chain::EMPTY);
+        self.vacate(place);
+        chain
+    }
+
+    /// Hears that the last chunk of a slot is gone.
+    pub(super) fn vacate(&mut self, place: Place) {
+        let slot = place.number % SLOT_COUNT;
+        let words = &mut self.occupied[place.level as usize];
+        words[(slot / 64) as usize] &= !(1 << (slot % 64));
+        if words.iter().all(|word| *word == 0) {
+            self.levels &= !(1 << place.level);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_occupied(&self, place: Place) -> bool {
+        let slot = place.number % SLOT_COUNT;
+        self.occupied[place.level as usize][(slot / 64) as usize] >> (slot % 64) & 1 == 1
+    }
+
+    /// A bit per level that has an occupied slot.
+    #[inline]
+    pub(super) fn levels(&self) -> u32 {
+        self.levels
+    }
+
+    pub(super) fn chain(&self, place: Place) -> &Chain {
+        &self.chains[place.index()]
+    }
+
+    /// The first occupied slot of a level that has one, from now's own on.
+    #[inline]
+    pub(super) fn first(&self, now: Tick, level: u32) -> Place {
+        let from = Place::of(now, level);
+        let words = &self.occupied[level as usize];
+        let slot = from.number % SLOT_COUNT;
+        let (word, bit) = ((slot / 64) as usize, slot % 64);
+        let rest = words[word] >> bit;
+        if rest != 0 {
+            return Place { level, number: from.number + u64::from(rest.trailing_zeros()) };
+        }
+        // The word that now is in comes last again, for what is almost two turns ahead.
+        for step in 1..=WORD_COUNT {
+            let found = words[(word + step) % WORD_COUNT];
+            if found != 0 {
+                let distance = step as u64 * 64 - bit + u64::from(found.trailing_zeros());
+                return Place { level, number: from.number + distance };
+            }
+        }
+        unreachable!("a level with its bit set has an occupied slot")
+    }
+
+    /// The next event: not later than the earliest tick of a hint, and past now. `None` if all slots are vacant.
+    #[inline]
+    pub(super) fn next(&self, now: Tick) -> Option<Tick> {
+        let mut levels = self.levels;
+        let mut next = None;
+        while levels != 0 {
+            let level = levels.trailing_zeros();
+            levels &= levels - 1;
+            let place = self.first(now, level);
+            let tick = if level == 0 { place.start() } else { self.chains[place.index()].earliest };
+            next = Some(next.map_or(tick, |next: Tick| next.min(tick)));
+            // What waits at higher levels is past this turn.
+            if place.number / TURN_COUNT == Place::of(now, level).number / TURN_COUNT {
+                break;
+            }
+        }
+        next
+    }
+
+    /// The first occupied slot at or behind an index, by its index.
+    pub(super) fn occupied_from(&self, index: usize) -> Option<usize> {
+        let words = self.occupied.as_flattened();
+        let first = words.get(index / 64).map(|word| word & (u64::MAX << (index % 64)))?;
+        if first != 0 {
+            return Some(index / 64 * 64 + first.trailing_zeros() as usize);
+        }
+        let rest = words.iter().enumerate().skip(index / 64 + 1);
+        let (number, word) = rest.into_iter().find(|(_, word)| **word != 0)?;
+        Some(number * 64 + word.trailing_zeros() as usize)
+    }
+
+    /// The slot with an index, on the first turns of its level.
+    pub(super) fn place_of(index: usize) -> Place {
+        Place { level: (index as u64 / SLOT_COUNT) as u32, number: index as u64 % SLOT_COUNT }
+    }
+
+    /// The same slot on the line that now is on.
+    pub(super) fn ahead(&self, place: Place, now: Tick) -> Place {
+        let from = Place::of(now, place.level).number;
+        Place { number: from + place.number.wrapping_sub(from) % SLOT_COUNT, ..place }
+    }
+
+    /// Checks that the bits say what the slots hold.
+    pub(super) fn check(&self) {
+        for (index, chain) in self.chains.iter().enumerate() {
+            let place = Rings::place_of(index);
+            assert_ne!(self.is_occupied(place), chain.is_empty(), "a bit says what its slot holds");
+        }
+        for (level, words) in self.occupied.iter().enumerate() {
+            let is_occupied = words.iter().any(|word| *word != 0);
+            assert_eq!(self.levels >> level & 1 == 1, is_occupied, "a bit says what its level holds");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_occupied_slot_is_found_two_turns_ahead() {
+        for now in [0, 1, 63, 64, 255, 256, 300, 511, 512, 1_000_003] {
+            for distance in [1, 62, 63, 64, 65, 255, 256, 300, 510, 511] {
+                let mut rings = Rings::new();
+                let place = Place { level: 0, number: now + distance };
+                rings.occupy(place);
+                assert_eq!(rings.first(Tick::new(now), 0), place, "{now} + {distance}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_deadline_has_a_place() {
+        let last = Place::between(Tick::ZERO, Tick::MAX);
+        assert_eq!(last, Place { level: 7, number: 255 });
+        assert_eq!(last.start(), Tick::new(255 << 56));
+        assert_eq!(Place::between(Tick::new(255), Tick::new(256)), Place { level: 1, number: 1 });
+        assert_eq!(Place::between(Tick::new(254), Tick::new(255)), Place { level: 0, number: 255 });
+    }
+}

@@ -1,0 +1,88 @@
+//! What the chunked wheel promises beyond the contract: bounded steps, whatever the crowd.
+
+use mainspring_queue::wheel::Chunked;
+use mainspring_queue::{Budget, Popped, Tick, TimerQueue};
+
+const PLENTY: usize = 1_000_000_000;
+
+fn schedule_all(wheel: &mut Chunked<u64>, deadlines: impl Iterator<Item = u64>) {
+    for (deadline, number) in deadlines.zip(0..) {
+        wheel.schedule(Tick::new(deadline), number).expect("there is room");
+    }
+}
+
+/// Advances tick by tick and returns the most timers that one tick looked at, those that it handed out not counted.
+fn work_max(wheel: &mut Chunked<u64>, ticks: u64) -> usize {
+    let mut most = 0;
+    let start = wheel.now().get();
+    for now in start + 1..=start + ticks {
+        let mut budget = Budget::new(PLENTY);
+        wheel.advance_within(Tick::new(now), &mut budget);
+        let mut fired_count = 0;
+        while let Popped::Timer(timer) = wheel.pop_within(&mut budget) {
+            assert_eq!(timer.deadline, Tick::new(now), "each fires at its tick");
+            fired_count += 1;
+        }
+        most = most.max(PLENTY - budget.left() - fired_count);
+    }
+    most
+}
+
+#[test]
+fn no_tick_moves_the_whole_of_the_next_minute() {
+    let mut wheel = Chunked::new();
+    // All of them wait in one slot of 65,536 ticks, which comes next.
+    schedule_all(&mut wheel, (0..200_000).map(|number| 65_536 + number * 7_919 % 65_536));
+    let most = work_max(&mut wheel, 2 * 65_536);
+    assert!(wheel.is_empty());
+    assert!(most < 200, "a tick looked at {most} timers that it did not fire");
+}
+
+#[test]
+fn no_tick_moves_the_whole_of_the_next_four_hours() {
+    let mut wheel = Chunked::new();
+    let start = (1 << 24) - 70_000;
+    wheel.advance(Tick::new(start));
+    schedule_all(&mut wheel, (0..100_000).map(|number| (1 << 24) + number * 7_919 % (1 << 24)));
+    let most = work_max(&mut wheel, 300_000);
+    assert!(most < 300, "a tick looked at {most} timers that it did not fire");
+}
+
+#[test]
+fn a_crowd_of_one_tick_is_handed_out_in_steps() {
+    let mut wheel = Chunked::new();
+    schedule_all(&mut wheel, std::iter::repeat_n(70_000, 100_000));
+    wheel.advance_within(Tick::new(80_000), &mut Budget::new(100));
+    let (mut paused_count, mut numbers) = (0, Vec::new());
+    loop {
+        // Less than a batch has: each batch is a step of its own.
+        match wheel.pop_within(&mut Budget::new(10)) {
+            Popped::Timer(timer) => numbers.push(timer.payload),
+            Popped::Paused => paused_count += 1,
+            Popped::Nothing => break,
+        }
+    }
+    assert!(numbers.into_iter().eq(0..100_000), "equals come in order");
+    assert!(1_000 < paused_count, "the work was done in {paused_count} steps");
+}
+
+#[test]
+fn a_jump_over_all_deadlines_is_worked_off_in_steps_and_in_order() {
+    let mut wheel = Chunked::new();
+    schedule_all(&mut wheel, (0..50_000).map(|number| 1 + number * 7_919 % 3_600_000));
+    wheel.advance_within(Tick::new(4_000_000), &mut Budget::new(1));
+    let mut deadlines = Vec::new();
+    loop {
+        match wheel.pop_within(&mut Budget::new(50)) {
+            Popped::Timer(timer) => deadlines.push(timer.deadline),
+            Popped::Paused => wheel.check(),
+            Popped::Nothing => break,
+        }
+        if deadlines.len() == 20_000 {
+            let id = wheel.schedule(Tick::new(1), 0).expect("there is room");
+            assert_eq!(wheel.cancel(id), Some(0), "what came late can be cancelled as well");
+        }
+    }
+    assert_eq!(deadlines.len(), 50_000);
+    assert!(deadlines.is_sorted());
+}
