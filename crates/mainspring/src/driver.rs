@@ -12,6 +12,7 @@
 //! | driver | queues | threads | a timer goes to | wakes |
 //! |---|---|---|---|---|
 //! | [`Single`] | one | one of its own, or the caller's | the one queue | its thread, if it sleeps past the deadline |
+//! | [`Striped`] | n | one of its own | its caller's stripe | its thread, if it sleeps past the deadline |
 //! | [`Sharded`] | n | one per queue, started when it is first needed | its caller's shard | the shard's thread |
 //! | [`PerWorker`] | one per worker | the program's workers | the worker that schedules it | the owner, or the worker that sleeps longest |
 //! | `Poll` (feature `poll`) | one | one of its own, or the caller's, which waits for sockets too | the one queue | its thread, if it sleeps past the deadline |
@@ -27,12 +28,14 @@ pub mod per_worker;
 pub mod poll;
 pub mod sharded;
 pub mod single;
+pub mod striped;
 
 pub use per_worker::PerWorker;
 #[cfg(all(feature = "poll", unix))]
 pub use poll::Poll;
 pub use sharded::Sharded;
 pub use single::Single;
+pub use striped::Striped;
 
 use std::any::Any;
 use std::fmt;
@@ -42,6 +45,7 @@ use hdrhistogram::Histogram;
 use mainspring_queue::{Reason, Rejected, ResetError, Tick};
 
 use crate::clock::Clock;
+use crate::sync::atomic::Ordering;
 use crate::sync::thread::{self, JoinHandle};
 
 /// What the threads of drivers are called, for debuggers and `top`.
@@ -254,6 +258,10 @@ pub trait Timers<T>: Send + Sync {
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
+    /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is dropped, here or by the
+    /// thread that fires. A firing that begins after this has returned is not that timer's.
+    fn discard(&self, id: TimerId);
+
     /// Moves a pending timer.
     ///
     /// # Errors
@@ -296,4 +304,17 @@ fn join(thread: impl IntoIterator<Item = JoinHandle<()>>) {
             let _ = thread.join();
         }
     }
+}
+
+/// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.
+static THREAD_COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+std::thread_local! {
+    /// A number for each thread, in the order of their first timers. Only the number matters: relaxed.
+    static THREAD_NUMBER: usize = THREAD_COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The calling thread's number, by which drivers spread threads over lanes.
+fn thread_number() -> usize {
+    THREAD_NUMBER.with(|number| *number)
 }

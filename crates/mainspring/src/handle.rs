@@ -67,6 +67,16 @@ impl<T> Handle<T> {
         self.timers.cancel(id)
     }
 
+    /// Removes a pending timer, if there is one, and drops its payload. A timer that has not begun to fire when this returns
+    /// will not fire.
+    ///
+    /// For a thread that must not wait: where [`cancel`](Self::cancel) would have to wait for another thread that is at the
+    /// timer's queue, this leaves a note there, lock-free, which that thread obeys before it fires anything more. Until it does so the timer is
+    /// still counted, and its payload lives.
+    pub fn discard(&self, id: TimerId) {
+        self.timers.discard(id);
+    }
+
     /// Moves a pending timer to `delay` from now.
     ///
     /// # Errors

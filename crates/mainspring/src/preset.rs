@@ -15,7 +15,7 @@
 //! | [`nginx`] | nginx's event timers | `RedBlackTree` | single |
 //! | `nginx_loop` (feature `poll`) | nginx's event loop | `RedBlackTree` | poll |
 //! | [`skip_list`] | a skip list | `SkipList` | single |
-//! | [`mainspring`] | Mainspring | `wheel::Chunked` | single |
+//! | [`mainspring`] | Mainspring | `wheel::Chunked` | striped |
 //!
 //! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`] in a program,
 //! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
@@ -38,7 +38,7 @@ use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 use crate::clock::{Clock, Monotonic};
 #[cfg(all(feature = "poll", unix))]
 use crate::driver::Poll;
-use crate::driver::{PerWorker, Sharded, sharded};
+use crate::driver::{PerWorker, Sharded, Striped, sharded};
 use crate::engine::Engine;
 use crate::front::{Callbacks, RunTasks, Task};
 
@@ -61,12 +61,15 @@ pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
 /// RussellLuo/timingwheel refuses ticks shorter than this.
 pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
-/// Starts Mainspring's own default: the chunked wheel on one thread, with ticks of a millisecond of the monotonic clock.
+/// Starts Mainspring's own default: chunked wheels, four per core, so that the program's threads do not meet at a lock; one
+/// thread that fires; and ticks of a millisecond of the monotonic clock.
 ///
 /// # Errors
 /// The operating system would not start a thread.
 pub fn mainspring() -> io::Result<Engine<Task>> {
-    callbacks(Chunked::new(), Arc::new(Monotonic::new()))
+    let driver = Arc::new(Striped::for_cores(Chunked::new, Arc::new(Monotonic::new())));
+    driver.start(RunTasks)?;
+    Ok(Engine::of(driver))
 }
 
 /// Starts an engine for callbacks over any queue and clock.

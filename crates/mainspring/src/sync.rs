@@ -5,13 +5,13 @@
 
 #[cfg(mainspring_loom)]
 pub(crate) use loom::{
-    sync::{Condvar, Mutex, MutexGuard, atomic},
+    sync::{Condvar, Mutex, MutexGuard, atomic, mpsc},
     thread, thread_local,
 };
 #[cfg(not(mainspring_loom))]
 pub(crate) use std::{
-    sync::{Condvar, Mutex, MutexGuard, atomic},
+    sync::{Condvar, Mutex, MutexGuard, atomic, mpsc},
     thread, thread_local,
 };
 
-pub(crate) use std::sync::PoisonError;
+pub(crate) use std::sync::{PoisonError, TryLockError};

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded};
+use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded, Striped};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{RedBlackTree, Tick, heap};
@@ -52,8 +52,10 @@ impl Fire<Deed> for Doer {
 
 type Start = fn(Arc<dyn Clock>, Doer) -> Engine<Deed>;
 
-const DRIVERS: [(&str, Start); 7] = [
+const DRIVERS: [(&str, Start); 9] = [
     ("single", |clock, doer| Engine::start(Chunked::new(), clock, doer).unwrap()),
+    ("striped, 1", |clock, doer| striped(1, clock, doer)),
+    ("striped, 8", |clock, doer| striped(8, clock, doer)),
     ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Chunked::new, clock, doer)))),
     ("sharded, 64", |clock, doer| Engine::of(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))),
     ("per worker, 1", |clock, doer| per_worker(1, clock, &doer)),
@@ -61,6 +63,12 @@ const DRIVERS: [(&str, Start); 7] = [
     ("per worker, 5", |clock, doer| per_worker(5, clock, &doer)),
     ("poll", poll),
 ];
+
+fn striped(stripe_count: usize, clock: Arc<dyn Clock>, doer: Doer) -> Engine<Deed> {
+    let driver = Arc::new(Striped::new(stripe_count, Chunked::new, clock));
+    driver.start(doer).unwrap();
+    Engine::of(driver)
+}
 
 fn per_worker(worker_count: usize, clock: Arc<dyn Clock>, doer: &Doer) -> Engine<Deed> {
     let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
@@ -115,6 +123,10 @@ fn start(run: Start, clock: Arc<dyn Clock>) -> (Engine<Deed>, Receiver<(u64, Tic
     let engine = run(clock, doer.clone());
     *doer.handle.lock().unwrap() = Some(engine.handle().clone());
     (engine, told, doer)
+}
+
+fn named(name: &str) -> Start {
+    DRIVERS.iter().find(|driver| driver.0 == name).expect("the table has it").1
 }
 
 /// Runs a trial with every driver.
@@ -187,6 +199,24 @@ fn any_thread_may_cancel_and_reset() {
 }
 
 #[test]
+fn what_is_discarded_does_not_fire() {
+    with_each(|trial| {
+        let ids = [1, 2, 3].map(|name| trial.tell(name, 10));
+        let handle = trial.engine.handle();
+        thread::scope(|scope| {
+            scope.spawn(|| handle.discard(ids[1]));
+        });
+        handle.discard(ids[1]);
+        assert_eq!(handle.pending_count(), 2, "{}", trial.name);
+        trial.clock.advance_to(Tick::new(10));
+        assert_eq!(trial.told(2), [1, 3], "{}", trial.name);
+        handle.discard(ids[0]);
+        let counts = trial.engine.counts();
+        assert_eq!((counts.scheduled, counts.cancelled, counts.fired), (3, 1, 2), "{}", trial.name);
+    });
+}
+
+#[test]
 fn what_fires_may_schedule() {
     with_each(|trial| {
         let handle = trial.engine.handle();
@@ -236,7 +266,7 @@ fn shutdown_hands_back_what_did_not_fire_in_order() {
 
 #[test]
 fn an_id_of_one_driver_does_not_reach_beyond_the_lanes_of_another() {
-    let (wide, _, _) = start(DRIVERS[2].1, Arc::new(Manual::stepped()));
+    let (wide, _, _) = start(named("sharded, 64"), Arc::new(Manual::stepped()));
     let ids: Vec<_> = (0..3)
         .map(|name| {
             let handle = wide.handle().clone();
@@ -245,7 +275,7 @@ fn an_id_of_one_driver_does_not_reach_beyond_the_lanes_of_another() {
         })
         .collect();
     assert!(ids.iter().collect::<BTreeSet<_>>().len() == 3, "each thread has a shard of its own");
-    let (narrow, _, _) = start(DRIVERS[1].1, Arc::new(Manual::stepped()));
+    let (narrow, _, _) = start(named("sharded, 1"), Arc::new(Manual::stepped()));
     for id in ids {
         assert_eq!(narrow.handle().cancel(id), None);
         assert!(narrow.handle().reset_at(id, Tick::ZERO).is_err());

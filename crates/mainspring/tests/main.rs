@@ -5,6 +5,7 @@ mod adapter;
 mod calendar;
 mod callback;
 mod channel;
+mod discard;
 mod drivers;
 mod examples;
 mod future;

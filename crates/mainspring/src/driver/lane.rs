@@ -11,6 +11,8 @@
 //! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; whoever schedules before it must see that somebody wakes in time |
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
 //! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
+//! | `notes` | a queue without a lock | ids to cancel, from threads that would not wait; obeyed before anything is popped, and by whoever schedules |
+//! | `note_count` | - | says that there are notes: written after a note is left, so that who reads it may miss only one that is being left |
 //!
 //! The atomic mirror is one half of a store-then-load handshake with sleepers: see [`per_worker`](super::per_worker), which
 //! puts the fences.
@@ -24,8 +26,9 @@ use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::{Counts, Fire, Fired, Panicked, Refusal, Refused, Report, TimerId, Unfired};
 use crate::clock::Clock;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::mpsc::{Receiver, Sender, channel};
+use crate::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short enough that
 /// timers which come due meanwhile keep their order.
@@ -41,11 +44,14 @@ const LATENESS_DIGITS: u8 = 2;
 pub struct Lane<Q> {
     index: u32,
     next: AtomicU64,
+    note_count: AtomicUsize,
+    notes: Sender<mainspring_queue::TimerId>,
     state: Mutex<State<Q>>,
 }
 
 struct State<Q> {
     queue: Q,
+    notes: Receiver<mainspring_queue::TimerId>,
     counts: Counts,
     /// Made when the first timer fires: many lanes never fire one.
     lateness: Option<Histogram<u64>>,
@@ -96,15 +102,18 @@ pub enum Wake {
 
 impl<Q> Lane<Q> {
     pub(super) fn new(index: u32, queue: Q) -> Lane<Q> {
+        let (notes, receiver) = channel();
         let state = State {
             queue,
+            notes: receiver,
             counts: Counts::default(),
             lateness: None,
             next: Tick::MAX,
             is_asleep: false,
             is_stopping: false,
         };
-        Lane { index, next: AtomicU64::new(u64::MAX), state: Mutex::new(state) }
+        let (next, note_count) = (AtomicU64::new(u64::MAX), AtomicUsize::new(0));
+        Lane { index, next, note_count, notes, state: Mutex::new(state) }
     }
 
     /// No code of the owner runs under the lock but for the `Drop` of payloads, so a poisoned lock guards a sound state.
@@ -134,7 +143,10 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
+        // Dropped after the lock is released, as it was declared before.
+        let _discarded;
         let mut state = self.state();
+        _discarded = self.obey_notes(&mut state);
         if state.is_stopping {
             return Err(Refused { reason: Refusal::Stopped, payload });
         }
@@ -151,6 +163,59 @@ impl<Q> Lane<Q> {
         let payload = state.queue.cancel(id.timer)?;
         state.counts.cancelled += 1;
         Some(payload)
+    }
+
+    /// Cancels without waiting: at once if the lane is free, else by a note to whoever is there.
+    pub(super) fn discard<T>(&self, id: TimerId)
+    where
+        Q: TimerQueue<T>,
+    {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                // The lane keeps the other end as long as it lives.
+                let _ = self.notes.send(id.timer);
+                // Release: who sees the count finds the note.
+                self.note_count.fetch_add(1, Ordering::Release);
+                return;
+            }
+        };
+        let payload = state.queue.cancel(id.timer);
+        state.counts.cancelled += u64::from(payload.is_some());
+        drop(state);
+        // The payload's own `Drop` runs with no lock held.
+        drop(payload);
+    }
+
+    /// Cancels what notes ask for, and returns the payloads, to be dropped when the lock is released.
+    #[inline]
+    fn obey_notes<T>(&self, state: &mut State<Q>) -> Vec<T>
+    where
+        Q: TimerQueue<T>,
+    {
+        // Acquire: whoever sees the count finds the notes.
+        match self.note_count.load(Ordering::Acquire) {
+            0 => Vec::new(),
+            announced => self.obey_announced(state, announced),
+        }
+    }
+
+    /// Not more than were announced: who leaves notes all the time must not keep us here.
+    #[cold]
+    fn obey_announced<T>(&self, state: &mut State<Q>, announced: usize) -> Vec<T>
+    where
+        Q: TimerQueue<T>,
+    {
+        let mut discarded = Vec::new();
+        for _ in 0..announced {
+            let Ok(id) = state.notes.try_recv() else { break };
+            // Relaxed: only this side takes notes away, under the lock.
+            self.note_count.fetch_sub(1, Ordering::Relaxed);
+            discarded.extend(state.queue.cancel(id));
+        }
+        state.counts.cancelled += discarded.len() as u64;
+        discarded
     }
 
     pub(super) fn reset<T>(&self, id: TimerId, deadline: Tick) -> Result<Wake, ResetError>
@@ -174,15 +239,29 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
-        self.state().queue.len()
+        let _discarded;
+        let mut state = self.state();
+        _discarded = self.obey_notes(&mut state);
+        state.queue.len()
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        self.state().counts
+    pub(super) fn counts<T>(&self) -> Counts
+    where
+        Q: TimerQueue<T>,
+    {
+        let _discarded;
+        let mut state = self.state();
+        _discarded = self.obey_notes(&mut state);
+        state.counts
     }
 
-    pub(super) fn add_to(&self, report: &mut Report) {
-        let state = self.state();
+    pub(super) fn add_to<T>(&self, report: &mut Report)
+    where
+        Q: TimerQueue<T>,
+    {
+        let _discarded;
+        let mut state = self.state();
+        _discarded = self.obey_notes(&mut state);
         report.counts.add(&state.counts);
         if let Some(lateness) = &state.lateness {
             report.lateness_ticks.add(lateness).expect("all lanes' histograms have the same bounds");
@@ -197,6 +276,11 @@ impl<Q> Lane<Q> {
         state.is_asleep = false;
     }
 
+    /// Marks that the lane's thread goes on after a wait: what is scheduled until it has looked again need not wake it.
+    pub(super) fn note_awake(&self) {
+        self.state().is_asleep = false;
+    }
+
     pub(super) fn stop(&self) {
         self.state().is_stopping = true;
     }
@@ -205,7 +289,9 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
+        let _discarded;
         let mut state = self.state();
+        _discarded = self.obey_notes(&mut state);
         state.queue.advance(Tick::MAX);
         let popped = std::iter::from_fn(|| state.queue.pop_expired());
         popped
@@ -239,6 +325,12 @@ impl<Q> Lane<Q> {
         for _ in 0..role.firing_count_max() {
             // A thief may have advanced the queue past what this thread read.
             let now = state.queue.now();
+            let discarded = self.obey_notes(&mut state);
+            if !discarded.is_empty() {
+                drop(state);
+                drop(discarded);
+                state = self.state();
+            }
             let Some(timer) = state.queue.pop_expired() else {
                 let until = state.queue.next_wakeup();
                 self.publish(&mut state, until);

@@ -52,6 +52,12 @@ impl<T: Send, D: OverLanes<T>> Timers<T> for D {
         self.lane_numbered(id.lane)?.cancel(id)
     }
 
+    fn discard(&self, id: TimerId) {
+        if let Some(lane) = self.lane_numbered(id.lane) {
+            lane.discard(id);
+        }
+    }
+
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let lane = self.lane_numbered(id.lane).ok_or(ResetError::NotPending)?;
         let wake = lane.reset(id, deadline)?;
@@ -70,14 +76,14 @@ impl<T: Send, D: OverLanes<T>> Timers<T> for D {
     fn counts(&self) -> Counts {
         let mut counts = Counts::default();
         let lanes = (0..self.lane_count()).filter_map(|number| self.lane_numbered(number));
-        lanes.for_each(|lane| counts.add(&lane.counts()));
+        lanes.for_each(|lane| counts.add(&lane.counts::<T>()));
         counts
     }
 
     fn report(&self) -> Report {
         let mut report = Report::default();
         let lanes = (0..self.lane_count()).filter_map(|number| self.lane_numbered(number));
-        lanes.for_each(|lane| lane.add_to(&mut report));
+        lanes.for_each(|lane| lane.add_to::<T>(&mut report));
         report
     }
 

@@ -33,7 +33,7 @@ use mainspring_queue::{Tick, TimerQueue};
 
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join};
+use super::{Fire, Refusal, THREAD_NAME, join, thread_number};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::thread::{self, JoinHandle};
@@ -85,14 +85,6 @@ impl<Q> Shards<Q> {
             }
         }
     }
-}
-
-/// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.
-static THREAD_COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-
-thread_local! {
-    /// A number for each thread, in the order of their first timers. Only the number matters: relaxed.
-    static THREAD_NUMBER: usize = THREAD_COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
 impl<Q, F> Sharded<Q, F> {
@@ -164,7 +156,7 @@ where
     type Queue = Q;
 
     fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        let index = THREAD_NUMBER.with(|number| *number) % self.shards.shards.len();
+        let index = thread_number() % self.shards.shards.len();
         self.ensure_thread(index).map_err(|_| Refusal::NoThread)?;
         Ok(&self.shards.shards[index].lane)
     }
