@@ -22,6 +22,7 @@
 pub mod following;
 pub mod manual;
 pub mod monotonic;
+mod slack;
 #[cfg(feature = "calendar")]
 pub mod wall;
 

@@ -3,8 +3,19 @@
 //! Ticks are counted from the clock's creation. It is `CLOCK_MONOTONIC` on Linux: it never jumps, is slewed by time
 //! synchronisation, and stands still while the machine is suspended.
 //!
+//! How precise it is, the caller chooses, three times over:
+//!
+//! | choice | buys | costs |
+//! |---|---|---|
+//! | [resolution](Monotonic::with_resolution), down to a nanosecond | deadlines that differ by less than a millisecond | a wake-up for each |
+//! | [slack](Monotonic::slack), down to a nanosecond | sleeps that end 50 us sooner | wake-ups that the kernel would have joined |
+//! | [spin](Monotonic::spin) | sleeps that end on time | a core for the last part of each sleep |
+//!
+//! The other way, thrift, is bought per timer: see [`Handle::schedule_within`](crate::Handle::schedule_within).
+//!
 //! Cost: `now` and `after` read the clock once (22 ns on the reference machine). `wait` is one sleep on a condition
-//! variable: it ends late by the kernel's timer slack (50 us by default) and one scheduling delay, never early.
+//! variable until an absolute time: it ends late by the thread's timer slack (50 us by Linux' default) and one scheduling
+//! delay, never early.
 //!
 //! It does not know the time of day.
 
@@ -12,13 +23,17 @@ use std::time::{Duration, Instant};
 
 use mainspring_queue::Tick;
 
-use super::{Bell, Clock, ticks_rounded_up};
+use super::{Bell, Clock, slack, ticks_rounded_up};
 
 /// The monotonic clock of the operating system, counted in ticks of a chosen resolution.
 #[derive(Clone, Debug)]
 pub struct Monotonic {
     origin: Instant,
     resolution: Duration,
+    /// The same, for quick division; `u64::MAX` stands for all that lasts longer: no program sees its second tick.
+    resolution_ns: u64,
+    slack: Option<Duration>,
+    spin: Duration,
 }
 
 impl Monotonic {
@@ -37,12 +52,41 @@ impl Monotonic {
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others must ask")]
     pub fn with_resolution(resolution: Duration) -> Monotonic {
         assert!(!resolution.is_zero(), "a tick lasts");
-        Monotonic { origin: Instant::now(), resolution }
+        let resolution_ns = u64::try_from(resolution.as_nanos()).unwrap_or(u64::MAX);
+        Monotonic { origin: Instant::now(), resolution, resolution_ns, slack: None, spin: Duration::ZERO }
+    }
+
+    /// Tells the kernel by how much it may prolong the sleeps of the thread that waits with this clock, to join its wake-up with
+    /// others': its *timer slack*. Linux grants itself 50 us unless it is told otherwise; 1 ns is the least. On other systems
+    /// this has no effect.
+    #[must_use]
+    pub fn slack(self, slack: Duration) -> Monotonic {
+        Monotonic { slack: Some(slack), ..self }
+    }
+
+    /// Makes a wait sleep until so long before its end, and spin for the rest: a scheduling delay then costs a core's time
+    /// instead of lateness. A wait that is no longer than this does not sleep at all.
+    #[must_use]
+    pub fn spin(self, spin: Duration) -> Monotonic {
+        Monotonic { spin, ..self }
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock that others must ask")]
     fn elapsed(&self) -> Duration {
         self.origin.elapsed()
+    }
+
+    /// The same in nanoseconds, of which 584 years fit.
+    fn elapsed_ns(&self) -> u64 {
+        let elapsed = self.elapsed();
+        elapsed.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(elapsed.subsec_nanos()))
+    }
+
+    /// Spins until so many nanoseconds after the origin, or until the bell rings.
+    fn spin_until(&self, bell: &Bell, until_ns: u128) {
+        while !bell.take_ring() && u128::from(self.elapsed_ns()) < until_ns {
+            std::hint::spin_loop();
+        }
     }
 }
 
@@ -58,22 +102,34 @@ impl Clock for Monotonic {
     }
 
     fn now(&self) -> Tick {
-        let ticks = self.elapsed().as_nanos() / self.resolution.as_nanos();
-        Tick::new(u64::try_from(ticks).unwrap_or(u64::MAX))
+        Tick::new(self.elapsed_ns() / self.resolution_ns)
     }
 
     fn after(&self, delay: Duration) -> Tick {
-        ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), self.resolution)
+        // 584 years fit. What does not, takes the long way.
+        let end_ns = u64::try_from(delay.as_nanos()).ok().and_then(|delay| delay.checked_add(self.elapsed_ns()));
+        match end_ns {
+            Some(end_ns) => Tick::new(end_ns.div_ceil(self.resolution_ns)),
+            None => ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), self.resolution),
+        }
     }
 
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
         let Some(until) = until else { return bell.wait(None) };
         // Where the product does not fit, the tick lies centuries ahead: the bell will ring before.
         let until = u128::from(until.get()).saturating_mul(self.resolution.as_nanos());
-        let left = until.saturating_sub(self.elapsed().as_nanos());
-        match u64::try_from(left) {
-            Ok(left) => bell.wait(Some(Duration::from_nanos(left))),
-            Err(_) => bell.wait(None),
+        let left = until.saturating_sub(u128::from(self.elapsed_ns()));
+        let Ok(left) = u64::try_from(left) else { return bell.wait(None) };
+        let left = Duration::from_nanos(left);
+        if let Some(slack) = self.slack {
+            slack::set(slack);
+        }
+        if self.spin.is_zero() {
+            return bell.wait(Some(left));
+        }
+        match left.checked_sub(self.spin) {
+            Some(sleep) if !sleep.is_zero() => bell.wait(Some(sleep)),
+            _ => self.spin_until(bell, until),
         }
     }
 }
@@ -104,6 +160,29 @@ mod tests {
             clock.wait(&Bell::new(), Some(until));
         }
         assert!(clock.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn a_wait_that_spins_ends_at_the_tick_and_not_before_or_when_the_bell_rings() {
+        let clock = Monotonic::with_resolution(Duration::from_micros(1))
+            .slack(Duration::from_nanos(1))
+            .spin(Duration::from_millis(2));
+        let until = clock.after(Duration::from_millis(5));
+        while clock.now() < until {
+            clock.wait(&Bell::new(), Some(until));
+        }
+        assert!(clock.elapsed() >= Duration::from_millis(5));
+        let bell = Bell::new();
+        bell.ring();
+        clock.wait(&bell, Some(clock.after(Duration::from_micros(1_500))));
+        assert!(!bell.take_ring(), "the ring was taken");
+    }
+
+    #[test]
+    fn a_tick_may_last_for_centuries() {
+        let clock = Monotonic::with_resolution(Duration::MAX);
+        assert_eq!(clock.now(), Tick::ZERO);
+        assert_eq!(clock.after(Duration::MAX), Tick::new(2));
     }
 
     #[test]
