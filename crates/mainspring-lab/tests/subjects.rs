@@ -1,0 +1,36 @@
+//! Every subject passes its own check, at a size that takes no time.
+
+use mainspring_lab::case::{Case, Failure, Workload};
+use mainspring_lab::subject;
+
+/// Workloads on one thread by virtual time.
+const VIRTUAL: [Workload; 6] =
+    [Workload::W1, Workload::W1b, Workload::W2, Workload::W3, Workload::W4, Workload::W8];
+
+#[test]
+fn every_subject_answers_rightly_or_says_why_it_cannot() {
+    for subject in subject::all() {
+        for workload in VIRTUAL {
+            let case = Case { workload, size: 100, thread_count: 1, seed: 7 };
+            match subject.measure(&case) {
+                Ok(figures) => assert!(
+                    figures.iter().all(|figure| figure.value.is_finite()),
+                    "{} at {workload}: {figures:?}",
+                    subject.name
+                ),
+                Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
+                Err(failure) => panic!("{} at {workload}: {failure}", subject.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_fit_into_a_field_of_a_file() {
+    let mut names: Vec<&str> = subject::all().iter().map(|subject| subject.name).collect();
+    assert!(names.iter().all(|name| !name.contains([',', ' '])), "{names:?}");
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
