@@ -14,6 +14,7 @@ use crate::case::{Case, Workload};
 #[command(after_help = "Examples:
   mainspring-lab quick                           a subset that means something, in three minutes
   mainspring-lab run --workloads W1,W3 --sizes 1e3,1e6 --subjects wheel::Bitmap,tokio-sleep
+  mainspring-lab goals --workloads W1,W3         are the goals of these met?
   mainspring-lab explain W3                      what the workload is
 
 Build with --release; let nothing else run on the machine.
@@ -37,6 +38,10 @@ pub enum Command {
         #[arg(value_parser = parse_workload)]
         workload: Option<Workload>,
     },
+    /// Measures the goals of the default queue and engine, as ratios to rivals in the same run.
+    ///
+    /// Prints a line per goal and exits with 1 if one is missed.
+    Goals(GoalsArgs),
     /// Lists all workloads and subjects, and who cannot do what.
     List,
     /// Measures one case in this process: what `run` starts for each measurement.
@@ -76,6 +81,26 @@ pub struct QuickArgs {
     /// The folder for the results.
     #[arg(long, default_value = "lab-results")]
     pub out: PathBuf,
+}
+
+/// What `goals` takes.
+#[derive(Clone, Debug, Args)]
+pub struct GoalsArgs {
+    /// Only the goals of these workloads.
+    #[arg(long, value_delimiter = ',', value_parser = parse_workload)]
+    pub workloads: Vec<Workload>,
+    /// How often each is measured: medians are compared.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub rounds: u32,
+    /// Judges the results in this folder instead of measuring.
+    #[arg(long, value_name = "DIR")]
+    pub from: Option<PathBuf>,
+    /// Writes what was measured into this folder as well.
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    pub out: Option<PathBuf>,
+    /// Prints a JSON array instead of lines.
+    #[arg(long)]
+    pub json: bool,
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {

@@ -2,6 +2,7 @@
 //!
 //! Cost: that of what is measured. It does not measure in this process, but for the hidden command that exists for it.
 
+pub mod goals;
 pub mod list;
 pub mod run;
 
@@ -29,6 +30,7 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
             print!("{}", texts.join("\n"));
             Ok(ExitCode::SUCCESS)
         }
+        Command::Goals(arguments) => goals::goals(&arguments),
         Command::List => {
             print!("{}", list::text());
             Ok(ExitCode::SUCCESS)

@@ -41,3 +41,5 @@ pub mod results;
 pub mod machine;
 
 pub mod table;
+
+pub mod goals;

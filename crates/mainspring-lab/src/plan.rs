@@ -24,12 +24,18 @@ const MEMORY_SIZE_MIN: u64 = 100_000;
 /// What a run measures.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The cases, in order.
-    pub cases: Vec<Case>,
-    /// The subjects, in order.
-    pub subjects: Vec<String>,
+    /// The cases, in order, with the subjects of each, in order.
+    pub items: Vec<(Case, Vec<String>)>,
     /// How often each.
     pub round_count: u32,
+}
+
+impl Plan {
+    /// All subjects at all cases.
+    pub fn of(cases: Vec<Case>, subjects: &[String], round_count: u32) -> Plan {
+        let items = cases.into_iter().map(|case| (case, subjects.to_vec())).collect();
+        Plan { items, round_count }
+    }
 }
 
 /// The cases of some workloads at some sizes; those with a fixed size once.
@@ -59,9 +65,10 @@ pub fn run(
     mut measure: impl FnMut(&str, &Case) -> Measured,
 ) -> Results {
     let mut results = Results::default();
-    progress.begin(plan.cases.len() * plan.subjects.len() * plan.round_count as usize);
-    for case in &plan.cases {
-        let mut able: Vec<&String> = plan.subjects.iter().collect();
+    let subject_count: usize = plan.items.iter().map(|(_, subjects)| subjects.len()).sum();
+    progress.begin(subject_count * plan.round_count as usize);
+    for (case, subjects) in &plan.items {
+        let mut able: Vec<&String> = subjects.iter().collect();
         for round in 0..plan.round_count {
             let case = Case { seed: u64::from(round), ..*case };
             able.retain(|subject| {

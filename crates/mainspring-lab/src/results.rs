@@ -103,6 +103,17 @@ impl Results {
         subjects
     }
 
+    /// All metrics, in the order in which they were first noted.
+    pub fn metrics(&self) -> Vec<String> {
+        let mut metrics: Vec<String> = Vec::new();
+        for record in &self.records {
+            if !metrics.contains(&record.figure.metric) {
+                metrics.push(record.figure.metric.clone());
+            }
+        }
+        metrics
+    }
+
     /// Whether a subject's answers were wrong.
     pub fn has_wrong_answers(&self) -> bool {
         self.skipped.iter().any(|skipped| skipped.is_wrong)

@@ -12,17 +12,28 @@
 //!
 //! It does not measure: see [`workload`](crate::workload).
 
+pub mod async_io_timer;
 pub mod btree;
 pub mod delay_queue;
+pub mod engines;
 pub mod floor;
+pub mod futures_delay;
 pub mod hash_wheel;
+pub mod hash_wheel_thread;
 pub mod heap_lazy;
 pub mod heap_positions;
+pub mod locked;
 pub mod nexus;
 pub mod queues;
+pub mod sink;
 pub mod slab;
 pub mod slab_wheel;
+pub mod tokio_runtime;
 pub mod tokio_sleep;
+pub mod waking;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mainspring_queue::TimerQueue;
 
@@ -111,6 +122,43 @@ impl Due {
     }
 }
 
+/// Timers for any thread, by the real clock. What fires goes to the [`Sink`](sink::Sink) that the subject was made with.
+pub trait EngineSubject: Send + Sync + 'static {
+    /// What cancels a timer, from any thread.
+    type Key: Send + 'static;
+
+    /// What a thread needs to take part.
+    type Local;
+
+    /// Whether a cancel tells for certain that the timer will not fire. If not, the check allows for timers that were
+    /// counted twice.
+    const CANCEL_TELLS: bool;
+
+    /// Lets the calling thread, the `number`th, take part.
+    fn enter(&self, number: u64) -> Self::Local;
+
+    /// Adds a timer.
+    ///
+    /// # Errors
+    /// The engine does not take it.
+    fn schedule(&self, local: &mut Self::Local, delay: Duration, payload: u64) -> Result<Self::Key, Failure>;
+
+    /// Removes a timer. Tells whether it was pending.
+    fn cancel(&self, local: &mut Self::Local, key: Self::Key) -> bool;
+
+    /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer that nobody
+    /// waits for is no work done.
+    fn flush(&self, local: &mut Self::Local) {
+        let _ = local;
+    }
+
+    /// Adds a timer that nobody will cancel, as a program would that only waits for it.
+    ///
+    /// # Errors
+    /// The engine does not take it, or cannot fire by the real clock.
+    fn launch(&self, local: &mut Self::Local, at: Instant, payload: u64) -> Result<(), Failure>;
+}
+
 /// Where a subject comes from, and so what a ratio to it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -165,6 +213,16 @@ impl Subject {
         Subject::new(name, kind, about, move |case| workload::measure_queue(case, || make(case)))
     }
 
+    /// Makes a subject of an engine.
+    pub fn engine<S: EngineSubject>(
+        name: &'static str,
+        kind: Kind,
+        about: &'static str,
+        make: impl Fn(Arc<sink::Sink>) -> Result<S, Failure> + 'static,
+    ) -> Subject {
+        Subject::new(name, kind, about, move |case| workload::measure_engine(case, &make))
+    }
+
     /// Measures, in this process, now.
     ///
     /// # Errors
@@ -179,8 +237,8 @@ impl Subject {
     }
 }
 
-/// All subjects, floor first, ours next, in the order of tables.
-pub fn all() -> Vec<Subject> {
+/// All structures on one thread, floor first, ours next, in the order of tables.
+pub fn structures() -> Vec<Subject> {
     let mut subjects = vec![floor::subject()];
     subjects.extend(queues::subjects());
     subjects.extend([
@@ -193,6 +251,16 @@ pub fn all() -> Vec<Subject> {
         tokio_sleep::subject(),
         delay_queue::subject(),
     ]);
+    subjects
+}
+
+/// All subjects: the structures, then the engines.
+pub fn all() -> Vec<Subject> {
+    let mut subjects = structures();
+    subjects.extend(engines::subjects());
+    subjects.extend(locked::subjects());
+    subjects.extend(tokio_runtime::subjects());
+    subjects.extend([async_io_timer::subject(), futures_delay::subject(), hash_wheel_thread::subject()]);
     subjects
 }
 

@@ -96,8 +96,9 @@ pub fn tables(results: &Results) -> Vec<Table> {
             }
         }
     }
-    let order = results.subjects();
+    let (order, metric_order) = (results.subjects(), results.metrics());
     for table in &mut tables {
+        table.metrics.sort_by_key(|metric| metric_order.iter().position(|noted| noted == metric));
         table.rows.sort_by_key(|(name, _)| order.iter().position(|subject| subject == name));
         let Table { workload, size, thread_count, ref metrics, ref mut rows } = *table;
         for (subject, row) in rows {

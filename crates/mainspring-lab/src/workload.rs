@@ -6,9 +6,9 @@
 //! | W2 | [`reset`] | structures |
 //! | W3 | [`drain`] | structures |
 //! | W4 | [`sparse`] | structures |
-//! | W5 | `threads` | engines, and structures behind a mutex |
-//! | W6 | `lateness` | engines |
-//! | W7 | `idle` | engines |
+//! | W5 | [`threads`] | engines, and structures behind a mutex |
+//! | W6 | [`lateness`] | engines |
+//! | W7 | [`idle`] | engines |
 //! | W8 | [`memory`] | structures |
 //!
 //! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early, nothing lost.
@@ -21,12 +21,19 @@
 
 pub mod churn;
 pub mod drain;
+pub mod idle;
+pub mod lateness;
 pub mod memory;
 pub mod reset;
 pub mod sparse;
+pub mod threads;
+pub mod usage;
+
+use std::sync::Arc;
 
 use crate::case::{Case, Failure, Measured, Workload, ensure};
-use crate::subject::{Due, QueueSubject};
+use crate::subject::sink::Sink;
+use crate::subject::{Due, EngineSubject, QueueSubject};
 
 /// Delays are uniform in 1 ..= this many ticks of a millisecond.
 pub const SPREAD: u64 = 60_000;
@@ -66,6 +73,24 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> 
         Workload::W5 | Workload::W6 | Workload::W7 => {
             Err(Failure::Unable("a structure alone: it has no clock and no threads".to_owned()))
         }
+    }
+}
+
+/// Measures an engine.
+///
+/// # Errors
+/// It cannot do the workload, or its answers were wrong.
+pub fn measure_engine<S: EngineSubject>(
+    case: &Case,
+    make: impl FnOnce(Arc<Sink>) -> Result<S, Failure>,
+) -> Measured {
+    let sink = Arc::new(Sink::new());
+    let make = || make(Arc::clone(&sink));
+    match case.workload {
+        Workload::W5 => threads::measure(case, &make()?, &sink),
+        Workload::W6 => lateness::measure(case, &make()?, &sink),
+        Workload::W7 => idle::measure(case, &make()?),
+        _ => Err(Failure::Unable("an engine: its structure is measured by itself".to_owned())),
     }
 }
 

@@ -34,3 +34,15 @@ fn names_are_unique_and_fit_into_a_field_of_a_file() {
     names.dedup();
     assert_eq!(names.len(), count);
 }
+
+#[test]
+fn engines_account_for_every_timer_when_threads_cancel_each_others() {
+    for subject in subject::all() {
+        let case = Case { workload: Workload::W5, size: 100, thread_count: 2, seed: 7 };
+        match subject.measure(&case) {
+            Ok(figures) => assert!(figures[0].value > 0.0, "{}", subject.name),
+            Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
+            Err(failure) => panic!("{}: {failure}", subject.name),
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! W5: T threads each do W1 on one shared engine, by the real clock, cancelling their own timers and others'.
+//!
+//! ```text
+//!   thread:  schedule -> [every 16th is left at a place and another's taken] -> replaces a random live one -> cancel that
+//! ```
+//!
+//! Figure: `pairs_per_s`, of all threads together.
+//!
+//! Cost: half a million pairs a thread.
+//!
+//! It does not show what more cores would: more threads than cores show what a lock does whose holder is not running.
+
+use std::mem;
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::SPREAD;
+use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::random::Random;
+use crate::stopwatch::{self, Stopwatch};
+use crate::subject::EngineSubject;
+use crate::subject::sink::{Sink, UNTIMED};
+
+/// Pairs that each thread makes while the watch runs.
+const STEP_COUNT: u64 = 500_000;
+
+/// One in so many timers changes hands.
+const EXCHANGE_EVERY: u64 = 16;
+
+/// Places where timers change hands: many, so that threads seldom meet at one.
+const PLACE_COUNT: u64 = 64;
+
+/// How long the last firing may be on its way when all threads are done.
+const SETTLE: Duration = Duration::from_millis(200);
+
+type Places<K> = Vec<Mutex<Option<K>>>;
+
+/// Measures W5.
+///
+/// # Errors
+/// The subject cannot do it, or answered wrongly.
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+    let places: Places<S::Key> = (0..PLACE_COUNT).map(|_| Mutex::new(None)).collect();
+    let thread_count = u64::from(case.thread_count);
+    let step_count = if case.size < 1_000 { case.size * 10 } else { STEP_COUNT };
+    let barrier = Barrier::new(case.thread_count as usize + 1);
+    let (seconds, tallies) = thread::scope(|scope| {
+        let work = |number| {
+            let (places, barrier) = (&places, &barrier);
+            move || Thread::work(case, subject, number, step_count, places, barrier)
+        };
+        let threads: Vec<_> = (0..thread_count).map(|number| scope.spawn(work(number))).collect();
+        barrier.wait();
+        let stopwatch = Stopwatch::start();
+        barrier.wait();
+        let seconds = stopwatch.ns() / 1e9;
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<Tally, Failure>>| {
+            thread.join().unwrap_or_else(|_| Err(Failure::Wrong("a thread panicked".to_owned())))
+        };
+        (seconds, threads.into_iter().map(join).collect::<Result<Vec<Tally>, Failure>>())
+    });
+    check(subject, sink, &tallies?, places)?;
+    Ok(vec![Figure::new("pairs_per_s", (thread_count * step_count) as f64 / seconds)])
+}
+
+/// What a thread did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    scheduled_count: u64,
+    cancelled_count: u64,
+}
+
+/// A thread at work.
+struct Thread<'a, S: EngineSubject> {
+    subject: &'a S,
+    local: S::Local,
+    random: Random,
+    live: Vec<S::Key>,
+    places: &'a Places<S::Key>,
+    tally: Tally,
+}
+
+impl<'a, S: EngineSubject> Thread<'a, S> {
+    fn work(
+        case: &Case,
+        subject: &'a S,
+        number: u64,
+        step_count: u64,
+        places: &'a Places<S::Key>,
+        barrier: &Barrier,
+    ) -> Result<Tally, Failure> {
+        let mut thread = Thread {
+            subject,
+            local: subject.enter(number),
+            random: Random::new(case.seed * 1_000 + number),
+            live: Vec::with_capacity(case.size as usize),
+            places,
+            tally: Tally::default(),
+        };
+        let filled = thread.fill(case.size).and_then(|()| thread.run(step_count / 10));
+        subject.flush(&mut thread.local);
+        // Whatever happened, the others wait for all of us.
+        barrier.wait();
+        let run = filled.and_then(|()| thread.run(step_count));
+        subject.flush(&mut thread.local);
+        barrier.wait();
+        run?;
+        for key in mem::take(&mut thread.live) {
+            thread.tally.cancelled_count += u64::from(subject.cancel(&mut thread.local, key));
+        }
+        Ok(thread.tally)
+    }
+
+    #[inline]
+    fn schedule(&mut self) -> Result<S::Key, Failure> {
+        let delay = Duration::from_millis(1 + self.random.below(SPREAD));
+        self.tally.scheduled_count += 1;
+        self.subject.schedule(&mut self.local, delay, UNTIMED)
+    }
+
+    fn fill(&mut self, size: u64) -> Result<(), Failure> {
+        for _ in 0..size {
+            let key = self.schedule()?;
+            self.live.push(key);
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, step_count: u64) -> Result<(), Failure> {
+        let size = self.live.len() as u64;
+        for step in 0..step_count {
+            let mut key = self.schedule()?;
+            if step % EXCHANGE_EVERY == 0 {
+                let place = &self.places[self.random.below(PLACE_COUNT) as usize];
+                match place.lock().unwrap_or_else(PoisonError::into_inner).replace(key) {
+                    Some(others) => key = others,
+                    None => continue,
+                }
+            }
+            let old = mem::replace(&mut self.live[self.random.below(size) as usize], key);
+            self.tally.cancelled_count += u64::from(self.subject.cancel(&mut self.local, old));
+        }
+        Ok(())
+    }
+}
+
+/// Cancels what lies at the places, and checks that each timer was cancelled or fired.
+fn check<S: EngineSubject>(
+    subject: &S,
+    sink: &Sink,
+    tallies: &[Tally],
+    places: Places<S::Key>,
+) -> Result<(), Failure> {
+    let mut local = subject.enter(tallies.len() as u64);
+    let mut cancelled_count: u64 = tallies.iter().map(|tally| tally.cancelled_count).sum();
+    for place in places {
+        if let Some(key) = place.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            cancelled_count += u64::from(subject.cancel(&mut local, key));
+        }
+    }
+    stopwatch::sleep_until(stopwatch::instant() + SETTLE);
+    let scheduled_count: u64 = tallies.iter().map(|tally| tally.scheduled_count).sum();
+    let fired_count = sink.fired_count();
+    ensure(fired_count <= scheduled_count, || format!("{fired_count} timers fired of {scheduled_count}"))?;
+    ensure(!S::CANCEL_TELLS || fired_count + cancelled_count == scheduled_count, || {
+        format!("{fired_count} fired and {cancelled_count} cancelled are not {scheduled_count} scheduled")
+    })
+}
