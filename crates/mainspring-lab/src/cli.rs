@@ -15,6 +15,7 @@ use crate::case::{Case, Workload};
   mainspring-lab quick                           a subset that means something, in three minutes
   mainspring-lab run --workloads W1,W3 --sizes 1e3,1e6 --subjects wheel::Bitmap,tokio-sleep
   mainspring-lab goals --workloads W1,W3         are the goals of these met?
+  mainspring-lab report lab-results              plots and a page of what a run found
   mainspring-lab explain W3                      what the workload is
 
 Build with --release; let nothing else run on the machine.
@@ -42,6 +43,8 @@ pub enum Command {
     ///
     /// Prints a line per goal and exits with 1 if one is missed.
     Goals(GoalsArgs),
+    /// Draws the results of a run: SVG files and one page of HTML, into the same folder.
+    Report(ReportArgs),
     /// Lists all workloads and subjects, and who cannot do what.
     List,
     /// Measures one case in this process: what `run` starts for each measurement.
@@ -101,6 +104,17 @@ pub struct GoalsArgs {
     /// Prints a JSON array instead of lines.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `report` takes.
+#[derive(Clone, Debug, Args)]
+pub struct ReportArgs {
+    /// The folder that a run wrote.
+    #[arg(value_name = "DIR", default_value = "lab-results")]
+    pub folder: PathBuf,
+    /// Prints tables in Markdown instead, to paste.
+    #[arg(long)]
+    pub markdown: bool,
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {

@@ -4,6 +4,7 @@
 
 pub mod goals;
 pub mod list;
+pub mod report;
 pub mod run;
 
 use std::error::Error;
@@ -31,6 +32,7 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Goals(arguments) => goals::goals(&arguments),
+        Command::Report(arguments) => report::report(&arguments),
         Command::List => {
             print!("{}", list::text());
             Ok(ExitCode::SUCCESS)

@@ -43,3 +43,5 @@ pub mod machine;
 pub mod table;
 
 pub mod goals;
+
+pub mod report;

@@ -10,7 +10,7 @@
 //!
 //! Cost: the workloads are generic over their subject, so that a call is a call, and not one through a pointer.
 //!
-//! It does not measure: see [`workload`](crate::workload).
+//! It does not measure: see [`workload`].
 
 pub mod async_io_timer;
 pub mod btree;
