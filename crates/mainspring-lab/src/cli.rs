@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::case::{Case, Workload};
+use crate::generate::KindOfTrace;
 
 /// Measures timer queues: ours, the libraries people use instead, and the floor beneath them all.
 #[derive(Debug, Parser)]
@@ -16,6 +17,8 @@ use crate::case::{Case, Workload};
   mainspring-lab run --workloads W1,W3 --sizes 1e3,1e6 --subjects wheel::Bitmap,tokio-sleep
   mainspring-lab goals --workloads W1,W3         are the goals of these met?
   mainspring-lab report lab-results              plots and a page of what a run found
+  mainspring-lab generate-trace requests --out requests.trace
+  mainspring-lab advise requests.trace           which queue suits a program with such timers?
   mainspring-lab explain W3                      what the workload is
 
 Build with --release; let nothing else run on the machine.
@@ -45,6 +48,27 @@ pub enum Command {
     Goals(GoalsArgs),
     /// Draws the results of a run: SVG files and one page of HTML, into the same folder.
     Report(ReportArgs),
+    /// Replays a trace of a program's timers through every queue of ours and says which suits best, and why.
+    ///
+    /// A `mainspring::trace::Recorder` around a program's queue makes such a trace.
+    Advise(AdviseArgs),
+    /// Writes a made-up trace of a typical program.
+    GenerateTrace(GenerateArgs),
+    /// Replays a trace through one queue in this process: what `advise` starts for each.
+    #[command(hide = true)]
+    Replay {
+        /// The queue's name.
+        subject: String,
+        /// The trace.
+        trace: PathBuf,
+    },
+    /// Does a fixed amount of W1, W2 or W3 with the default queue, for an instruction counter to watch.
+    #[command(hide = true)]
+    CountInstructions {
+        /// Which.
+        #[arg(value_parser = parse_workload)]
+        workload: Workload,
+    },
     /// Lists all workloads and subjects, and who cannot do what.
     List,
     /// Measures one case in this process: what `run` starts for each measurement.
@@ -115,6 +139,25 @@ pub struct ReportArgs {
     /// Prints tables in Markdown instead, to paste.
     #[arg(long)]
     pub markdown: bool,
+}
+
+/// What `advise` takes.
+#[derive(Clone, Debug, Args)]
+pub struct AdviseArgs {
+    /// The file of the trace.
+    #[arg(value_name = "TRACE")]
+    pub trace: PathBuf,
+}
+
+/// What `generate-trace` takes.
+#[derive(Clone, Debug, Args)]
+pub struct GenerateArgs {
+    /// Which program.
+    #[arg(value_enum)]
+    pub kind: KindOfTrace,
+    /// The file to write; standard output if none is named.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 fn parse_workload(text: &str) -> Result<Workload, String> {

@@ -2,6 +2,7 @@
 //!
 //! Cost: that of what is measured. It does not measure in this process, but for the hidden command that exists for it.
 
+pub mod advise;
 pub mod goals;
 pub mod list;
 pub mod report;
@@ -12,7 +13,7 @@ use std::process::ExitCode;
 
 use crate::case::Workload;
 use crate::cli::Command;
-use crate::{explain, process};
+use crate::{explain, instructions, process};
 
 /// Does it.
 ///
@@ -33,6 +34,13 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         }
         Command::Goals(arguments) => goals::goals(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Advise(arguments) => advise::advise(&arguments),
+        Command::GenerateTrace(arguments) => advise::generate_trace(&arguments),
+        Command::Replay { subject, trace } => advise::replay_here(&subject, &trace),
+        Command::CountInstructions { workload } => {
+            instructions::run(workload)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Command::List => {
             print!("{}", list::text());
             Ok(ExitCode::SUCCESS)

@@ -45,3 +45,9 @@ pub mod table;
 pub mod goals;
 
 pub mod report;
+
+pub mod generate;
+
+pub mod advise;
+
+pub mod instructions;

@@ -57,13 +57,23 @@ pub fn measure_here(subject: &str, case: &Case) {
     println!("{line}");
 }
 
-/// Pins this process, and limits its time.
 fn confine(case: &Case) -> Result<(), Failure> {
+    confine_to(if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 })
+}
+
+/// Pins this process to one core, and limits its time.
+///
+/// # Errors
+/// The system does not let it.
+pub fn confine_to_one_core() -> Result<(), Failure> {
+    confine_to(1)
+}
+
+fn confine_to(core_count: usize) -> Result<(), Failure> {
     let wrong = |error: nix::Error| Failure::Wrong(format!("the process could not be pinned: {error}"));
     let allowed = sched_getaffinity(Pid::from_raw(0)).map_err(wrong)?;
     let cores: Vec<usize> =
         (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
-    let core_count = if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 };
     let mut chosen = CpuSet::new();
     // The last ones: the first core takes most interrupts.
     for &core in cores.iter().rev().take(core_count) {

@@ -129,7 +129,10 @@ pub fn section(results: &Results, workload: Workload) -> (Vec<Plot>, Vec<Table>)
     if workload == Workload::W6 {
         plots.extend(lateness_plot(results));
     }
-    plots.extend(size_plots(results, workload));
+    // Memory by timer is the same at any size that can be measured.
+    if workload != Workload::W8 {
+        plots.extend(size_plots(results, workload));
+    }
     // Of several sizes the largest has bars; the curves show the others. Of threads each has.
     let size_max = tables.iter().map(|table| table.size).max().unwrap_or_default();
     plots.extend(tables.iter().filter(|table| table.size == size_max).flat_map(bar_plots));

@@ -30,13 +30,15 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-const WIDTH: u32 = 860;
+const WIDTH: u32 = 880;
 const HEIGHT: u32 = 460;
 const LEFT: i32 = 84;
 /// Names of curves stand to the right of this.
 const RIGHT: i32 = 610;
 const TOP: i32 = 44;
 const BOTTOM: i32 = 396;
+/// What stands behind.
+const CROWD: plotters::style::RGBColor = plotters::style::RGBColor(195, 195, 195);
 /// Names nearer than this run into each other.
 const NAME_HEIGHT: i32 = 17;
 
@@ -118,7 +120,7 @@ fn draw_curves(canvas: &Canvas<'_>, curves: &[Curve], pixel: &dyn Fn(&Point) -> 
     let has_room = curves.len() <= NAMED.len();
     for curve in curves.iter().filter(|curve| !has_room && !is_named(curve)) {
         let points: Vec<(i32, i32)> = curve.points.iter().map(pixel).collect();
-        canvas.line(&points, GRID, 2);
+        canvas.line(&points, CROWD, 1);
     }
     let mut named: Vec<&Curve> = curves.iter().filter(|curve| has_room || is_named(curve)).collect();
     named.sort_by_key(|curve| NAMED.iter().position(|name| *name == curve.subject).unwrap_or(NAMED.len()));

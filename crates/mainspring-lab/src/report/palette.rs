@@ -68,10 +68,12 @@ pub const KINDS: [(&str, RGBColor); 6] = [
 
 /// A colour and a mark for each curve, the `place`th that is named.
 pub fn of_curve(place: usize) -> (RGBColor, Mark) {
-    const COLOURS: [RGBColor; 8] = [VERMILION, INK, BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
+    // The first one's colour is nobody else's.
+    const COLOURS: [RGBColor; 7] = [INK, BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
     const MARKS: [Mark; 3] = [Mark::Disc, Mark::Square, Mark::Triangle];
-    // Eight and three have no common factor, so 24 curves differ in one or the other.
-    (COLOURS[place % COLOURS.len()], MARKS[place % MARKS.len()])
+    // Seven and three have no common factor, so 21 curves differ in one or the other.
+    let colour = place.checked_sub(1).map_or(VERMILION, |others| COLOURS[others % COLOURS.len()]);
+    (colour, MARKS[place % MARKS.len()])
 }
 
 /// The shape of a point.

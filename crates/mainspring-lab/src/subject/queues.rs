@@ -16,6 +16,9 @@ use crate::case::Failure;
 /// The queue that a user gets without reading, which the goals are set for.
 pub const DEFAULT: &str = "wheel::Bitmap";
 
+/// The same as a type, for what is counted instruction by instruction.
+pub type DefaultQueue = wheel::Bitmap<u64>;
+
 /// The simple wheel's ring: the next power of two above the minute of W1 and W3. W4 is beyond it.
 const SIMPLE_SLOT_COUNT: usize = 1 << 16;
 
