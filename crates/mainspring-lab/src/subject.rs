@@ -18,6 +18,7 @@ pub mod delay_queue;
 pub mod engines;
 pub mod floor;
 pub mod futures_delay;
+pub mod go;
 pub mod hash_wheel;
 pub mod hash_wheel_thread;
 pub mod heap_lazy;
@@ -260,7 +261,12 @@ pub fn all() -> Vec<Subject> {
     subjects.extend(engines::subjects());
     subjects.extend(locked::subjects());
     subjects.extend(tokio_runtime::subjects());
-    subjects.extend([async_io_timer::subject(), futures_delay::subject(), hash_wheel_thread::subject()]);
+    subjects.extend([
+        async_io_timer::subject(),
+        futures_delay::subject(),
+        hash_wheel_thread::subject(),
+        go::subject(),
+    ]);
     subjects
 }
 
