@@ -7,7 +7,7 @@
 
 use super::axis::Axis;
 use super::canvas::{self, Anchor, Canvas, LARGE, SMALL};
-use super::palette::{GRID, INK, of_curve};
+use super::palette::{GRID, INK, is_default, of_curve};
 use crate::subject::queues::DEFAULT;
 use crate::subject::{engines, locked, tokio_runtime};
 use crate::workload::lateness::QUANTILES;
@@ -127,9 +127,9 @@ fn draw_curves(canvas: &Canvas<'_>, curves: &[Curve], pixel: &dyn Fn(&Point) -> 
     let mut names = Vec::new();
     // The first on top.
     for (place, curve) in named.iter().enumerate().rev() {
-        let (colour, mark) = of_curve(place);
+        let (colour, mark) = of_curve(&curve.subject, place);
         let points: Vec<(i32, i32)> = curve.points.iter().map(pixel).collect();
-        canvas.line(&points, colour, if place == 0 { 3 } else { 2 });
+        canvas.line(&points, colour, if is_default(&curve.subject) { 3 } else { 2 });
         for &point in &points {
             canvas.mark(point, mark, colour);
         }

@@ -66,14 +66,18 @@ pub const KINDS: [(&str, RGBColor); 6] = [
     ("floor", INK),
 ];
 
-/// A colour and a mark for each curve, the `place`th that is named.
-pub fn of_curve(place: usize) -> (RGBColor, Mark) {
-    // The first one's colour is nobody else's.
-    const COLOURS: [RGBColor; 7] = [INK, BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
+/// A colour and a mark for a curve, the `place`th that is named. The default's colour and the floor's are nobody else's.
+pub fn of_curve(subject: &str, place: usize) -> (RGBColor, Mark) {
+    const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
     const MARKS: [Mark; 3] = [Mark::Disc, Mark::Square, Mark::Triangle];
-    // Seven and three have no common factor, so 21 curves differ in one or the other.
-    let colour = place.checked_sub(1).map_or(VERMILION, |others| COLOURS[others % COLOURS.len()]);
-    (colour, MARKS[place % MARKS.len()])
+    // With each turn of the colours the marks move on, so that 18 curves differ in one or the other.
+    let mark = MARKS[(place + place / COLOURS.len()) % MARKS.len()];
+    let colour = match named(subject).map(|subject| subject.kind) {
+        _ if is_default(subject) => VERMILION,
+        Some(Kind::Floor) => INK,
+        _ => COLOURS[place % COLOURS.len()],
+    };
+    (colour, mark)
 }
 
 /// The shape of a point.
