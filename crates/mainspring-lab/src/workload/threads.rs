@@ -6,7 +6,7 @@
 //!
 //! Figure: `pairs_per_s`, of all threads together.
 //!
-//! Cost: half a million pairs a thread.
+//! Cost: a second.
 //!
 //! It does not show what more cores would: more threads than cores show what a lock does whose holder is not running.
 
@@ -22,8 +22,14 @@ use crate::stopwatch::{self, Stopwatch};
 use crate::subject::EngineSubject;
 use crate::subject::sink::{Sink, UNTIMED};
 
-/// Pairs that each thread makes while the watch runs.
-const STEP_COUNT: u64 = 500_000;
+/// How long each thread works while the watch runs: long against a wake-up or an interrupt.
+const RUN_NS: f64 = 1e9;
+
+/// How many pairs a thread makes between two looks at the watch.
+const CHUNK: u64 = 1_024;
+
+/// Pairs of each thread before the watch starts.
+const WARM_UP_STEP_COUNT: u64 = 100_000;
 
 /// One in so many timers changes hands.
 const EXCHANGE_EVERY: u64 = 16;
@@ -43,12 +49,11 @@ type Places<K> = Vec<Mutex<Option<K>>>;
 pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
     let places: Places<S::Key> = (0..PLACE_COUNT).map(|_| Mutex::new(None)).collect();
     let thread_count = u64::from(case.thread_count);
-    let step_count = if case.size < 1_000 { case.size * 10 } else { STEP_COUNT };
     let barrier = Barrier::new(case.thread_count as usize + 1);
     let (seconds, tallies) = thread::scope(|scope| {
         let work = |number| {
             let (places, barrier) = (&places, &barrier);
-            move || Thread::work(case, subject, number, step_count, places, barrier)
+            move || Thread::work(case, subject, number, places, barrier)
         };
         let threads: Vec<_> = (0..thread_count).map(|number| scope.spawn(work(number))).collect();
         barrier.wait();
@@ -60,8 +65,10 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
         };
         (seconds, threads.into_iter().map(join).collect::<Result<Vec<Tally>, Failure>>())
     });
-    check(subject, sink, &tallies?, places)?;
-    Ok(vec![Figure::new("pairs_per_s", (thread_count * step_count) as f64 / seconds)])
+    let tallies = tallies?;
+    check(subject, sink, &tallies, places)?;
+    let pair_count: u64 = tallies.iter().map(|tally| tally.timed_count).sum();
+    Ok(vec![Figure::new("pairs_per_s", pair_count as f64 / seconds)])
 }
 
 /// What a thread did.
@@ -69,6 +76,8 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
 struct Tally {
     scheduled_count: u64,
     cancelled_count: u64,
+    /// Pairs while the watch ran.
+    timed_count: u64,
 }
 
 /// A thread at work.
@@ -86,7 +95,6 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
         case: &Case,
         subject: &'a S,
         number: u64,
-        step_count: u64,
         places: &'a Places<S::Key>,
         barrier: &Barrier,
     ) -> Result<Tally, Failure> {
@@ -98,11 +106,11 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
             places,
             tally: Tally::default(),
         };
-        let filled = thread.fill(case.size).and_then(|()| thread.run(step_count / 10));
+        let filled = thread.fill(case.size).and_then(|()| thread.run(WARM_UP_STEP_COUNT.min(case.size)));
         subject.flush(&mut thread.local);
         // Whatever happened, the others wait for all of us.
         barrier.wait();
-        let run = filled.and_then(|()| thread.run(step_count));
+        let run = filled.and_then(|()| thread.run_for_a_while(case.size));
         subject.flush(&mut thread.local);
         barrier.wait();
         run?;
@@ -123,6 +131,17 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
         for _ in 0..size {
             let key = self.schedule()?;
             self.live.push(key);
+        }
+        Ok(())
+    }
+
+    /// Works until the time is over; in tests, which have few timers, until there is enough to check.
+    fn run_for_a_while(&mut self, size: u64) -> Result<(), Failure> {
+        let stopwatch = Stopwatch::start();
+        let count_max = if size < 1_000 { CHUNK } else { u64::MAX };
+        while stopwatch.ns() < RUN_NS && self.tally.timed_count < count_max {
+            self.run(CHUNK)?;
+            self.tally.timed_count += CHUNK;
         }
         Ok(())
     }

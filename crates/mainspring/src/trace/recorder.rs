@@ -229,6 +229,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Recorded<Q> {
 mod tests {
     use std::time::Duration;
 
+    use mainspring_queue::contract;
     use mainspring_queue::heap::Quaternary;
 
     use super::*;
@@ -267,6 +268,15 @@ mod tests {
         ];
         assert_eq!(operations(&recorder.take()), expected);
         assert_eq!(recorder.take().steps, []);
+    }
+
+    #[test]
+    fn a_recorded_queue_keeps_the_contract_while_it_records() {
+        contract::exercise(|| {
+            let recorder = Recorder::new(Arc::new(Manual::stepped()), 1_000_000);
+            recorder.switch_on();
+            recorder.around(Quaternary::new())
+        });
     }
 
     #[test]
