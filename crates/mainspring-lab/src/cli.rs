@@ -36,7 +36,7 @@ pub enum Command {
     Run(RunArgs),
     /// Measures a meaningful subset in under three minutes.
     Quick(QuickArgs),
-    /// Says what a workload is.
+    /// Says what a workload is, and who does not do it, and why.
     Explain {
         /// Which one; all of them if none is named.
         #[arg(value_parser = parse_workload)]
@@ -69,7 +69,7 @@ pub enum Command {
         #[arg(value_parser = parse_workload)]
         workload: Workload,
     },
-    /// Lists all workloads and subjects, and who cannot do what.
+    /// Lists all workloads and subjects.
     List,
     /// Measures one case in this process: what `run` starts for each measurement.
     #[command(hide = true)]

@@ -21,7 +21,8 @@ pub fn three_digits(value: f64) -> String {
         size if size >= 1_000_000.0 => format!("{:.2} M", value / 1e6),
         size if size >= 99.95 => group(value.round() as i64),
         size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.01 => format!("{value:.2}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        size if size >= 0.01 => format!("{value:.3}"),
         _ => format!("{value:.4}"),
     }
 }
@@ -160,7 +161,14 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits_and_thousands_have_commas() {
-        let cases = [(0.0, "0"), (0.123_4, "0.12"), (9.87, "9.87"), (12.34, "12.3"), (1_234.5, "1,235")];
+        let cases = [
+            (0.0, "0"),
+            (0.123_4, "0.123"),
+            (1.0, "1.00"),
+            (9.87, "9.87"),
+            (12.34, "12.3"),
+            (1_234.5, "1,235"),
+        ];
         for (value, text) in cases {
             assert_eq!(three_digits(value), text);
         }

@@ -17,17 +17,8 @@ use crate::subject::queues::DEFAULT;
 use crate::{subject, table};
 
 /// What `quick` compares: the default, the best of each kind, and the floor.
-const QUICK_SUBJECTS: [&str; 9] = [
-    "floor",
-    DEFAULT,
-    "heap::Lazy",
-    "std-heap-lazy",
-    "BTreeMap",
-    "slab-wheel",
-    "nexus-timer",
-    "tokio-sleep",
-    "DelayQueue",
-];
+const QUICK_SUBJECTS: [&str; 8] =
+    ["floor", DEFAULT, "std-heap-lazy", "BTreeMap", "slab-wheel", "nexus-timer", "tokio-sleep", "DelayQueue"];
 
 /// How often `quick` measures: a median of three, and three minutes are not over.
 const QUICK_ROUND_COUNT: u32 = 3;

@@ -60,7 +60,8 @@ fn write_section(page: &mut String, section: &Section) {
     let name = section.workload.name();
     let _ = writeln!(page, "<h2 id=\"{name}\">{name}: {}</h2>", explanation.title);
     let _ = writeln!(page, "<p>{} {}</p>", escape(explanation.work), escape(explanation.purpose));
-    let _ = writeln!(page, "<p class=\"remark\">{}</p>", escape(explanation.remark));
+    let (remark, subjects) = (escape(explanation.remark), escape(explanation.subjects));
+    let _ = writeln!(page, "<p class=\"remark\">{remark} Measured by: {subjects}</p>");
     for plot in &section.plots {
         let _ = writeln!(page, "<figure>{}</figure>", plot.svg);
     }
