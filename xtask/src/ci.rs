@@ -1,7 +1,7 @@
 //! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
 //!
 //! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with rustfmt and
-//! clippy is all it needs.
+//! clippy is all it needs; where there is no valgrind either, instructions are not counted.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,7 +12,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -36,6 +36,7 @@ const STEPS: [Step; 7] = [
         // A folder of its own: other flags would make every later build start over.
         environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
+    Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
 ];
 

@@ -1,12 +1,15 @@
-//! The project's own chores: [`ci`] runs the gate, [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts them, [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
 //! cargo xtask tidy    layers, budgets, headers, words, reasons for dependencies
+//! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod ci;
+
+pub mod instructions;
 
 pub mod tidy;

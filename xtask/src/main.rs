@@ -2,18 +2,22 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, tidy};
+use xtask::{ci, instructions, tidy};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy
+const USAGE: &str = "usage: cargo xtask ci | tidy | instructions [--accept]
 
   ci     the gate: formatting, clippy, documentation and all tests
-  tidy   only what a machine can check of STYLE.md and ARCHITECTURE.md";
+  tidy   only what a machine can check of STYLE.md and ARCHITECTURE.md
+  instructions [--accept]
+         fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = tidy::workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
+        ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
+        ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

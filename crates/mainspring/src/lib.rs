@@ -53,6 +53,8 @@ pub mod driver;
 
 pub mod clock;
 
+pub mod trace;
+
 mod sync;
 
 #[cfg(feature = "calendar")]

@@ -1,0 +1,3 @@
+module mainspring.dev/lab/go
+
+go 1.19

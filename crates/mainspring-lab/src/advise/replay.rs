@@ -1,0 +1,199 @@
+//! A trace through one queue, as a driver would: from wakeup to wakeup between the program's operations.
+//!
+//! ```text
+//!   for each step:   while next_wakeup <= step.at:  advance to it, pop all     (a wakeup)
+//!                    then what the step says; fires are the queue's own affair
+//!   in the end:      from wakeup to wakeup until nothing is pending
+//! ```
+//!
+//! Cost: the trace twice: once timed as a whole, once each operation by itself, which a clock read would spoil otherwise.
+//!
+//! It does not sleep.
+
+use std::collections::HashMap;
+use std::fs;
+
+use mainspring::trace::{Operation, Trace};
+use mainspring_queue::{Tick, TimerId, TimerQueue};
+use serde::{Deserialize, Serialize};
+
+use crate::case::{Failure, ensure};
+use crate::stopwatch::Stopwatch;
+
+/// More wakeups than this times the operations are a queue that ticks through empty time: minutes to measure.
+const WAKEUPS_PER_OPERATION_MAX: u64 = 1_000;
+
+/// What a queue made of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Time by operation, fires and wakeups included.
+    pub operation_ns: f64,
+    /// The longest single operation: a schedule, a cancel, a reset, or a wakeup with all that it fires.
+    pub worst_us: f64,
+    /// How often a driver would have woken.
+    pub wakeup_count: u64,
+    /// How many timers fired.
+    pub fired_count: u64,
+    /// Depends on which timers fired and when: equal for queues that agree.
+    pub fingerprint: u64,
+    /// By how much the process grew.
+    pub memory_bytes: u64,
+}
+
+/// Replays a trace. `make` makes an empty queue.
+///
+/// # Errors
+/// The queue cannot hold a deadline, or would wake for ever.
+pub fn replay(trace: &Trace, make: impl Fn() -> Box<dyn TimerQueue<u64>>) -> Result<Outcome, Failure> {
+    let steps = dense(trace);
+    let before = peak_bytes_from_now();
+    let mut player = Player::new(make(), steps.timer_count);
+    let stopwatch = Stopwatch::start();
+    player.play(&steps.steps, Player::step)?;
+    let ns = stopwatch.ns();
+    let memory_bytes = peak_bytes().saturating_sub(before);
+    let mut timed = Player::new(make(), steps.timer_count);
+    let mut worst_ns = 0.0_f64;
+    timed.play(&steps.steps, |player, step| {
+        let stopwatch = Stopwatch::start();
+        let done = player.step(step);
+        worst_ns = worst_ns.max(stopwatch.ns());
+        done
+    })?;
+    let operation_count = steps.steps.len() as u64 + player.fired_count;
+    Ok(Outcome {
+        operation_ns: ns / operation_count.max(1) as f64,
+        worst_us: worst_ns / 1_000.0,
+        wakeup_count: player.wakeup_count,
+        fired_count: player.fired_count,
+        fingerprint: player.fingerprint,
+        memory_bytes,
+    })
+}
+
+/// A step whose timer is an index.
+#[derive(Clone, Copy)]
+struct Move {
+    at: Tick,
+    timer: u32,
+    operation: Operation,
+}
+
+struct Moves {
+    steps: Vec<Move>,
+    timer_count: usize,
+}
+
+/// Numbers timers from 0, so that no table of names is looked up while the watch runs. Fires are left out.
+fn dense(trace: &Trace) -> Moves {
+    let mut numbers: HashMap<u64, u32> = HashMap::new();
+    let mut steps = Vec::with_capacity(trace.steps.len());
+    for step in trace.steps.iter().filter(|step| step.operation != Operation::Fire) {
+        let next = numbers.len() as u32;
+        let timer = *numbers.entry(step.timer).or_insert(next);
+        steps.push(Move { at: step.at, timer, operation: step.operation });
+    }
+    Moves { steps, timer_count: numbers.len() }
+}
+
+struct Player {
+    queue: Box<dyn TimerQueue<u64>>,
+    ids: Vec<Option<TimerId>>,
+    wakeup_count: u64,
+    fired_count: u64,
+    fingerprint: u64,
+}
+
+/// What there is to do.
+#[derive(Clone, Copy)]
+enum Turn {
+    Wake(Tick),
+    Move(Move),
+}
+
+impl Player {
+    fn new(queue: Box<dyn TimerQueue<u64>>, timer_count: usize) -> Player {
+        Player { queue, ids: vec![None; timer_count], wakeup_count: 0, fired_count: 0, fingerprint: 0 }
+    }
+
+    fn play(
+        &mut self,
+        steps: &[Move],
+        mut take: impl FnMut(&mut Player, Turn) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let wakeup_count_max = (steps.len() as u64 + 1) * WAKEUPS_PER_OPERATION_MAX;
+        let wake = |player: &mut Player,
+                    until: Tick,
+                    take: &mut dyn FnMut(&mut Player, Turn) -> Result<(), Failure>| {
+            while let Some(at) = player.queue.next_wakeup().filter(|&at| at <= until) {
+                take(player, Turn::Wake(at))?;
+                if wakeup_count_max < player.wakeup_count {
+                    return Err(Failure::Unable("it wakes all the time".to_owned()));
+                }
+            }
+            Ok(())
+        };
+        for step in steps {
+            wake(self, step.at, &mut take)?;
+            take(self, Turn::Move(*step))?;
+        }
+        wake(self, Tick::MAX, &mut take)?;
+        ensure(self.queue.is_empty(), || format!("{} timers never fire", self.queue.len()))
+    }
+
+    fn step(&mut self, turn: Turn) -> Result<(), Failure> {
+        match turn {
+            Turn::Wake(at) => self.wake(at),
+            Turn::Move(step) => self.apply(step),
+        }
+    }
+
+    fn wake(&mut self, at: Tick) -> Result<(), Failure> {
+        self.wakeup_count += 1;
+        self.queue.advance(at);
+        while let Some(expired) = self.queue.pop_expired() {
+            ensure(expired.deadline <= self.queue.now(), || "a timer fired early".to_owned())?;
+            self.fired_count += 1;
+            // A sum: equals may fire in any order.
+            let mixed = (expired.payload ^ expired.deadline.get().rotate_left(32))
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            self.fingerprint = self.fingerprint.wrapping_add(mixed ^ (mixed >> 29));
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, step: Move) -> Result<(), Failure> {
+        let held = &mut self.ids[step.timer as usize];
+        let unable = |reason: &dyn ToString| Failure::Unable(reason.to_string());
+        match (step.operation, *held) {
+            (Operation::Schedule(deadline), _) => {
+                let scheduled = self.queue.schedule(deadline, u64::from(step.timer));
+                *held = Some(scheduled.map_err(|rejected| unable(&rejected.reason))?);
+            }
+            (Operation::Cancel, Some(id)) => drop(self.queue.cancel(id)),
+            (Operation::Reset(deadline), Some(id)) => match self.queue.reset(id, deadline) {
+                // It fired a moment before: in the program, too, one of the two came first.
+                Ok(()) | Err(mainspring_queue::ResetError::NotPending) => (),
+                Err(error) => return Err(unable(&error)),
+            },
+            // Nothing is known of a timer that the trace did not schedule.
+            (Operation::Cancel | Operation::Reset(_), None) | (Operation::Fire, _) => (),
+        }
+        Ok(())
+    }
+}
+
+/// Forgets the process's highest memory, and returns what it holds now.
+fn peak_bytes_from_now() -> u64 {
+    // 5: the kernel's number for "begin the highest resident size anew". If it will not, the peak is that of the parser,
+    // and the same for all.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    peak_bytes()
+}
+
+/// The highest memory that the process has held, 0 where the kernel does not tell.
+fn peak_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1_024
+}

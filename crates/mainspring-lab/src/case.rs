@@ -1,0 +1,149 @@
+//! One measurement: which workload, how large, with which seed; and what came out of it.
+//!
+//! ```text
+//!   Case { workload, size, thread_count, seed }  --subject-->  [Figure { metric, value }]  or why not
+//! ```
+//!
+//! Cost: none. It does not know any subject.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The workloads of the standard, in its order. [`explain`](crate::explain) says what each is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Workload {
+    /// Churn.
+    W1,
+    /// Churn, first in first out.
+    W1b,
+    /// Reset.
+    W2,
+    /// Drain.
+    W3,
+    /// Sparse.
+    W4,
+    /// Threads.
+    W5,
+    /// Lateness.
+    W6,
+    /// Idle.
+    W7,
+    /// Memory.
+    W8,
+}
+
+impl Workload {
+    /// All of them.
+    pub const ALL: [Workload; 9] = [
+        Workload::W1,
+        Workload::W1b,
+        Workload::W2,
+        Workload::W3,
+        Workload::W4,
+        Workload::W5,
+        Workload::W6,
+        Workload::W7,
+        Workload::W8,
+    ];
+
+    /// Its name, as in tables and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Workload::W1 => "W1",
+            Workload::W1b => "W1b",
+            Workload::W2 => "W2",
+            Workload::W3 => "W3",
+            Workload::W4 => "W4",
+            Workload::W5 => "W5",
+            Workload::W6 => "W6",
+            Workload::W7 => "W7",
+            Workload::W8 => "W8",
+        }
+    }
+
+    /// Whether it runs by the real clock or on several threads, and so may use all cores.
+    pub const fn is_real_time(self) -> bool {
+        matches!(self, Workload::W5 | Workload::W6 | Workload::W7)
+    }
+
+    /// The number of timers where the standard fixes it: other sizes make no sense there.
+    pub const fn fixed_size(self) -> Option<u64> {
+        match self {
+            Workload::W4 => Some(1_000),
+            Workload::W6 | Workload::W7 => Some(1_000_000),
+            // Timers per thread.
+            Workload::W5 => Some(100_000),
+            Workload::W1 | Workload::W1b | Workload::W2 | Workload::W3 | Workload::W8 => None,
+        }
+    }
+
+    /// The workload of that name, whatever its case.
+    pub fn named(name: &str) -> Option<Workload> {
+        Workload::ALL.into_iter().find(|workload| workload.name().eq_ignore_ascii_case(name))
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// One measurement to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// What is done.
+    pub workload: Workload,
+    /// How many timers, in the workload's own sense.
+    pub size: u64,
+    /// How many threads; 1 but for W5.
+    pub thread_count: u32,
+    /// Where the random numbers start. A round's number.
+    pub seed: u64,
+}
+
+/// A number that came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// What it is and in which unit, such as `pair_ns`.
+    pub metric: String,
+    /// How much.
+    pub value: f64,
+}
+
+impl Figure {
+    /// Makes one.
+    pub fn new(metric: &str, value: f64) -> Figure {
+        Figure { metric: metric.to_owned(), value }
+    }
+}
+
+/// Why a measurement has no figures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The subject cannot do the workload; the reason is part of the results.
+    Unable(String),
+    /// The subject's answers were wrong, or the machine would not measure.
+    Wrong(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Unable(reason) => formatter.write_str(reason),
+            Failure::Wrong(reason) => write!(formatter, "the check failed: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// What a measurement gives.
+pub type Measured = Result<Vec<Figure>, Failure>;
+
+/// Fails the measurement unless `holds`.
+pub fn ensure(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), Failure> {
+    if holds { Ok(()) } else { Err(Failure::Wrong(sentence())) }
+}

@@ -1,0 +1,54 @@
+//! `lab report`: plots and a page from the results of a run; with `--markdown` tables to paste.
+//!
+//! Cost: a second. It does not measure.
+
+use std::error::Error;
+use std::fs;
+use std::process::ExitCode;
+
+use crate::case::Workload;
+use crate::cli::ReportArgs;
+use crate::machine::Machine;
+use crate::report::page::{Section, html};
+use crate::report::section;
+use crate::results::Results;
+use crate::table;
+
+/// The name of the page.
+const PAGE_FILE: &str = "report.html";
+
+/// `lab report`.
+///
+/// # Errors
+/// Results that cannot be read, or files that cannot be written.
+pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Box<dyn Error>> {
+    let folder = &arguments.folder;
+    let results = Results::load(folder)?;
+    let machine = Machine::load(folder);
+    if arguments.markdown {
+        let sentence = machine.as_ref().map_or("The machine is not known.".to_owned(), Machine::sentence);
+        println!("{sentence}\n");
+        for table in table::tables(&results) {
+            println!("{}", table::markdown(&table));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let measured =
+        |workload: &Workload| results.records.iter().any(|record| record.case.workload == *workload);
+    let sections: Vec<Section> = Workload::ALL
+        .into_iter()
+        .filter(measured)
+        .map(|workload| {
+            let (plots, tables) = section(&results, workload);
+            Section { workload, plots, tables }
+        })
+        .collect();
+    for plot in sections.iter().flat_map(|section| &section.plots) {
+        fs::write(folder.join(format!("{}.svg", plot.name)), &plot.svg)?;
+    }
+    let page = folder.join(PAGE_FILE);
+    fs::write(&page, html(machine.as_ref(), &sections, &results))?;
+    let plot_count: usize = sections.iter().map(|section| section.plots.len()).sum();
+    println!("{plot_count} plots, and all of them in {}", page.display());
+    Ok(ExitCode::SUCCESS)
+}

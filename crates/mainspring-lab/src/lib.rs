@@ -1,0 +1,53 @@
+//! Every workload by every timer queue, ours and others', in one run that anyone can repeat.
+//!
+//! ```text
+//!   cargo run --release -p mainspring-lab -- quick
+//!
+//!   run: for each case, round, subject --> a fresh process, pinned --> subject does workload, is checked --> figures
+//!                                                                  results.csv, machine.json --> report, goals
+//! ```
+//!
+//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subject`] has the table), a
+//! *case* a workload at a size. Every subject's answers are checked in the run that measures it.
+
+#![forbid(unsafe_code)]
+
+pub mod cli;
+
+pub mod commands;
+
+pub mod explain;
+
+pub mod random;
+
+pub mod stopwatch;
+
+pub mod case;
+
+pub mod subject;
+
+pub mod workload;
+
+pub mod process;
+
+pub mod plan;
+
+pub mod progress;
+
+pub mod statistics;
+
+pub mod results;
+
+pub mod machine;
+
+pub mod table;
+
+pub mod goals;
+
+pub mod report;
+
+pub mod generate;
+
+pub mod advise;
+
+pub mod instructions;

@@ -1,0 +1,84 @@
+//! A fresh process per measurement, on cores of its own.
+//!
+//! ```text
+//!   lab --starts--> lab measure SUBJECT CASE     pinned: one core, or two for threads and the real clock
+//!       <--line of JSON: figures, or why not--
+//! ```
+//!
+//! A new process has empty caches, an untouched allocator and no other subject's threads.
+//!
+//! Cost: some milliseconds to start.
+//!
+//! It does not wait for ever: a measurement that takes more than [`CPU_SECONDS_MAX`] is ended by the kernel.
+
+use std::env;
+use std::process::{Command, Stdio};
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::unistd::Pid;
+
+use crate::case::{Case, Failure, Measured};
+use crate::subject;
+
+/// The longest measurement that makes sense, in CPU seconds: a structure that is quadratic in the workload would take hours.
+pub const CPU_SECONDS_MAX: u64 = 90;
+
+/// How many cores a measurement by the real clock may use, as on the reference machine.
+const REAL_TIME_CORE_COUNT: usize = 2;
+
+/// Measures a case by a subject in a process of its own.
+pub fn measure_apart(subject: &str, case: &Case) -> Measured {
+    let output = env::current_exe()
+        .and_then(|program| {
+            Command::new(program)
+                .args(["measure", subject, &serde_json::to_string(case)?])
+                .stderr(Stdio::inherit())
+                .output()
+        })
+        .map_err(|error| Failure::Wrong(format!("the measuring process could not be started: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().last().unwrap_or_default();
+    serde_json::from_str(line).unwrap_or_else(|_| {
+        Err(Failure::Unable(format!(
+            "ended with {} (the limit is {CPU_SECONDS_MAX} CPU seconds)",
+            output.status
+        )))
+    })
+}
+
+/// Measures a case by a subject in this process, which is for nothing else, and prints what came out.
+pub fn measure_here(subject: &str, case: &Case) {
+    let measured = match subject::named(subject) {
+        Some(subject) => confine(case).and_then(|()| subject.measure(case)),
+        None => Err(Failure::Unable(format!("there is no subject {subject}"))),
+    };
+    let line = serde_json::to_string(&measured).expect("figures are numbers and sentences");
+    println!("{line}");
+}
+
+fn confine(case: &Case) -> Result<(), Failure> {
+    confine_to(if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 })
+}
+
+/// Pins this process to one core, and limits its time.
+///
+/// # Errors
+/// The system does not let it.
+pub fn confine_to_one_core() -> Result<(), Failure> {
+    confine_to(1)
+}
+
+fn confine_to(core_count: usize) -> Result<(), Failure> {
+    let wrong = |error: nix::Error| Failure::Wrong(format!("the process could not be pinned: {error}"));
+    let allowed = sched_getaffinity(Pid::from_raw(0)).map_err(wrong)?;
+    let cores: Vec<usize> =
+        (0..CpuSet::count()).filter(|&core| allowed.is_set(core).unwrap_or(false)).collect();
+    let mut chosen = CpuSet::new();
+    // The last ones: the first core takes most interrupts.
+    for &core in cores.iter().rev().take(core_count) {
+        chosen.set(core).map_err(wrong)?;
+    }
+    sched_setaffinity(Pid::from_raw(0), &chosen).map_err(wrong)?;
+    setrlimit(Resource::RLIMIT_CPU, CPU_SECONDS_MAX, CPU_SECONDS_MAX).map_err(wrong)
+}

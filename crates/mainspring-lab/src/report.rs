@@ -1,0 +1,140 @@
+//! Results as plots: SVG files, and one page of HTML that holds them all.
+//!
+//! ```text
+//!   results.csv --> per workload: bars with ranges, cost against N --> *.svg
+//!                   lateness as quantiles, memory                  --> report.html: plots, a table each, the machine
+//! ```
+//!
+//! Cost: a second. It does not measure, and needs nothing from the network: the page is one file.
+
+pub mod axis;
+pub mod bars;
+pub mod canvas;
+pub mod curves;
+pub mod page;
+pub mod palette;
+
+use crate::case::Workload;
+use crate::results::{Cell, Results};
+use crate::table::{self, Table};
+use crate::workload::lateness::QUANTILES;
+
+use bars::Bar;
+use curves::{Curve, Point};
+
+/// A drawing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plot {
+    /// What its file is called, without `.svg`.
+    pub name: String,
+    /// The text of the file.
+    pub svg: String,
+}
+
+/// What a metric is, on an axis: its words and its unit.
+pub fn axis_title(workload: Workload, metric: &str) -> &'static str {
+    match (workload, metric) {
+        (_, "pair_ns") => "ns per schedule and cancel",
+        (_, "reset_ns") => "ns per reset",
+        (_, "insert_ns") => "ns per insert",
+        (_, "fire_ns") => "ns per fire",
+        (_, "advance_us_max") => "worst single advance, us",
+        (_, "wakeups_per_fire") => "wakeups per fire",
+        (_, "pairs_per_s") => "pairs per second, all threads (more is better)",
+        (_, "cpu_s") => "CPU seconds in 10 s",
+        (_, "p50_us") => "lateness, median, us",
+        (_, "p99_us") => "lateness, 99 %, us",
+        (_, "p999_us") => "lateness, 99.9 %, us",
+        (_, "max_us") => "lateness, largest, us",
+        (_, "switches") => "voluntary context switches in 10 s",
+        (_, "cpu_ms") => "CPU milliseconds in 10 s",
+        (_, "fresh_bytes") => "bytes per timer, fresh",
+        (_, "churned_bytes") => "bytes per timer, after 2 N churn pairs",
+        _ => "",
+    }
+}
+
+/// The plots of one table: bars for each metric that has an axis.
+pub fn bar_plots(table: &Table) -> Vec<Plot> {
+    let mut plots = Vec::new();
+    for (column, metric) in table.metrics.iter().enumerate() {
+        let title = axis_title(table.workload, metric);
+        let bar = |(subject, row): &(String, Vec<Option<_>>)| {
+            Some(Bar { subject: subject.clone(), summary: row[column]? })
+        };
+        let bars: Vec<Bar> = table.rows.iter().filter_map(bar).collect();
+        if title.is_empty() || bars.is_empty() {
+            continue;
+        }
+        let heading = table.title();
+        let threads =
+            if table.thread_count == 1 { String::new() } else { format!("-{}-threads", table.thread_count) };
+        let name = format!("{}-{}-{metric}{threads}", table.workload, table.size);
+        plots.push(Plot { name, svg: bars::draw(&heading, title, bars) });
+    }
+    plots
+}
+
+/// Cost against the number of timers, one plot per metric that was measured at two sizes or more.
+pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
+    let mut plots = Vec::new();
+    let cells = results.cells();
+    for metric in results.metrics() {
+        let title = axis_title(workload, &metric);
+        let of_metric: Vec<&Cell> = cells
+            .keys()
+            .filter(|cell| cell.workload == workload && cell.metric == metric && cell.thread_count == 1)
+            .collect();
+        if of_metric.len() < 2 || title.is_empty() {
+            continue;
+        }
+        let curve = |subject: String| {
+            let point = |cell: &&Cell| {
+                let summary = results.summary(&subject, cell)?;
+                Some(Point { x: cell.size as f64, y: summary.median })
+            };
+            Curve { points: of_metric.iter().filter_map(point).collect(), subject: subject.clone() }
+        };
+        let curves: Vec<Curve> = results.subjects().into_iter().map(curve).collect();
+        let heading = format!("{workload}: cost against the number of timers");
+        let svg = curves::against_size(&heading, title, curves);
+        plots.push(Plot { name: format!("{workload}-against-size-{metric}"), svg });
+    }
+    plots
+}
+
+/// Lateness as a distribution: quantiles of W6.
+pub fn lateness_plot(results: &Results) -> Option<Plot> {
+    let size = Workload::W6.fixed_size()?;
+    let curve = |subject: String| {
+        let points = QUANTILES.iter().enumerate().filter_map(|(place, (_, metric))| {
+            let cell = Cell { workload: Workload::W6, size, thread_count: 1, metric: (*metric).to_owned() };
+            Some(Point { x: place as f64, y: results.summary(&subject, &cell)?.median })
+        });
+        Curve { points: points.collect(), subject: subject.clone() }
+    };
+    let curves: Vec<Curve> = results.subjects().into_iter().map(curve).collect();
+    if curves.iter().all(|curve| curve.points.is_empty()) {
+        return None;
+    }
+    let svg = curves::over_quantiles("W6: how late timers fire", "lateness, us", curves);
+    Some(Plot { name: "W6-lateness".to_owned(), svg })
+}
+
+/// All plots of a workload, with the tables that they are of.
+pub fn section(results: &Results, workload: Workload) -> (Vec<Plot>, Vec<Table>) {
+    let tables: Vec<Table> =
+        table::tables(results).into_iter().filter(|table| table.workload == workload).collect();
+    let mut plots: Vec<Plot> = Vec::new();
+    if workload == Workload::W6 {
+        plots.extend(lateness_plot(results));
+    }
+    // Memory by timer is the same at any size that can be measured.
+    if workload != Workload::W8 {
+        plots.extend(size_plots(results, workload));
+    }
+    // Of several sizes the largest has bars; the curves show the others. Of threads each has.
+    let size_max = tables.iter().map(|table| table.size).max().unwrap_or_default();
+    plots.extend(tables.iter().filter(|table| table.size == size_max).flat_map(bar_plots));
+    (plots, tables)
+}

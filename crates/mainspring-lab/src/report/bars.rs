@@ -1,0 +1,86 @@
+//! A comparison: a horizontal bar per subject, best first, with the range of its rounds as a whisker.
+//!
+//! ```text
+//!   floor          |##|- 31
+//!   wheel::Bitmap  |####--| 61
+//!   tokio-sleep    |####################-| 505
+//! ```
+//!
+//! Cost: none. It does not hide a large one: where values differ much the axis is logarithmic, and says so.
+
+use super::axis::Axis;
+use super::canvas::{self, Anchor, LARGE, SMALL};
+use super::palette::{GRID, INK, KINDS, of_kind};
+use crate::statistics::Summary;
+use crate::table::three_digits;
+
+/// A bar.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// Whose.
+    pub subject: String,
+    /// Its length, and its whisker.
+    pub summary: Summary,
+}
+
+const WIDTH: u32 = 860;
+/// Where bars begin: the longest name ends before.
+const LEFT: i32 = 230;
+/// Where bars end: the longest value fits behind.
+const RIGHT: i32 = 770;
+const TOP: i32 = 66;
+const ROW: i32 = 24;
+
+/// Draws.
+pub fn draw(heading: &str, axis_title: &str, mut bars: Vec<Bar>) -> String {
+    bars.sort_by(|left, right| left.summary.median.total_cmp(&right.summary.median));
+    if axis_title.contains("more is better") {
+        bars.reverse();
+    }
+    let values: Vec<f64> =
+        bars.iter().flat_map(|bar| [bar.summary.median, bar.summary.min, bar.summary.max]).collect();
+    let axis = Axis::for_bars(&values, LEFT, RIGHT);
+    let bottom = TOP + ROW * bars.len() as i32;
+    canvas::draw(WIDTH, bottom as u32 + 56, |canvas| {
+        canvas.text((16, 20), heading, LARGE, Anchor::Start);
+        let mut x = LEFT;
+        for (name, colour) in KINDS {
+            if !bars.iter().any(|bar| of_kind(&bar.subject) == colour) {
+                continue;
+            }
+            canvas.rectangle((x, 40), (x + 12, 52), colour);
+            canvas.text((x + 17, 46), name, SMALL, Anchor::Start);
+            x += 30 + 8 * name.len() as i32;
+        }
+        for tick in axis.ticks() {
+            canvas.line(&[(tick.pixel, TOP), (tick.pixel, bottom)], GRID, 1);
+            canvas.text((tick.pixel, bottom + 14), &tick.label, SMALL, Anchor::Middle);
+        }
+        let scale = if axis.is_log() { ", logarithmic" } else { "" };
+        canvas.text(
+            ((LEFT + RIGHT) / 2, bottom + 38),
+            &format!("{axis_title}{scale}"),
+            SMALL,
+            Anchor::Middle,
+        );
+        for (row, bar) in bars.iter().enumerate() {
+            let y = TOP + ROW * row as i32 + ROW / 2;
+            let Summary { median, min, max, count } = bar.summary;
+            canvas.text((LEFT - 8, y), &bar.subject, SMALL, Anchor::End);
+            canvas.rectangle((LEFT, y - 8), (axis.pixel(median), y + 8), of_kind(&bar.subject));
+            if count > 1 {
+                whisker(canvas, axis.pixel(min), axis.pixel(max), y);
+            }
+            let end = axis.pixel(if count > 1 { max } else { median });
+            canvas.text((end + 8, y), &three_digits(median), SMALL, Anchor::Start);
+        }
+        canvas.line(&[(LEFT, TOP), (LEFT, bottom)], INK, 1);
+    })
+}
+
+fn whisker(canvas: &canvas::Canvas<'_>, from: i32, to: i32, y: i32) {
+    canvas.line(&[(from, y), (to, y)], INK, 1);
+    for x in [from, to] {
+        canvas.line(&[(x, y - 4), (x, y + 4)], INK, 1);
+    }
+}

@@ -1,0 +1,199 @@
+//! What a run found, as rows of a CSV file that any program reads.
+//!
+//! ```text
+//!   results.csv   workload,size,threads,subject,round,metric,value
+//!   skipped.csv   workload,size,threads,subject,reason              a check that failed begins "the check failed"
+//!   machine.json  where and when: see `machine`
+//! ```
+//!
+//! Names hold no comma; a reason, which is the last field, may.
+//!
+//! Cost: a line per figure. It does not keep sums: medians are worked out when they are needed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::case::{Case, Figure, Workload};
+use crate::statistics::Summary;
+
+/// The name of the file of figures.
+pub const RESULTS_FILE: &str = "results.csv";
+
+/// The name of the file of what could not be measured.
+pub const SKIPPED_FILE: &str = "skipped.csv";
+
+const RESULTS_HEADER: &str = "workload,size,threads,subject,round,metric,value";
+const SKIPPED_HEADER: &str = "workload,size,threads,subject,reason";
+
+/// One figure of one subject in one round, which is the case's seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// Who.
+    pub subject: String,
+    /// What was done.
+    pub case: Case,
+    /// What came out.
+    pub figure: Figure,
+}
+
+/// A subject without figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Who.
+    pub subject: String,
+    /// What was not done.
+    pub case: Case,
+    /// Why.
+    pub reason: String,
+    /// Whether its answers were wrong.
+    pub is_wrong: bool,
+}
+
+/// What identifies a cell of a table: the case but for its round, and the metric.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// What was done.
+    pub workload: Workload,
+    /// How many timers.
+    pub size: u64,
+    /// How many threads.
+    pub thread_count: u32,
+    /// What came out.
+    pub metric: String,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Results {
+    /// The figures.
+    pub records: Vec<Record>,
+    /// What has none.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Results {
+    /// Sums up the rounds of a subject.
+    pub fn summary(&self, subject: &str, cell: &Cell) -> Option<Summary> {
+        let is_it = |record: &&Record| record.subject == subject && cell_of(record) == *cell;
+        Summary::of(self.records.iter().filter(is_it).map(|record| record.figure.value))
+    }
+
+    /// All cells, in order, with who has figures there, in the order in which they were first measured.
+    pub fn cells(&self) -> BTreeMap<Cell, Vec<String>> {
+        let mut cells: BTreeMap<Cell, Vec<String>> = BTreeMap::new();
+        for record in &self.records {
+            let subjects = cells.entry(cell_of(record)).or_default();
+            if !subjects.contains(&record.subject) {
+                subjects.push(record.subject.clone());
+            }
+        }
+        cells
+    }
+
+    /// All subjects with figures, in the order in which they were first measured.
+    pub fn subjects(&self) -> Vec<String> {
+        let mut subjects: Vec<String> = Vec::new();
+        for record in &self.records {
+            if !subjects.contains(&record.subject) {
+                subjects.push(record.subject.clone());
+            }
+        }
+        subjects
+    }
+
+    /// All metrics, in the order in which they were first noted.
+    pub fn metrics(&self) -> Vec<String> {
+        let mut metrics: Vec<String> = Vec::new();
+        for record in &self.records {
+            if !metrics.contains(&record.figure.metric) {
+                metrics.push(record.figure.metric.clone());
+            }
+        }
+        metrics
+    }
+
+    /// Whether a subject's answers were wrong.
+    pub fn has_wrong_answers(&self) -> bool {
+        self.skipped.iter().any(|skipped| skipped.is_wrong)
+    }
+
+    /// Writes both files into a folder.
+    ///
+    /// # Errors
+    /// The folder or a file cannot be written.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let mut rows = String::from(RESULTS_HEADER) + "\n";
+        for Record { subject, case, figure } in &self.records {
+            let Case { workload, size, thread_count, seed } = case;
+            let (metric, value) = (&figure.metric, figure.value);
+            rows += &format!("{workload},{size},{thread_count},{subject},{seed},{metric},{value}\n");
+        }
+        fs::write(folder.join(RESULTS_FILE), rows)?;
+        let mut rows = String::from(SKIPPED_HEADER) + "\n";
+        for Skipped { subject, case, reason, .. } in &self.skipped {
+            rows += &format!("{},{},{},{subject},{reason}\n", case.workload, case.size, case.thread_count);
+        }
+        fs::write(folder.join(SKIPPED_FILE), rows)
+    }
+
+    /// Reads both files of a folder; the second may be missing.
+    ///
+    /// # Errors
+    /// A sentence that names the file and the line.
+    pub fn load(folder: &Path) -> Result<Results, String> {
+        let path = folder.join(RESULTS_FILE);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let records = rows(&path, &text, RESULTS_HEADER, parse_record)?;
+        let path = folder.join(SKIPPED_FILE);
+        let text = fs::read_to_string(&path).unwrap_or_else(|_| SKIPPED_HEADER.to_owned());
+        Ok(Results { records, skipped: rows(&path, &text, SKIPPED_HEADER, parse_skipped)? })
+    }
+}
+
+fn cell_of(record: &Record) -> Cell {
+    let Case { workload, size, thread_count, .. } = record.case;
+    Cell { workload, size, thread_count, metric: record.figure.metric.clone() }
+}
+
+fn rows<T>(
+    path: &Path,
+    text: &str,
+    header: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, String> {
+    let mut lines = text.lines().enumerate();
+    if lines.next().map(|(_, line)| line) != Some(header) {
+        return Err(format!("{}:1: the first line is not {header}", path.display()));
+    }
+    lines
+        .filter(|(_, line)| !line.is_empty())
+        .map(|(index, line)| {
+            parse(line).ok_or_else(|| {
+                format!("{}:{}: this is not a row of {header}: {line}", path.display(), index + 1)
+            })
+        })
+        .collect()
+}
+
+fn parse_case(workload: &str, size: &str, threads: &str) -> Option<Case> {
+    let (size, thread_count) = (size.parse().ok()?, threads.parse().ok()?);
+    Some(Case { workload: Workload::named(workload)?, size, thread_count, seed: 0 })
+}
+
+fn parse_record(line: &str) -> Option<Record> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let [workload, size, threads, subject, round, metric, value] = fields[..] else { return None };
+    let case = Case { seed: round.parse().ok()?, ..parse_case(workload, size, threads)? };
+    Some(Record { subject: subject.to_owned(), case, figure: Figure::new(metric, value.parse().ok()?) })
+}
+
+fn parse_skipped(line: &str) -> Option<Skipped> {
+    let fields: Vec<&str> = line.splitn(5, ',').collect();
+    let [workload, size, threads, subject, reason] = fields[..] else { return None };
+    let case = parse_case(workload, size, threads)?;
+    let is_wrong = reason.starts_with("the check failed");
+    Some(Skipped { subject: subject.to_owned(), case, reason: reason.to_owned(), is_wrong })
+}

@@ -1,0 +1,142 @@
+//! Our own engines: one line each.
+//!
+//! [`subjects`] is the table: a queue, a clock and a driver that fires into the [`Sink`].
+//!
+//! Cost: that of the engine. All calls go through a [`Handle`], as a program's do.
+//!
+//! It does not know a driver's inside. A variant for W6, precise or thrifty, is a line in the table, with a clock of its own
+//! resolution or a tolerance of its own.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mainspring::clock::{Clock, Monotonic};
+use mainspring::driver::poll::{AnySource, Ready, Serve};
+use mainspring::driver::{Fire, Fired, PerWorker, Poll, Sharded, Single, TimerId};
+use mainspring::{Engine, Handle};
+use mainspring_queue::wheel::Bitmap;
+
+use super::sink::Sink;
+use super::{EngineSubject, Kind, Subject};
+use crate::case::Failure;
+use crate::stopwatch;
+
+/// The engine that a user gets without reading, which the goals of W5 and W7 are set for.
+pub const DEFAULT: &str = "engine-single";
+
+/// The engine that the goal of W6 for the precise is set for.
+pub const PRECISE: &str = "engine-single-10us";
+
+/// The engine that the goal of W6 for the thrifty is set for.
+pub const THRIFTY: &str = "engine-thrifty-250us";
+
+/// What the thrifty allow.
+const TOLERANCE: Duration = Duration::from_micros(250);
+
+/// Shards and workers: as many as the reference machine has cores.
+const WORKER_COUNT: usize = 2;
+
+/// The table of our engines.
+pub fn subjects() -> Vec<Subject> {
+    let ms = Duration::from_millis(1);
+    let us = Duration::from_micros;
+    vec![
+        engine("engine-single", "the default engine, ticks of 1 ms", ms, Duration::ZERO, single),
+        engine("engine-sharded", "sharded, 2 shards, ticks of 1 ms", ms, Duration::ZERO, sharded),
+        engine("engine-per-worker", "per worker, 2 workers, ticks of 1 ms", ms, Duration::ZERO, per_worker),
+        engine("engine-poll", "the loop for sockets and timers, ticks of 1 ms", ms, Duration::ZERO, poll),
+        engine(PRECISE, "single, ticks of 10 us", us(10), Duration::ZERO, single),
+        engine(THRIFTY, "single, ticks of 10 us, a tolerance of 250 us", us(10), TOLERANCE, single),
+    ]
+}
+
+type Start = fn(Arc<dyn Clock>, &ToSink) -> std::io::Result<Engine<u64>>;
+
+fn engine(
+    name: &'static str,
+    about: &'static str,
+    resolution: Duration,
+    tolerance: Duration,
+    start: Start,
+) -> Subject {
+    Subject::engine(name, Kind::Ours, about, move |sink| {
+        let clock = Arc::new(Monotonic::with_resolution(resolution));
+        let engine = start(clock, &ToSink(Arc::clone(&sink)))
+            .map_err(|error| Failure::Wrong(format!("the engine did not start: {error}")))?;
+        Ok(Ours { handle: engine.handle().clone(), _engine: engine, tolerance })
+    })
+}
+
+fn single(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+    let driver = Arc::new(Single::new(Bitmap::new(), clock));
+    driver.start(fire.clone())?;
+    Ok(Engine::of(driver))
+}
+
+fn sharded(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+    Ok(Engine::of(Arc::new(Sharded::new(WORKER_COUNT, Bitmap::new, clock, fire.clone()))))
+}
+
+fn per_worker(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+    let driver = Arc::new(PerWorker::new(WORKER_COUNT, Bitmap::new, clock));
+    driver.start(fire)?;
+    Ok(Engine::of(driver))
+}
+
+fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+    let driver = Arc::new(Poll::new(Bitmap::new(), clock)?);
+    driver.start(fire.clone())?;
+    Ok(Engine::of(driver))
+}
+
+/// Fires into the sink.
+#[derive(Clone, Debug)]
+pub struct ToSink(Arc<Sink>);
+
+impl Fire<u64> for ToSink {
+    fn fire(&mut self, fired: Fired<u64>) {
+        self.0.fired(fired.payload);
+    }
+}
+
+impl Serve<u64, AnySource> for ToSink {
+    fn ready(&mut self, _: Ready<AnySource>) {}
+}
+
+/// A running engine.
+struct Ours {
+    handle: Handle<u64>,
+    _engine: Engine<u64>,
+    tolerance: Duration,
+}
+
+impl EngineSubject for Ours {
+    type Key = TimerId;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = true;
+
+    fn enter(&self, _: u64) {}
+
+    #[inline]
+    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
+        self.handle
+            .schedule_after(delay, payload)
+            .map_err(|refused| Failure::Unable(refused.reason.to_string()))
+    }
+
+    #[inline]
+    fn cancel(&self, (): &mut (), key: TimerId) -> bool {
+        self.handle.cancel(key).is_some()
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        let scheduled = if self.tolerance.is_zero() {
+            self.handle.schedule_after(delay, payload)
+        } else {
+            self.handle.schedule_within(delay, self.tolerance, payload)
+        };
+        scheduled.map(drop).map_err(|refused| Failure::Unable(refused.reason.to_string()))
+    }
+}

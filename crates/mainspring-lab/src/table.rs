@@ -1,0 +1,178 @@
+//! Results as tables of text: one per workload and size, or in Markdown.
+//!
+//! ```text
+//!   W1  N = 1,000,000    pair_ns
+//!   floor                31 (30..33)
+//!   wheel::Bitmap        61 (59..70)
+//! ```
+//!
+//! Cost: none. It does not round away a difference: three digits are shown.
+
+use std::fmt::Write;
+
+use crate::case::Workload;
+use crate::results::{Cell, Results};
+use crate::statistics::Summary;
+
+/// A number to three digits.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        size if size >= 1_000_000.0 => format!("{:.2} M", value / 1e6),
+        size if size >= 99.95 => group(value.round() as i64),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        size if size >= 0.01 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// A whole number with a comma after each thousand.
+pub fn group(value: i64) -> String {
+    let digits = value.abs().to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    if value < 0 { format!("-{text}") } else { text }
+}
+
+/// Median and range.
+pub fn cell_text(summary: &Summary) -> String {
+    let Summary { median, min, max, count } = *summary;
+    if count < 2 {
+        return three_digits(median);
+    }
+    format!("{} ({}..{})", three_digits(median), three_digits(min), three_digits(max))
+}
+
+/// One table: what it is about, its metrics, and a row per subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// What was done.
+    pub workload: Workload,
+    /// How many timers.
+    pub size: u64,
+    /// How many threads.
+    pub thread_count: u32,
+    /// The columns.
+    pub metrics: Vec<String>,
+    /// Subjects with their figures by column; `None`: it has none.
+    pub rows: Vec<(String, Vec<Option<Summary>>)>,
+}
+
+impl Table {
+    /// What it is about, in words.
+    pub fn title(&self) -> String {
+        let size = group(self.size as i64);
+        match self.workload {
+            Workload::W5 => format!("W5, {size} timers a thread, threads: {}", self.thread_count),
+            workload => format!("{workload}, N = {size}"),
+        }
+    }
+}
+
+/// All tables of some results.
+pub fn tables(results: &Results) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for (cell, subjects) in results.cells() {
+        let Cell { workload, size, thread_count, ref metric } = cell;
+        let is_same = |table: &&mut Table| {
+            (table.workload, table.size, table.thread_count) == (workload, size, thread_count)
+        };
+        let table = match tables.last_mut().filter(|table| is_same(table)) {
+            Some(table) => table,
+            None => {
+                tables.push(Table { workload, size, thread_count, metrics: Vec::new(), rows: Vec::new() });
+                tables.last_mut().expect("a table was pushed")
+            }
+        };
+        table.metrics.push(metric.clone());
+        for subject in subjects {
+            if !table.rows.iter().any(|(name, _)| *name == subject) {
+                table.rows.push((subject, Vec::new()));
+            }
+        }
+    }
+    let (order, metric_order) = (results.subjects(), results.metrics());
+    for table in &mut tables {
+        table.metrics.sort_by_key(|metric| metric_order.iter().position(|noted| noted == metric));
+        table.rows.sort_by_key(|(name, _)| order.iter().position(|subject| subject == name));
+        let Table { workload, size, thread_count, ref metrics, ref mut rows } = *table;
+        for (subject, row) in rows {
+            let cell = |metric: &String| Cell { workload, size, thread_count, metric: metric.clone() };
+            *row = metrics.iter().map(|metric| results.summary(subject, &cell(metric))).collect();
+        }
+    }
+    tables
+}
+
+/// As text for a terminal.
+pub fn text(table: &Table) -> String {
+    let mut lines = vec![std::iter::once(table.title()).chain(table.metrics.iter().cloned()).collect()];
+    lines.extend(table.rows.iter().map(|(subject, row)| {
+        let cells = row.iter().map(|cell| cell.as_ref().map_or("-".to_owned(), cell_text));
+        std::iter::once(format!("  {subject}")).chain(cells).collect::<Vec<String>>()
+    }));
+    align(&lines)
+}
+
+/// Columns under each other.
+pub fn align(lines: &[Vec<String>]) -> String {
+    let column_count = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..column_count).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut row = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            let _ = write!(row, "{cell:<width$}  ");
+        }
+        text += row.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+/// As Markdown, to paste.
+pub fn markdown(table: &Table) -> String {
+    let mut text = format!(
+        "| {} | {} |\n|---|{}\n",
+        table.title(),
+        table.metrics.join(" | "),
+        "---|".repeat(table.metrics.len())
+    );
+    for (subject, row) in &table.rows {
+        let cells: Vec<String> =
+            row.iter().map(|cell| cell.as_ref().map_or("-".to_owned(), cell_text)).collect();
+        let _ = writeln!(text, "| {subject} | {} |", cells.join(" | "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{group, three_digits};
+
+    #[test]
+    fn numbers_have_three_digits_and_thousands_have_commas() {
+        let cases = [
+            (0.0, "0"),
+            (0.123_4, "0.123"),
+            (1.0, "1.00"),
+            (9.87, "9.87"),
+            (12.34, "12.3"),
+            (1_234.5, "1,235"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(three_digits(value), text);
+        }
+        assert_eq!(three_digits(28_600_000.0), "28.60 M");
+        assert_eq!(group(-1_000_000), "-1,000,000");
+    }
+}

@@ -1,0 +1,119 @@
+//! The workloads of the standard, one file each.
+//!
+//! | workload | file | subjects |
+//! |---|---|---|
+//! | W1, W1b | [`churn`] | structures |
+//! | W2 | [`reset`] | structures |
+//! | W3 | [`drain`] | structures |
+//! | W4 | [`sparse`] | structures |
+//! | W5 | [`threads`] | engines, and structures behind a mutex |
+//! | W6 | [`lateness`] | engines |
+//! | W7 | [`idle`] | engines |
+//! | W8 | [`memory`] | structures |
+//!
+//! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early, nothing lost.
+//! Where it can, what is needed for that is worked out again afterwards from the same seed, so that the check does not
+//! disturb the caches that the figure is about.
+//!
+//! Cost: seconds.
+//!
+//! It does not repeat: a process measures one case, and starting from fresh memory is part of it.
+
+pub mod churn;
+pub mod drain;
+pub mod idle;
+pub mod lateness;
+pub mod memory;
+pub mod reset;
+pub mod sparse;
+pub mod threads;
+pub mod usage;
+
+use std::sync::Arc;
+
+use crate::case::{Case, Failure, Measured, Workload, ensure};
+use crate::subject::sink::Sink;
+use crate::subject::{Due, EngineSubject, QueueSubject};
+
+/// Delays are uniform in 1 ..= this many ticks of a millisecond.
+pub const SPREAD: u64 = 60_000;
+
+/// The fixed delay of W1b and W2, in ticks.
+pub const RESET_DELAY: u64 = 30_000;
+
+/// How many steps of churn are timed: enough that starting and stopping the watch is nothing, and a round a second or two.
+pub const CHURN_STEP_COUNT: u64 = 2_000_000;
+
+/// At most this many steps come before the timed ones, so that free records lie as scattered as they do in a program that
+/// has run for a while.
+const WARM_UP_STEP_COUNT_MAX: u64 = 2_000_000;
+
+/// How many steps of churn are timed at a size. Below a thousand timers, which only tests measure, a multiple of them.
+pub fn churn_step_count(size: u64) -> u64 {
+    if size < 1_000 { size * 10 } else { CHURN_STEP_COUNT }
+}
+
+/// How many steps come before.
+fn warm_up_step_count(size: u64) -> u64 {
+    size.min(WARM_UP_STEP_COUNT_MAX)
+}
+
+/// Measures a structure on one thread.
+///
+/// # Errors
+/// It cannot do the workload, or its answers were wrong.
+pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> Measured {
+    match case.workload {
+        Workload::W1 => churn::measure_random(case, make()),
+        Workload::W1b => churn::measure_oldest(case, make()),
+        Workload::W2 => reset::measure(case, make()),
+        Workload::W3 => drain::measure(case, make()),
+        Workload::W4 => sparse::measure(case, make()),
+        Workload::W8 => memory::measure(case, make()),
+        Workload::W5 | Workload::W6 | Workload::W7 => {
+            Err(Failure::Unable("a structure alone: it has no clock and no threads".to_owned()))
+        }
+    }
+}
+
+/// Measures an engine.
+///
+/// # Errors
+/// It cannot do the workload, or its answers were wrong.
+pub fn measure_engine<S: EngineSubject>(
+    case: &Case,
+    make: impl FnOnce(Arc<Sink>) -> Result<S, Failure>,
+) -> Measured {
+    let sink = Arc::new(Sink::new());
+    let make = || make(Arc::clone(&sink));
+    match case.workload {
+        Workload::W5 => threads::measure(case, &make()?, &sink),
+        Workload::W6 => lateness::measure(case, &make()?, &sink),
+        Workload::W7 => idle::measure(case, &make()?),
+        _ => Err(Failure::Unable("an engine: its structure is measured by itself".to_owned())),
+    }
+}
+
+/// Fires everything in some jumps, and checks that nothing is early on the way. Payloads are deadlines.
+///
+/// # Errors
+/// Something was early, or is still pending when all deadlines have passed.
+fn drain_by_deadline<S: QueueSubject>(subject: &mut S, from: u64, latest: u64) -> Result<Due, Failure> {
+    /// Jumps until all deadlines have passed: more would only take longer.
+    const JUMP_COUNT: u64 = 64;
+    let end = latest + subject.granularity();
+    let mut all = Due::default();
+    for jump in 1..=JUMP_COUNT {
+        let now = from + (end - from) * jump / JUMP_COUNT;
+        let mut due = Due::default();
+        subject.advance(now, &mut due);
+        ensure(due.payload_max <= now, || format!("a timer for {} fired at {now}", due.payload_max))?;
+        all.count += due.count;
+        all.payload_sum = all.payload_sum.wrapping_add(due.payload_sum);
+        all.silent_count += due.silent_count;
+    }
+    ensure(subject.pending_count() == 0, || {
+        format!("{} timers are left after the last deadline", subject.pending_count())
+    })?;
+    Ok(all)
+}

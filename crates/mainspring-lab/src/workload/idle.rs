@@ -1,0 +1,48 @@
+//! W7: a million timers an hour away, and nothing happens for 10 s.
+//!
+//! Figures: `switches`, the voluntary context switches of all threads but the one that watches; `cpu_ms`, the CPU time of
+//! the process.
+//!
+//! Cost: 12 s, asleep.
+//!
+//! It does not count the time in which the timers are scheduled, nor the second after.
+
+use std::time::Duration;
+
+use super::usage::{cpu_seconds, voluntary_switches_of_others};
+use crate::case::{Case, Figure, Measured};
+use crate::random::Random;
+use crate::stopwatch;
+use crate::subject::EngineSubject;
+use crate::subject::sink::UNTIMED;
+
+/// How far away all timers are, at least; they differ by up to a second.
+const DELAY: Duration = Duration::from_secs(3_600);
+
+/// The time for an engine to take note of its timers and go to sleep.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// How long it is watched.
+const WATCH: Duration = Duration::from_secs(10);
+
+/// Measures W7.
+///
+/// # Errors
+/// The subject cannot do it.
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S) -> Measured {
+    let mut random = Random::new(case.seed);
+    let mut local = subject.enter(0);
+    let mut keys = Vec::with_capacity(case.size as usize);
+    for _ in 0..case.size {
+        let delay = DELAY + Duration::from_millis(random.below(1_000));
+        keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
+    }
+    let begin = stopwatch::instant() + SETTLE;
+    stopwatch::sleep_until(begin);
+    let (switches, cpu) = (voluntary_switches_of_others()?, cpu_seconds()?);
+    stopwatch::sleep_until(begin + WATCH);
+    let switches = voluntary_switches_of_others()? - switches;
+    let cpu_ms = (cpu_seconds()? - cpu) * 1_000.0;
+    drop(keys);
+    Ok(vec![Figure::new("switches", switches as f64), Figure::new("cpu_ms", cpu_ms)])
+}

@@ -1,0 +1,6 @@
+//! The lab from outside.
+
+mod advice;
+mod report;
+mod results;
+mod subjects;

@@ -1,0 +1,49 @@
+//! Every subject passes its own check, at a size that takes no time.
+
+use mainspring_lab::case::{Case, Failure, Workload};
+use mainspring_lab::subject::{self, Kind};
+
+/// Workloads on one thread by virtual time.
+const VIRTUAL: [Workload; 6] =
+    [Workload::W1, Workload::W1b, Workload::W2, Workload::W3, Workload::W4, Workload::W8];
+
+#[test]
+fn every_subject_answers_rightly_or_says_why_it_cannot() {
+    for subject in subject::structures() {
+        for workload in VIRTUAL {
+            let case = Case { workload, size: 100, thread_count: 1, seed: 7 };
+            match subject.measure(&case) {
+                Ok(figures) => assert!(
+                    figures.iter().all(|figure| figure.value.is_finite()),
+                    "{} at {workload}: {figures:?}",
+                    subject.name
+                ),
+                Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
+                Err(failure) => panic!("{} at {workload}: {failure}", subject.name),
+            }
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_fit_into_a_field_of_a_file() {
+    let mut names: Vec<&str> = subject::all().iter().map(|subject| subject.name).collect();
+    assert!(names.iter().all(|name| !name.contains([',', ' '])), "{names:?}");
+    names.sort_unstable();
+    let count = names.len();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+#[test]
+fn engines_account_for_every_timer_when_threads_cancel_each_others() {
+    // Another language's program is not built by a test.
+    for subject in subject::all().iter().filter(|subject| subject.kind != Kind::Foreign) {
+        let case = Case { workload: Workload::W5, size: 100, thread_count: 2, seed: 7 };
+        match subject.measure(&case) {
+            Ok(figures) => assert!(figures[0].value > 0.0, "{}", subject.name),
+            Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
+            Err(failure) => panic!("{}: {failure}", subject.name),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! How many instructions the default queue takes, against the counts that are stored.
+//!
+//! ```text
+//!   cargo build --release -p mainspring-lab
+//!   valgrind --tool=callgrind .. mainspring-lab count-instructions W1   ->  crates/mainspring-lab/instructions.txt
+//! ```
+//!
+//! A count that grew by more than a tenth fails, unless the stored one is changed in the same commit. One that shrank by as
+//! much is worth storing too, and is said so.
+//!
+//! Cost: some seconds. It needs valgrind: without it nothing is counted, which fails where the variable `CI` is set.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// Where the counts are stored, from the workspace's root.
+const STORED: &str = "crates/mainspring-lab/instructions.txt";
+
+/// The workloads that are counted.
+const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
+
+/// A count may grow by one part of so many: less than that is another compiler's work.
+const TOLERANCE: u64 = 10;
+
+const HEADER: &str =
+    "# Instructions of the default queue, of a fixed amount of work: see src/instructions.rs.
+# Compared by `cargo xtask instructions`, written by `cargo xtask instructions --accept`.
+";
+
+/// What to do with the counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Fail where one grew.
+    Compare,
+    /// Store them.
+    Accept,
+}
+
+/// Counts, and compares or stores.
+pub fn run(root: &Path, mode: Mode) -> ExitCode {
+    let version =
+        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        println!("instructions are not counted: valgrind is not installed");
+        let is_needed = mode == Mode::Accept || std::env::var_os("CI").is_some();
+        return if is_needed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    match count_all(root).and_then(|counts| conclude(root, mode, &counts)) {
+        Ok(code) => code,
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn conclude(root: &Path, mode: Mode, counts: &BTreeMap<String, u64>) -> Result<ExitCode, String> {
+    let path = root.join(STORED);
+    if mode == Mode::Accept {
+        let lines: String = counts.iter().map(|(name, count)| format!("{name} {count}\n")).collect();
+        fs::write(&path, format!("{HEADER}{lines}")).map_err(|error| format!("{STORED}: {error}"))?;
+        print!("{lines}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let text = fs::read_to_string(&path).map_err(|error| format!("{STORED}: {error}"))?;
+    let stored = parse(&text)?;
+    let verdicts: Vec<(String, bool)> =
+        counts.iter().map(|(name, &count)| judge(name, count, stored.get(name).copied())).collect();
+    for (line, _) in &verdicts {
+        println!("{line}");
+    }
+    let is_well = verdicts.iter().all(|(_, is_well)| *is_well);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what became of a count, and whether that is well.
+fn judge(name: &str, count: u64, stored: Option<u64>) -> (String, bool) {
+    let Some(stored) = stored else {
+        return (format!("{name} {count}: nothing is stored; run cargo xtask instructions --accept"), false);
+    };
+    let percent = (count as f64 / stored as f64 - 1.0) * 100.0;
+    let line = format!("{name} {count}, stored {stored}: {percent:+.1} %");
+    if stored + stored / TOLERANCE < count {
+        return (
+            format!("{line}: GREW; if it must be, store it with cargo xtask instructions --accept"),
+            false,
+        );
+    }
+    if count + count / TOLERANCE < stored {
+        return (format!("{line}: store it with cargo xtask instructions --accept"), true);
+    }
+    (line, true)
+}
+
+/// Reads the stored counts.
+fn parse(text: &str) -> Result<BTreeMap<String, u64>, String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines
+        .map(|(index, line)| {
+            let fields = line.split_once(' ').and_then(|(name, count)| Some((name, count.parse().ok()?)));
+            let (name, count) = fields
+                .ok_or_else(|| format!("{STORED}:{}: this is not a name and a count: {line}", index + 1))?;
+            Ok((name.to_owned(), count))
+        })
+        .collect()
+}
+
+fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
+    let build = ["build", "--quiet", "--release", "--package", "mainspring-lab"];
+    let status = Command::new("cargo").args(build).current_dir(root).status();
+    if !status.map_err(|error| format!("cargo could not be started: {error}"))?.success() {
+        return Err("mainspring-lab could not be built".to_owned());
+    }
+    WORKLOADS.iter().map(|name| Ok(((*name).to_owned(), count(root, name)?))).collect()
+}
+
+fn count(root: &Path, workload: &str) -> Result<u64, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let report = target.join(format!("callgrind-{workload}.out"));
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--toggle-collect=mainspring_lab::instructions::counted_*"])
+        .arg(format!("--callgrind-out-file={}", report.display()))
+        .arg(target.join("release").join("mainspring-lab"))
+        .args(["count-instructions", workload])
+        .output()
+        .map_err(|error| format!("valgrind could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("valgrind failed at {workload}:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let text = fs::read_to_string(&report).map_err(|error| format!("{}: {error}", report.display()))?;
+    total(&text).ok_or_else(|| format!("{} has no count: was nothing collected?", report.display()))
+}
+
+/// The sum in a report of callgrind; none if nothing was collected.
+fn total(report: &str) -> Option<u64> {
+    let line = report.lines().find_map(|line| line.strip_prefix("totals:"))?;
+    line.trim().parse().ok().filter(|&count| count > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tenth_more_is_let_through_and_more_than_that_is_not() {
+        assert!(judge("W1", 1_100, Some(1_000)).1);
+        assert!(!judge("W1", 1_101, Some(1_000)).1);
+        assert!(judge("W1", 1, Some(1_000)).1);
+        assert!(!judge("W1", 1, None).1);
+    }
+
+    #[test]
+    fn stored_counts_are_read_and_a_bad_line_is_named() {
+        let stored = parse(&format!("{HEADER}W1 12\nW2 34\n")).expect("the text is well formed");
+        assert_eq!(stored, BTreeMap::from([("W1".to_owned(), 12), ("W2".to_owned(), 34)]));
+        let problem = parse("# a comment\nW1 many\n").expect_err("the count is no number");
+        assert!(problem.contains(":2:"), "{problem}");
+    }
+
+    #[test]
+    fn a_report_without_a_count_has_none() {
+        assert_eq!(total("summary: 5\n\ntotals: 5\n"), Some(5));
+        assert_eq!(total("totals: 0\n"), None);
+        assert_eq!(total(""), None);
+    }
+}
