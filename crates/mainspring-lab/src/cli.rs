@@ -14,7 +14,7 @@ use crate::generate::KindOfTrace;
 #[command(name = "mainspring-lab", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   mainspring-lab quick                           a subset that means something, in three minutes
-  mainspring-lab run --workloads W1,W3 --sizes 1e3,1e6 --subjects wheel::Bitmap,tokio-sleep
+  mainspring-lab run --workloads W1,W3 --sizes 1e3,1e6 --subjects wheel::Chunked,tokio-sleep
   mainspring-lab goals --workloads W1,W3         are the goals of these met?
   mainspring-lab report lab-results              plots and a page of what a run found
   mainspring-lab generate-trace requests --out requests.trace

@@ -3,7 +3,7 @@
 //! ```text
 //!   W1  N = 1,000,000    pair_ns
 //!   floor                31 (30..33)
-//!   wheel::Bitmap        61 (59..70)
+//!   wheel::Chunked       61 (59..70)
 //! ```
 //!
 //! Cost: none. It does not round away a difference: three digits are shown.

@@ -5,7 +5,7 @@
 //!
 //! Cost: a comparison per schedule. It changes nothing else.
 
-use crate::queue::{Expired, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// A queue with a limit. See the [module](self).
@@ -62,6 +62,14 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
 
     fn pop_expired(&mut self) -> Option<Expired<T>> {
         self.queue.pop_expired()
+    }
+
+    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
+        self.queue.advance_within(now, budget);
+    }
+
+    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+        self.queue.pop_within(budget)
     }
 
     fn now(&self) -> Tick {

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, Fired, PerWorker, Poll, Sharded, Single, TimerId};
+use mainspring::driver::{Fire, Fired, PerWorker, Poll, Sharded, Single, Striped, TimerId};
 use mainspring::{Engine, Handle};
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 use super::sink::Sink;
 use super::{EngineSubject, Kind, Subject};
@@ -22,10 +22,10 @@ use crate::case::Failure;
 use crate::stopwatch;
 
 /// The engine that a user gets without reading, which the goals of W5 and W7 are set for.
-pub const DEFAULT: &str = "engine-single";
+pub const DEFAULT: &str = "engine-default";
 
 /// The engine that the goal of W6 for the precise is set for.
-pub const PRECISE: &str = "engine-single-10us";
+pub const PRECISE: &str = "engine-precise-10us";
 
 /// The engine that the goal of W6 for the thrifty is set for.
 pub const THRIFTY: &str = "engine-thrifty-250us";
@@ -36,17 +36,28 @@ const TOLERANCE: Duration = Duration::from_micros(250);
 /// Shards and workers: as many as the reference machine has cores.
 const WORKER_COUNT: usize = 2;
 
+/// The least timer slack that a kernel knows: sleeps end as soon as they can.
+const SLACK: Duration = Duration::from_nanos(1);
+
+/// For how long the one that spins does so before each deadline.
+const SPIN: Duration = Duration::from_micros(60);
+
 /// The table of our engines.
 pub fn subjects() -> Vec<Subject> {
-    let ms = Duration::from_millis(1);
-    let us = Duration::from_micros;
+    let coarse = Monotonic::new;
+    let fine = || Monotonic::with_resolution(Duration::from_micros(10));
+    let precise = move || fine().slack(SLACK);
+    let spinning = move || precise().spin(SPIN);
+    let exact = Duration::ZERO;
     vec![
-        engine("engine-single", "the default engine, ticks of 1 ms", ms, Duration::ZERO, single),
-        engine("engine-sharded", "sharded, 2 shards, ticks of 1 ms", ms, Duration::ZERO, sharded),
-        engine("engine-per-worker", "per worker, 2 workers, ticks of 1 ms", ms, Duration::ZERO, per_worker),
-        engine("engine-poll", "the loop for sockets and timers, ticks of 1 ms", ms, Duration::ZERO, poll),
-        engine(PRECISE, "single, ticks of 10 us", us(10), Duration::ZERO, single),
-        engine(THRIFTY, "single, ticks of 10 us, a tolerance of 250 us", us(10), TOLERANCE, single),
+        engine(DEFAULT, "the default engine: striped, ticks of 1 ms", coarse, exact, striped),
+        engine("engine-single", "single, ticks of 1 ms", coarse, exact, single),
+        engine("engine-sharded", "sharded, 2 shards, ticks of 1 ms", coarse, exact, sharded),
+        engine("engine-per-worker", "per worker, 2 workers, ticks of 1 ms", coarse, exact, per_worker),
+        engine("engine-poll", "the loop for sockets and timers, ticks of 1 ms", coarse, exact, poll),
+        engine(PRECISE, "striped, ticks of 10 us, a slack of 1 ns", precise, exact, striped),
+        engine("engine-spinning", "the same, spinning for the last 60 us", spinning, exact, striped),
+        engine(THRIFTY, "striped, ticks of 10 us, a tolerance of 250 us", fine, TOLERANCE, striped),
     ]
 }
 
@@ -55,36 +66,41 @@ type Start = fn(Arc<dyn Clock>, &ToSink) -> std::io::Result<Engine<u64>>;
 fn engine(
     name: &'static str,
     about: &'static str,
-    resolution: Duration,
+    clock: impl Fn() -> Monotonic + Send + Sync + 'static,
     tolerance: Duration,
     start: Start,
 ) -> Subject {
     Subject::engine(name, Kind::Ours, about, move |sink| {
-        let clock = Arc::new(Monotonic::with_resolution(resolution));
-        let engine = start(clock, &ToSink(Arc::clone(&sink)))
+        let engine = start(Arc::new(clock()), &ToSink(Arc::clone(&sink)))
             .map_err(|error| Failure::Wrong(format!("the engine did not start: {error}")))?;
         Ok(Ours { handle: engine.handle().clone(), _engine: engine, tolerance })
     })
 }
 
+fn striped(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+    let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
+    driver.start(fire.clone())?;
+    Ok(Engine::of(driver))
+}
+
 fn single(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(Single::new(Bitmap::new(), clock));
+    let driver = Arc::new(Single::new(Chunked::new(), clock));
     driver.start(fire.clone())?;
     Ok(Engine::of(driver))
 }
 
 fn sharded(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    Ok(Engine::of(Arc::new(Sharded::new(WORKER_COUNT, Bitmap::new, clock, fire.clone()))))
+    Ok(Engine::of(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
 }
 
 fn per_worker(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(PerWorker::new(WORKER_COUNT, Bitmap::new, clock));
+    let driver = Arc::new(PerWorker::new(WORKER_COUNT, Chunked::new, clock));
     driver.start(fire)?;
     Ok(Engine::of(driver))
 }
 
 fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    let driver = Arc::new(Poll::new(Bitmap::new(), clock)?);
+    let driver = Arc::new(Poll::new(Chunked::new(), clock)?);
     driver.start(fire.clone())?;
     Ok(Engine::of(driver))
 }

@@ -7,7 +7,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use mainspring_queue::wheel::Bitmap;
+use mainspring_queue::wheel::Chunked;
 
 use super::heap_lazy::HeapLazy;
 use super::queues::Ours;
@@ -27,8 +27,8 @@ pub fn subjects() -> [Subject; 3] {
         Subject::engine("mutex-slab-wheel", Kind::Library, "slab-wheel behind a mutex, no clock", |_| {
             Ok(Locked(Mutex::new(SlabWheel::new())))
         }),
-        Subject::engine("mutex-bitmap", Kind::Ours, "wheel::Bitmap behind a mutex, no clock", |_| {
-            Ok(Locked(Mutex::new(Ours(Bitmap::new()))))
+        Subject::engine("mutex-chunked", Kind::Ours, "wheel::Chunked behind a mutex, no clock", |_| {
+            Ok(Locked(Mutex::new(Ours(Chunked::new()))))
         }),
     ]
 }

@@ -14,10 +14,10 @@ use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
 
 /// The queue that a user gets without reading, which the goals are set for.
-pub const DEFAULT: &str = "wheel::Bitmap";
+pub const DEFAULT: &str = "wheel::Chunked";
 
 /// The same as a type, for what is counted instruction by instruction.
-pub type DefaultQueue = wheel::Bitmap<u64>;
+pub type DefaultQueue = wheel::Chunked<u64>;
 
 /// The simple wheel's ring: the next power of two above the minute of W1 and W3. W4 is beyond it.
 const SIMPLE_SLOT_COUNT: usize = 1 << 16;
@@ -25,6 +25,7 @@ const SIMPLE_SLOT_COUNT: usize = 1 << 16;
 /// The table of our queues.
 pub fn subjects() -> Vec<Subject> {
     vec![
+        queue("wheel::Chunked", "streams of hints over eight rings of 512 slots", wheel::Chunked::new),
         queue("wheel::Bitmap", "eleven levels of 64 slots under bitmaps", wheel::Bitmap::new),
         queue("wheel::Cascading", "256 near slots and four levels of 64: skynet's", wheel::Cascading::new),
         queue("wheel::Hierarchical", "a clock of ms, s, min, h", || {

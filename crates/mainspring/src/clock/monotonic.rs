@@ -107,7 +107,8 @@ impl Clock for Monotonic {
 
     fn after(&self, delay: Duration) -> Tick {
         // 584 years fit. What does not, takes the long way.
-        let end_ns = u64::try_from(delay.as_nanos()).ok().and_then(|delay| delay.checked_add(self.elapsed_ns()));
+        let end_ns =
+            u64::try_from(delay.as_nanos()).ok().and_then(|delay| delay.checked_add(self.elapsed_ns()));
         match end_ns {
             Some(end_ns) => Tick::new(end_ns.div_ceil(self.resolution_ns)),
             None => ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), self.resolution),

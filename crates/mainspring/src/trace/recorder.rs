@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mainspring_queue::{Expired, Profile, Rejected, ResetError, Tick, TimerId, TimerQueue};
+use mainspring_queue::{Budget, Expired, Popped, Profile, Rejected, ResetError, Tick, TimerId, TimerQueue};
 
 use super::{Operation, Step, Trace};
 use crate::clock::Clock;
@@ -32,11 +32,11 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// use std::time::Duration;
 /// use mainspring::clock::{Clock, Monotonic};
 /// use mainspring::trace::Recorder;
-/// use mainspring_queue::wheel::Bitmap;
+/// use mainspring_queue::wheel::Chunked;
 ///
 /// let clock: Arc<dyn Clock> = Arc::new(Monotonic::new());
 /// let recorder = Recorder::new(Arc::clone(&clock), 1_000_000);
-/// let engine = mainspring::preset::callbacks(recorder.around(Bitmap::new()), clock)?;
+/// let engine = mainspring::preset::callbacks(recorder.around(Chunked::new()), clock)?;
 ///
 /// recorder.switch_on();
 /// let timer = engine.callbacks().after(Duration::from_secs(30), |_| ())?;
@@ -198,6 +198,20 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Recorded<Q> {
             self.recorder.note(expired.id, Operation::Fire);
         }
         Some(expired)
+    }
+
+    fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
+        self.queue.advance_within(now, budget);
+    }
+
+    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+        let popped = self.queue.pop_within(budget);
+        if let Popped::Timer(expired) = &popped
+            && self.recorder.is_on()
+        {
+            self.recorder.note(expired.id, Operation::Fire);
+        }
+        popped
     }
 
     fn now(&self) -> Tick {
