@@ -95,6 +95,8 @@ pub struct Chunked<T> {
     now: Tick,
     /// How far the slots have been worked off: at or before `now`.
     reached: Tick,
+    /// Before this tick nothing is to be done, whatever is advanced to: no hint's slot, nor the one before it, begins earlier.
+    quiet_until: Tick,
     /// A bit per level whose slot around `reached` has still to be spread.
     open: u32,
     /// What `reached` has reached, in order.
@@ -126,6 +128,7 @@ impl<T> Chunked<T> {
             rings: Rings::new(),
             now: Tick::ZERO,
             reached: Tick::ZERO,
+            quiet_until: Tick::ZERO,
             open: 0,
             due: Chain::EMPTY,
             late: VecDeque::new(),
@@ -171,6 +174,7 @@ impl<T> Chunked<T> {
         } else {
             self.append_chunk(place, hint, tick);
         }
+        self.quiet_until = self.quiet_until.min(place.before().start());
     }
 
     #[cold]
@@ -185,6 +189,7 @@ impl<T> Chunked<T> {
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
     #[cold]
     fn put_late(&mut self, hint: Hint) {
+        self.quiet_until = Tick::ZERO;
         if self.reached == self.now && self.open == 0 && self.late.is_empty() {
             self.chunks.push(&mut self.due, hint);
         } else {
@@ -202,6 +207,9 @@ impl<T> Chunked<T> {
 
     /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
     fn settle(&mut self, budget: &mut Budget) -> Settled {
+        if self.now < self.quiet_until {
+            return Settled::Idle;
+        }
         loop {
             if self.is_ready() {
                 return Settled::Ready;
@@ -220,6 +228,7 @@ impl<T> Chunked<T> {
                 let next = self.next_event().unwrap_or(self.now).min(self.now);
                 self.move_to(next, budget);
             } else {
+                self.quiet_until = self.rings.quiet_until(self.reached);
                 return Settled::Idle;
             }
         }
@@ -342,6 +351,8 @@ impl<T> Chunked<T> {
         if !self.rings.is_occupied(next) {
             return;
         }
+        // What passed before the slot became the next one does not count.
+        let passed = passed.min(self.reached.since(next.before().start()));
         let chunk_count = u64::from(self.rings.chain(next).chunk_count);
         let whole = next.start().since(self.reached).saturating_add(passed);
         // So many bits as the product needs.

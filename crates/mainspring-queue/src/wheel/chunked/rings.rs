@@ -46,6 +46,12 @@ impl Place {
         Place::of(deadline, differing.ilog2() / DIGIT_BITS)
     }
 
+    /// The slot before this one, in whose time this one is spread.
+    #[inline]
+    pub(super) fn before(self) -> Place {
+        Place { number: self.number.saturating_sub(1), ..self }
+    }
+
     /// The first tick of the slot.
     #[inline]
     pub(super) fn start(self) -> Tick {
@@ -171,6 +177,12 @@ impl Rings {
             }
         }
         next
+    }
+
+    /// Until when there is nothing to do: the beginning of the slot before the first occupied one, at any level.
+    pub(super) fn quiet_until(&self, now: Tick) -> Tick {
+        let levels = (0..LEVEL_COUNT).filter(|level| self.levels >> level & 1 == 1);
+        levels.map(|level| self.first(now, level).before().start()).min().unwrap_or(Tick::MAX)
     }
 
     /// The first occupied slot at or behind an index, by its index.
