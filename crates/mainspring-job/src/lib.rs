@@ -23,6 +23,7 @@
 //! | the policies, each with its exact rule | [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
 //! | what the planner is told and wants | [`Input`], [`Output`] |
+//! | what decides | [`Planner`], [`Limits`] |
 //! | what is on disk | [`Operation`], [`Store`] |
 //!
 //! # A shell's turn
@@ -51,6 +52,9 @@ mod input;
 mod operation;
 mod output;
 
+mod hash;
+mod planner;
+
 mod store;
 
 pub use mainspring_cron::Schedule as Trigger;
@@ -62,13 +66,16 @@ pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation};
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
+pub use planner::{Limits, MAX_BACKFILL_RUNS, Planner, preview};
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
     Timeout,
 };
 pub use record::{JobRecord, Mark, Pause};
-pub use run::{Cause, Run, RunKey, Span};
+pub use run::{Attempt, Cause, Run, RunKey, Span};
 pub use state::RunState;
-pub use store::{Counts, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
+#[cfg(feature = "contract")]
+pub use store::contract;
+pub use store::{Counts, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
 pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};

@@ -39,7 +39,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Begin`, `End`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
-/// | `Forget` | the job | `New`; its runs stay until they are pruned |
+/// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
@@ -111,12 +111,12 @@ pub enum Operation {
     },
     /// Keeps how far a job is.
     Mark(Mark),
-    /// Drops the record of a job.
+    /// Drops the definition of a job, and keeps its mark.
     Forget(JobName),
     /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of them.
     Prune {
-        /// Whose.
-        job: JobName,
+        /// Whose; `None` for those of all one-shot jobs together.
+        job: Option<JobName>,
         /// How many to keep.
         keep: u32,
         /// Those that ended before go in any case.

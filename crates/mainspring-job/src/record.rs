@@ -63,8 +63,9 @@ impl Mark {
 pub struct JobRecord {
     /// How far it is.
     pub mark: Mark,
-    /// Where its definition came from: see [`Job::source`](crate::Job::source).
-    pub source: String,
+    /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed, and what is left is
+    /// its mark, so that nothing fires again if it comes back.
+    pub source: Option<String>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
 }

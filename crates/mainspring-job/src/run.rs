@@ -150,3 +150,18 @@ impl Run {
         }
     }
 }
+
+/// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    /// When its start was recorded, which is before anything started.
+    pub started: Timestamp,
+    /// When its end was recorded.
+    pub ended: Option<Timestamp>,
+    /// The state that its end led to.
+    pub state: Option<RunState>,
+    /// How it ended, as the executor saw it.
+    pub outcome: Option<Outcome>,
+}

@@ -38,8 +38,14 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch};
 use crate::record::JobRecord;
-use crate::run::{Run, RunKey};
+use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
+
+#[cfg(feature = "contract")]
+pub mod contract;
+mod memory;
+
+pub use memory::MemoryStore;
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
@@ -100,7 +106,7 @@ pub trait Store {
         limit: usize,
     ) -> Result<Vec<Once>, StoreError>;
 
-    /// The records of all jobs, and whether everything is paused.
+    /// The records of all jobs, removed ones too, and whether everything is paused.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -128,6 +134,12 @@ pub trait Store {
     /// # Errors
     /// When it cannot be read.
     fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError>;
+
+    /// The attempts of a run, the first first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError>;
 
     /// The pending one-shot job of that name, if there is one.
     ///
@@ -158,7 +170,7 @@ pub struct Query {
 /// How much a store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Jobs with a record.
+    /// Jobs, without those that were removed.
     pub jobs: u64,
     /// Pending one-shot jobs.
     pub pending: u64,

@@ -103,14 +103,14 @@ impl FromStr for Misfire {
 
     fn from_str(value: &str) -> Result<Misfire, PolicyError> {
         let (head, parts) = text::split("misfire", value)?;
-        let mut misfire = Misfire::default();
-        misfire.catch_up = match head {
+        let catch_up = match head {
             "none" => CatchUp::None,
             "latest" => CatchUp::Latest,
             "earliest" => CatchUp::Earliest,
             "all" => CatchUp::All { cap: 10 },
             _ => return Err(PolicyError::new("misfire", head, "none, latest, earliest or all")),
         };
+        let mut misfire = Misfire { catch_up, ..Misfire::default() };
         for (name, part) in parts {
             match (name, &mut misfire.catch_up) {
                 ("cap", CatchUp::All { cap }) => {
@@ -118,7 +118,7 @@ impl FromStr for Misfire {
                 }
                 ("window", _) => misfire.window = text::duration("window of misfire", part, MAX_WINDOW)?,
                 ("spread", _) => {
-                    misfire.spread = text::duration("spread of misfire", part, super::MAX_JITTER)?
+                    misfire.spread = text::duration("spread of misfire", part, super::MAX_JITTER)?;
                 }
                 ("grace", _) => misfire.grace = text::duration("grace of misfire", part, MAX_WINDOW)?,
                 _ => {

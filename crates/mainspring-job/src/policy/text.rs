@@ -38,11 +38,11 @@ impl fmt::Display for PolicyError {
 
 impl Error for PolicyError {}
 
+/// A part: its name and its value.
+pub(crate) type Part<'t> = (&'t str, &'t str);
+
 /// The first word, and the parts after it.
-pub(crate) fn split<'t>(
-    what: &str,
-    text: &'t str,
-) -> Result<(&'t str, Vec<(&'t str, &'t str)>), PolicyError> {
+pub(crate) fn split<'t>(what: &str, text: &'t str) -> Result<(&'t str, Vec<Part<'t>>), PolicyError> {
     let mut words = text.split(',');
     let head = words.next().unwrap_or_default();
     Ok((head, parts(what, words)?))
@@ -52,7 +52,7 @@ pub(crate) fn split<'t>(
 pub(crate) fn parts<'t>(
     what: &str,
     words: impl Iterator<Item = &'t str>,
-) -> Result<Vec<(&'t str, &'t str)>, PolicyError> {
+) -> Result<Vec<Part<'t>>, PolicyError> {
     let part = |word: &'t str| word.split_once('=').ok_or_else(|| unknown_part(what, word, "name=value"));
     words.map(part).collect()
 }
@@ -65,7 +65,7 @@ pub(crate) fn unknown_part(what: &str, found: &str, expected: &str) -> PolicyErr
 /// A whole number from `min` to `max`.
 pub(crate) fn number<N>(what: &str, text: &str, min: N, max: N) -> Result<N, PolicyError>
 where
-    N: FromStr + PartialOrd + fmt::Display,
+    N: FromStr + PartialOrd + fmt::Display + Copy,
 {
     let found = text.parse().ok().filter(|number| min <= *number && *number <= max);
     found.ok_or_else(|| PolicyError::new(what, text, format!("a number from {min} to {max}")))
