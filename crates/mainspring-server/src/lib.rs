@@ -16,7 +16,8 @@
 //!
 //! Cost: a running `mainspring run` sleeps until something is due; see [`daemon`].
 //!
-//! Does not store anything: see `mainspring-cron` for the language of time fields and `mainspring` for timers.
+//! What is durable is in [`store`], and what is decided about it in `mainspring-job`. See `mainspring-cron` for the language of
+//! time fields and `mainspring` for timers.
 //!
 //! Source: crontab(5) and cron(8) of Debian.
 
@@ -39,6 +40,7 @@ pub mod problem;
 pub mod signals;
 pub mod simulation;
 pub mod source;
+pub mod store;
 pub mod timetable;
 pub mod warning;
 pub mod wire;
