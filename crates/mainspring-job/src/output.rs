@@ -132,6 +132,8 @@ pub enum Refusal {
     Conflict,
     /// The idempotency key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
     KeyTooLong,
+    /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
+    DueOutOfRange,
     /// The server has not finished starting.
     NotReady,
 }
@@ -147,6 +149,7 @@ impl fmt::Display for Refusal {
             Refusal::TooManyJobs => "there are too many jobs already",
             Refusal::Conflict => "that name is taken",
             Refusal::KeyTooLong => "the idempotency key is too long",
+            Refusal::DueOutOfRange => "the due time is too far away",
             Refusal::NotReady => "the server is still starting",
         })
     }

@@ -251,6 +251,7 @@ impl Planner {
                 assert!(self.agenda.holds_job(at, name), "{name} is on the agenda where it says");
             }
         }
+        self.check_gates();
         self.places.check();
     }
 }

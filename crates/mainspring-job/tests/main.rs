@@ -3,4 +3,5 @@
 
 #[cfg(feature = "contract")]
 mod contract;
+mod rules;
 mod simulation;

@@ -95,6 +95,8 @@ impl Planner {
         }
         if self.phase == Phase::Planning {
             self.expect(&name);
+            // A new life begins without the pause of the earlier one.
+            self.promote(&name);
         }
     }
 

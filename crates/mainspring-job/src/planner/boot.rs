@@ -79,7 +79,7 @@ impl Planner {
     }
 
     /// An open run whose job is no more.
-    fn end_orphan(&mut self, now: Timestamp, run: &Run) {
+    pub(super) fn end_orphan(&mut self, now: Timestamp, run: &Run) {
         let key = run.key.clone();
         let operation = match run.state {
             RunState::Running => Operation::End {

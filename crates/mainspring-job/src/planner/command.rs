@@ -72,6 +72,7 @@ impl Planner {
         };
         let refusal = match (&name, &key) {
             (Some(name), _) if is_taken(name) => Some(Refusal::Conflict),
+            _ if i64::try_from(due.as_nanosecond()).is_err() => Some(Refusal::DueOutOfRange),
             (_, Some(key)) if MAX_KEY_BYTES < key.len() => Some(Refusal::KeyTooLong),
             _ => None,
         };

@@ -113,7 +113,10 @@ impl Planner {
     /// Counts failures in a row, and pauses the job when there are too many.
     fn count_result(&mut self, live: &Live, state: RunState) {
         let name = &live.run.key.job;
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        // What is left of a job that was removed counts nothing, and is never paused: nobody could resume it.
+        let Some(tracked) = self.jobs.get_mut(name).filter(|tracked| tracked.source.is_some()) else {
+            return;
+        };
         let failures = match state {
             RunState::Succeeded => 0,
             state if state.is_failure() => tracked.mark.failures.saturating_add(1),

@@ -65,7 +65,10 @@ impl Planner {
                 if !matches!(verdict, Verdict::Wait) {
                     self.places.add(&live);
                 }
+                let job = key.job.clone();
                 self.runs.insert(key, live);
+                // It may have replaced the only one that was past the gate, while others wait before it.
+                self.promote(&job);
             }
         }
     }
@@ -188,22 +191,36 @@ impl Planner {
                 line.waiting.insert((live.run.due, key));
             }
         }
+        // One that the pause does not hold may have waited behind them.
+        self.promote(job);
     }
 
     /// Opens the gates of a job as far as its policy allows.
     pub(super) fn promote(&mut self, job: &JobName) {
-        loop {
-            let Some(line) = self.lines.get(job) else { return };
-            let Some((due, key)) = line.waiting.first().cloned() else { return };
-            let live = &self.runs[&key];
-            let is_open = line.active.is_empty() || live.work.policies.overlap == Overlap::Allow;
-            if !is_open || self.is_resting(job, live.run.cause) {
-                return;
-            }
-            self.places.add(live);
-            let line = self.lines.get_mut(job).expect("it was there a moment ago");
+        while let Some((due, key)) = self.first_admissible(job) {
+            self.places.add(&self.runs[&key]);
+            let line = self.lines.get_mut(job).expect("somebody waits in it");
             line.waiting.remove(&(due, key.clone()));
             line.active.insert(key);
+        }
+    }
+
+    /// The first that waits before an open gate and is not held by a pause.
+    fn first_admissible(&self, job: &JobName) -> Option<(Timestamp, RunKey)> {
+        let line = self.lines.get(job)?;
+        let may_pass = |key: &RunKey| {
+            let live = &self.runs[key];
+            let is_open = line.active.is_empty() || live.work.policies.overlap == Overlap::Allow;
+            is_open && !self.is_resting(job, live.run.cause)
+        };
+        line.waiting.iter().find(|(_, key)| may_pass(key)).cloned()
+    }
+
+    /// Checks that nobody waits before an open gate.
+    pub(super) fn check_gates(&self) {
+        for job in self.lines.keys() {
+            let found = self.first_admissible(job);
+            assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
         }
     }
 

@@ -108,7 +108,7 @@ impl Script {
     pub(crate) fn generate(seed: u64) -> Script {
         let mut random = Random(seed);
         let subjects: Vec<Subject> = (0..1 + random.below(3)).map(|_| subject(&mut random)).collect();
-        let step_count = 15 + random.below(45);
+        let step_count = 12 + random.below(38);
         // Some histories are calm, so that what needs a long quiet stretch is reached too.
         let is_calm = random.one_in(3);
         Script {
@@ -180,8 +180,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         44..=45 => Step::Trigger(job),
         46..=47 => Step::Cancel(pick),
         48 => Step::Backfill(job, random.pick(&[60, 600, 1_200])),
-        49 => Step::Restart,
-        50..=53 => Step::Restart,
+        49..=53 => Step::Restart,
         54..=69 => Step::Fault(random.pick(&Fault::ALL)),
         70..=71 => Step::Pass(random.pick(&[7_200, 90_000, 200_000])),
         72..=75 => Step::Back(random.pick(&[1, 61, 3_600, 10_000])),
