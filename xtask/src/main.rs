@@ -2,12 +2,13 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, tidy};
+use xtask::{ci, simulate, tidy};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy
+const USAGE: &str = "usage: cargo xtask ci | tidy | simulate --histories N [--from SEED]
 
-  ci     the gate: formatting, clippy, documentation and all tests
-  tidy   only what a machine can check of STYLE.md and ARCHITECTURE.md";
+  ci         the gate: formatting, clippy, documentation and all tests
+  tidy       only what a machine can check of STYLE.md and ARCHITECTURE.md
+  simulate   histories of jobs beyond those of the tests";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -15,6 +16,8 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
         ["tidy"] => report(&tidy::check(&root)),
+        ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
+        ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

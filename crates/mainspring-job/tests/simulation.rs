@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The checker reads what the store has accepted and what the world saw happen, and nothing of the planner. `HISTORIES` in the
-//! environment says how many are run; `SEED` runs one.
+//! environment says how many are run, `FROM` from which seed on; `SEED` runs one.
 
 #[path = "simulation/checker.rs"]
 mod checker;
@@ -87,11 +87,12 @@ fn no_history_loses_doubles_hurries_or_breaks_a_policy() {
         return;
     }
     let count = number("HISTORIES").unwrap_or(USUAL_HISTORIES);
+    let from = number("FROM").unwrap_or(0);
     let thread_count = thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = count.div_ceil(thread_count);
     let found = thread::scope(|scope| {
         let shares = (0..thread_count).map(|index| {
-            let seeds = index * share..((index + 1) * share).min(count);
+            let seeds = from + index * share..from + ((index + 1) * share).min(count);
             scope.spawn(move || first_failure(seeds, Flaw::None))
         });
         let threads: Vec<_> = shares.collect();
@@ -100,6 +101,7 @@ fn no_history_loses_doubles_hurries_or_breaks_a_policy() {
     if let Some(seed) = found {
         panic!("{}", report(seed, Flaw::None));
     }
+    println!("{count} histories from seed {from}: 0 lost, 0 doubled, 0 early, 0 out of policy");
 }
 
 #[test]
