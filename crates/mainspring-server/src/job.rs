@@ -30,6 +30,7 @@ use crate::crontab::command::Command;
 use crate::crontab::entry::UserColumn;
 use crate::crontab::environment::{Environment, Setting};
 use crate::crontab::{Crontab, PlacedEntry};
+use crate::executor::spec::{ProcessSpec, Program};
 use crate::problem::{Fault, Problem};
 
 /// The shell, unless the crontab sets SHELL.
@@ -80,6 +81,21 @@ impl Job {
     /// The directory in which the command starts.
     pub fn home(&self) -> &Path {
         Path::new(self.environment.value("HOME").expect("a complete environment holds HOME"))
+    }
+
+    /// What a run executes.
+    pub fn process_spec(&self) -> ProcessSpec {
+        let program =
+            Program::Shell { shell: self.shell().to_owned(), text: self.command.shell_text.clone() };
+        let setting = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        ProcessSpec {
+            directory: self.home().to_owned(),
+            environment: self.environment.iter().map(setting).collect(),
+            input: self.command.input.clone(),
+            // All of it goes to the log, which keeps nothing.
+            output_bytes_max: u64::MAX,
+            ..ProcessSpec::new(program, self.account.clone())
+        }
     }
 
     fn new(placed: &PlacedEntry, zone: &TimeZone, account: Account) -> Job {

@@ -43,9 +43,9 @@ impl Signals {
         discard(&self.stop)
     }
 
-    /// Forgets the SIGCHLD signals so far; call it before looking for ended commands.
-    pub fn clear_child(&mut self) {
-        discard(&self.child);
+    /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended commands.
+    pub fn clear_child(&mut self) -> usize {
+        discard(&self.child)
     }
 
     /// What to poll.

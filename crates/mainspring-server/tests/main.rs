@@ -10,6 +10,7 @@ mod golden;
 mod json;
 mod live;
 mod next;
+mod process;
 mod program;
 mod run;
 mod usage;

@@ -112,11 +112,11 @@ fn what_cannot_start_is_refused_and_the_others_run() {
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
     assert!(
-        of(&lines, "3:true#1")[0].contains("cannot enter HOME=/no/such/home: No such file"),
+        of(&lines, "3:true#1")[0].contains("cannot enter the directory /no/such/home: No such file"),
         "{lines:#?}"
     );
     assert!(
-        of(&lines, "6:true#1")[0].contains("cannot execute SHELL=/no/such/shell: No such file"),
+        of(&lines, "6:true#1")[0].contains("cannot execute the shell /no/such/shell: No such file"),
         "{lines:#?}"
     );
 }
