@@ -25,14 +25,18 @@ use nix::sys::signal::Signal;
 
 use crate::clock::Moment;
 
+pub mod deliveries;
 pub mod orphans;
 pub mod output;
 pub mod pipe;
 pub mod process;
 pub mod run;
 pub mod secret;
+pub mod signature;
 pub mod spec;
 mod sys;
+pub mod template;
+pub mod webhook;
 
 use pipe::READ_BYTES;
 use process::StartError;

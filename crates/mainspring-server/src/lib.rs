@@ -24,6 +24,7 @@
 #![deny(unsafe_code)]
 
 pub mod accounts;
+pub mod bell;
 pub mod cli;
 pub mod clock;
 pub mod commands;

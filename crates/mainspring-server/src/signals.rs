@@ -13,18 +13,17 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 
 use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use crate::due::discard;
+use crate::bell::{Bell, bell};
 
 /// The streams on which signals arrive.
 #[derive(Debug)]
 pub struct Signals {
-    stop: UnixStream,
-    child: UnixStream,
+    stop: Bell,
+    child: Bell,
 }
 
 impl Signals {
@@ -40,12 +39,12 @@ impl Signals {
     /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may
     /// count as one.
     pub fn stop_requests(&mut self) -> usize {
-        discard(&self.stop)
+        self.stop.quiet()
     }
 
     /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended commands.
     pub fn clear_child(&mut self) -> usize {
-        discard(&self.child)
+        self.child.quiet()
     }
 
     /// What to poll.
@@ -54,11 +53,10 @@ impl Signals {
     }
 }
 
-fn stream_of(signals: &[i32]) -> io::Result<UnixStream> {
-    let (arrives, raised) = UnixStream::pair()?;
-    arrives.set_nonblocking(true)?;
+fn stream_of(signals: &[i32]) -> io::Result<Bell> {
+    let (ring, bell) = bell()?;
     for &signal in signals {
-        pipe::register(signal, raised.try_clone()?)?;
+        pipe::register(signal, ring.stream().try_clone()?)?;
     }
-    Ok(arrives)
+    Ok(bell)
 }

@@ -14,3 +14,4 @@ mod process;
 mod program;
 mod run;
 mod usage;
+mod webhook;

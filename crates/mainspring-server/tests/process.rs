@@ -32,7 +32,7 @@ impl Reports<u32> for Heard {
     }
 
     fn ended(&mut self, _run: &u32, end: &End) {
-        self.ends.push(*end);
+        self.ends.push(end.clone());
     }
 }
 
@@ -155,8 +155,8 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
     let heard = run(&spec);
     // A shell that is killed by SIGTERM may say so.
     assert_eq!(heard.lines[..3], ["ready", "int", "inner"]);
-    let end = heard.ends[0];
-    assert_eq!((end.outcome, end.cause), (Some(Outcome::Killed(15)), Some(KillCause::Timeout)));
+    let end = &heard.ends[0];
+    assert_eq!((end.outcome.clone(), end.cause), (Some(Outcome::Killed(15)), Some(KillCause::Timeout)));
     assert!(Duration::from_millis(600) <= end.after, "{end:?}");
 }
 
@@ -170,7 +170,7 @@ fn what_ignores_every_signal_is_killed() {
         assert!(!executor.kill(&2, KillCause::Asked, Moment::now()));
     });
     assert_eq!(
-        (heard.ends[0].outcome, heard.ends[0].cause),
+        (heard.ends[0].outcome.clone(), heard.ends[0].cause),
         (Some(Outcome::Killed(9)), Some(KillCause::Asked))
     );
 }

@@ -148,13 +148,17 @@ fn start_error(spec: &ProcessSpec, error: io::Error) -> StartError {
     }
 }
 
-/// How a program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a program or a webhook ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It returned this status.
     Exited(i32),
     /// This signal ended it.
     Killed(i32),
+    /// The webhook was answered with this status.
+    Status(u16),
+    /// The webhook was not answered, for this reason.
+    NoAnswer(String),
 }
 
 impl From<ExitStatus> for Outcome {
@@ -168,12 +172,14 @@ impl From<ExitStatus> for Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Outcome::Exited(code) => write!(f, "exit status {code}"),
-            Outcome::Killed(number) => match Signal::try_from(number) {
+            Outcome::Killed(number) => match Signal::try_from(*number) {
                 Ok(signal) => write!(f, "killed by {signal}"),
                 Err(_) => write!(f, "killed by signal {number}"),
             },
+            Outcome::Status(status) => write!(f, "status {status}"),
+            Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
         }
     }
 }

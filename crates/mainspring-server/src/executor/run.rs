@@ -55,10 +55,12 @@ pub trait Reports<K> {
 }
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
     /// What the operating system says of it; `None`: it could not be ended and is left behind.
     pub outcome: Option<Outcome>,
+    /// Whether that is what it should say: exit status 0, or a status of the webhook's success rule.
+    pub is_success: bool,
     /// How long it ran.
     pub after: Duration,
     /// Why it was killed, if it was.
@@ -71,7 +73,7 @@ pub struct End {
 
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.outcome {
+        match &self.outcome {
             None => return write!(f, "the command could not be ended and is left behind"),
             Some(outcome) => write!(f, "{outcome} after {}", Span(self.after))?,
         }
@@ -185,7 +187,7 @@ impl<K> Run<K> {
         if self.end_is_reported {
             return;
         }
-        if let Some((outcome, at)) = self.ended {
+        if let Some((outcome, at)) = self.ended.clone() {
             if self.output.is_closed() {
                 self.report_end(Some(outcome), at, reports);
             } else if OUTPUT_WAIT <= now.since(at) {
@@ -229,8 +231,8 @@ impl<K> Run<K> {
 
     /// How long the loop may wait for the output of a program that ended.
     pub fn output_wait(&self, now: Moment) -> Option<Duration> {
-        let (_, at) = self.ended.filter(|_| !self.end_is_reported)?;
-        Some(OUTPUT_WAIT.saturating_sub(now.since(at)))
+        let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
+        Some(OUTPUT_WAIT.saturating_sub(now.since(*at)))
     }
 
     /// Signals the whole process group.
@@ -249,7 +251,7 @@ impl<K> Run<K> {
     pub fn close(mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.output.close(&self.key, reports);
         if !self.end_is_reported {
-            let (outcome, at) = self.ended.map_or((None, now), |(outcome, at)| (Some(outcome), at));
+            let (outcome, at) = self.ended.take().map_or((None, now), |(outcome, at)| (Some(outcome), at));
             self.report_end(outcome, at, reports);
         }
         self.process.reap();
@@ -284,6 +286,7 @@ impl<K> Run<K> {
     fn report_end(&mut self, outcome: Option<Outcome>, at: Moment, reports: &mut dyn Reports<K>) {
         self.end_is_reported = true;
         let end = End {
+            is_success: outcome == Some(Outcome::Exited(0)),
             outcome,
             after: at.since(self.started),
             cause: self.killing.map(|killing| killing.cause),
