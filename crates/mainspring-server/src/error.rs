@@ -11,6 +11,7 @@
 use std::{fmt, io};
 
 use crate::source::MAX_FILE_BYTES;
+use crate::trust::Distrust;
 
 /// A cause that ends a command of the program with exit code 1.
 #[derive(Debug)]
@@ -23,10 +24,17 @@ pub enum Error {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// A file is longer than [`MAX_FILE_BYTES`]. It is probably not a crontab.
+    /// A file is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
     TooLong {
         /// The file's name as it was given.
         name: String,
+    },
+    /// Others than its owner could have written a file whose commands would run as another user.
+    Distrusted {
+        /// The file's name as it was given.
+        name: String,
+        /// Who.
+        why: Distrust,
     },
     /// The operating system refused something that `run` needs before it can start: threads, pipes, signals.
     Setup {
@@ -44,8 +52,9 @@ impl fmt::Display for Error {
         match self {
             Error::Read { name, .. } => write!(f, "cannot read {name}"),
             Error::TooLong { name } => {
-                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a crontab")
+                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
             }
+            Error::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
             Error::Setup { what, .. } => write!(f, "cannot set up {what}"),
             Error::Output(_) => write!(f, "cannot write to standard output"),
         }
@@ -56,7 +65,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Read { source, .. } | Error::Setup { source, .. } | Error::Output(source) => Some(source),
-            Error::TooLong { .. } => None,
+            Error::TooLong { .. } | Error::Distrusted { .. } => None,
         }
     }
 }

@@ -138,7 +138,7 @@ fn refused(user: &UserColumn, refusal: &Refusal) -> Fault {
     let UserColumn { name, span } = user;
     let fault = |message: String| Fault::new(span.clone(), message);
     match refusal {
-        Refusal::Unknown => unknown_user(user),
+        Refusal::Unknown | Refusal::UnknownGroup => unknown_user(user),
         Refusal::NotRoot { ourselves } => {
             fault(format!("cannot run as user `{name}`: mainspring was started by {ourselves}"))
                 .with_hint("only root can run commands as another user")
@@ -172,7 +172,8 @@ fn complete(settings: &Environment, account: &Account) -> Environment {
     environment
 }
 
-fn name_word(shell_text: &str) -> String {
+/// The first word of a command that is not an assignment, without directories.
+pub(crate) fn name_word(shell_text: &str) -> String {
     let is_assignment = |word: &str| word.split('/').next().is_some_and(|start| start.contains('='));
     let word = shell_text.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
     let last = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

@@ -24,6 +24,7 @@
 #![deny(unsafe_code)]
 
 pub mod accounts;
+pub mod action;
 pub mod bell;
 pub mod cli;
 pub mod clock;
@@ -35,6 +36,8 @@ pub mod error;
 pub mod executor;
 pub mod exit;
 pub mod job;
+pub mod jobfile;
+pub mod loaded;
 pub mod log;
 pub mod message;
 pub mod problem;
@@ -42,6 +45,8 @@ pub mod signals;
 pub mod simulation;
 pub mod source;
 pub mod store;
+pub mod spelling;
 pub mod timetable;
+pub mod trust;
 pub mod warning;
 pub mod wire;
