@@ -56,7 +56,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// `mainspring run -`, running.
+/// `mainspring serve --memory -`, running.
 pub(crate) struct Running {
     child: Child,
     lines: Option<Receiver<String>>,
@@ -68,7 +68,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `mainspring run` with further arguments and a crontab on standard input. The crontab gets a first line that
+    /// Starts `mainspring serve --memory` with further arguments and a crontab on standard input. The crontab gets a first line that
     /// sets HOME, because not every user that runs tests has a home: its own lines are counted from 2.
     pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
         Running::start_with(&[], args, crontab)
@@ -76,7 +76,7 @@ impl Running {
 
     /// As [`start`](Running::start), with variables in the environment of the program.
     pub(crate) fn start_with(environment: &[(&str, &str)], args: &[&str], crontab: &str) -> Running {
-        let args: Vec<&str> = ["run", "-"].iter().chain(args).copied().collect();
+        let args: Vec<&str> = ["serve", "--memory", "-"].iter().chain(args).copied().collect();
         let mut child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());

@@ -1,4 +1,4 @@
-//! `mainspring run`.
+//! `mainspring serve --memory`.
 
 use nix::sys::signal::Signal;
 
@@ -245,7 +245,7 @@ fn problems_are_shown_and_the_good_lines_run() {
 #[test]
 fn a_file_without_a_usable_entry_is_invalid() {
     for text in ["", "# nothing\n", "61 * * * * true\n", "A=1\n"] {
-        let ended = mainspring_with_input(&["run", "-"], text.as_bytes());
+        let ended = mainspring_with_input(&["serve", "--memory", "-"], text.as_bytes());
         assert_eq!((ended.code, ended.stdout.as_str()), (6, ""), "{text}");
         assert!(ended.stderr.ends_with("standard input has no entry that can run\n"), "{}", ended.stderr);
     }
@@ -253,7 +253,7 @@ fn a_file_without_a_usable_entry_is_invalid() {
 
 #[test]
 fn a_file_that_cannot_be_read_fails() {
-    let ended = mainspring(&["run", "no/such/file"]);
+    let ended = mainspring(&["serve", "--memory", "no/such/file"]);
     assert_eq!(ended.code, 1);
     assert_eq!(
         ended.stderr,
