@@ -13,19 +13,22 @@ use jiff::tz::TimeZone;
 
 use crate::crontab::Format;
 
+pub mod act;
 pub mod expression;
 mod help;
 mod help_server;
+pub mod look;
 pub mod serve;
 pub mod simulate;
 pub mod value;
 
+use act::{
+    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+};
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
-use serve::{
-    ApplyArgs, AskArgs, AtArgs, BackfillArgs, CancelArgs, CompletionsArgs, DeadCommand, EveryArgs,
-    ExportArgs, HistoryArgs, JobArgs, LogsArgs, ManArgs, RemoveArgs, RunArgs, ScopeArgs, ServeArgs,
-};
+use look::{HistoryArgs, JobArgs, LogsArgs};
+use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
 

@@ -29,6 +29,7 @@ mod look;
 mod manual;
 mod memory;
 mod next;
+mod progress;
 mod serve;
 mod simulate;
 mod translate;

@@ -26,18 +26,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
 use crate::clock::Moment;
 use crate::due::{Due, DueReceiver, MAX_WAITING};
-use crate::executor::run::{End, Reports, Span, Stream};
+use crate::executor::run::{End, Reports, Stream};
+use crate::executor::span::Span;
 use crate::executor::{Executor, MAX_RUNNING, orphans};
 use crate::job::Job;
 use crate::log::{Kind, Log, rfc3339};
 use crate::message::PROGRAM;
 use crate::signals::Signals;
+use crate::waiting::wait_for;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
@@ -373,41 +373,5 @@ impl<W: Write + AsFd> Daemon<W> {
         let place_wait =
             self.waiting.front().map(|(_, arrived)| MAX_WAIT.saturating_sub(now.since(*arrived)));
         phase_wait.into_iter().chain(executor_wait).chain(place_wait).min()
-    }
-}
-
-/// Waits until one of the streams is ready, a signal comes, or the time is over; any of them may be in vain.
-fn wait_for(
-    readable: &[BorrowedFd<'_>],
-    writable: &[BorrowedFd<'_>],
-    wait: Option<Duration>,
-) -> io::Result<()> {
-    let readable = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN));
-    let writable = writable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLOUT));
-    let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
-    match poll(&mut fds, timeout(wait)) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a deadline.
-fn timeout(wait: Option<Duration>) -> PollTimeout {
-    let Some(wait) = wait else { return PollTimeout::NONE };
-    let rounded = wait.saturating_add(Duration::from_nanos(999_999)).as_millis();
-    i32::try_from(rounded)
-        .map_or(PollTimeout::MAX, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_rounded_up_to_milliseconds() {
-        assert_eq!(timeout(None), PollTimeout::NONE);
-        assert_eq!(timeout(Some(Duration::ZERO)), PollTimeout::ZERO);
-        assert_eq!(timeout(Some(Duration::from_nanos(1_000_001))), PollTimeout::from(2_u8));
-        assert_eq!(timeout(Some(Duration::MAX)), PollTimeout::MAX);
     }
 }

@@ -16,6 +16,7 @@ use mainspring_job::StoreError;
 use crate::exit::Exit;
 use crate::protocol::ErrorWire;
 use crate::source::MAX_FILE_BYTES;
+use crate::store::DirectoryError;
 use crate::trust::Distrust;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
@@ -48,13 +49,8 @@ pub enum Error {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// Another server has the data directory.
-    InUse {
-        /// Which.
-        path: PathBuf,
-        /// The number of the other's process.
-        holder: String,
-    },
+    /// Another server has the data directory, or it cannot be taken.
+    Directory(DirectoryError),
     /// The store cannot be used.
     Store(StoreError),
     /// No server answers.
@@ -88,11 +84,11 @@ impl fmt::Display for Error {
             }
             Error::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
             Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
-            Error::InUse { path, holder } => {
-                write!(f, "{} is in use by the server with process number {holder}", path.display())
-            }
+            Error::Directory(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
-            Error::Unreachable { path, .. } => write!(f, "no server answers at {}", path.display()),
+            Error::Unreachable { path, .. } => {
+                write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
+            }
             Error::Refused(error) => f.write_str(&error.message),
             Error::Usage(message) => f.write_str(message),
             Error::Setup { what, .. } => write!(f, "cannot set up {what}"),
@@ -107,7 +103,7 @@ impl Error {
         match self {
             Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
             Error::Distrusted { .. } => Exit::Denied,
-            Error::InUse { .. } => Exit::Conflict,
+            Error::Directory(DirectoryError::Taken { .. }) => Exit::Conflict,
             Error::Store(StoreError::Busy | StoreError::Unknown) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied
@@ -129,11 +125,8 @@ impl std::error::Error for Error {
             | Error::Unreachable { source, .. }
             | Error::Output(source) => Some(source),
             Error::Store(error) => error.source(),
-            Error::TooLong { .. }
-            | Error::Distrusted { .. }
-            | Error::InUse { .. }
-            | Error::Refused(_)
-            | Error::Usage(_) => None,
+            Error::Directory(error) => error.source(),
+            Error::TooLong { .. } | Error::Distrusted { .. } | Error::Refused(_) | Error::Usage(_) => None,
         }
     }
 }

@@ -33,6 +33,7 @@ pub mod process;
 pub mod run;
 pub mod secret;
 pub mod signature;
+pub mod span;
 pub mod spec;
 mod sys;
 pub mod template;
@@ -114,6 +115,13 @@ impl<K: PartialEq> Executor<K> {
     /// Whether no further run can be started now.
     pub fn is_full(&self) -> bool {
         MAX_RUNNING <= self.runs.len()
+    }
+
+    /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.
+    pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        if let Some(at) = self.runs.iter().position(Run::is_lingering) {
+            self.runs.remove(at).close(now, reports);
+        }
     }
 
     /// Does all that can be done without waiting, and forgets the runs that are over.

@@ -204,9 +204,14 @@ impl From<ErrorKind> for Exit {
 }
 
 impl ErrorWire {
+    /// What went wrong.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> ErrorWire {
+        ErrorWire { kind, message: message.into() }
+    }
+
     /// An answer that says what went wrong.
     pub fn response(kind: ErrorKind, message: impl Into<String>) -> Response {
-        Response::Error(ErrorWire { kind, message: message.into() })
+        Response::Error(ErrorWire::new(kind, message))
     }
 }
 

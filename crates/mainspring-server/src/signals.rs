@@ -4,17 +4,18 @@
 //! |---|---|
 //! | SIGTERM, SIGINT | a request to stop |
 //! | SIGCHLD | a reason to look which command has ended |
+//! | SIGHUP, for the durable server | a request to read the files again |
 //!
 //! Cost: one byte through a socket pair per signal.
 //!
-//! Does not change SIGHUP: a closed terminal ends the program as it ends others.
+//! Does not change SIGHUP for a crontab in the foreground: a closed terminal ends the program as it ends others.
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::bell::{Bell, bell};
@@ -24,6 +25,7 @@ use crate::bell::{Bell, bell};
 pub struct Signals {
     stop: Bell,
     child: Bell,
+    reload: Option<Bell>,
 }
 
 impl Signals {
@@ -33,7 +35,26 @@ impl Signals {
     ///
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
-        Ok(Signals { stop: stream_of(&[SIGTERM, SIGINT])?, child: stream_of(&[SIGCHLD])? })
+        Ok(Signals { stop: stream_of(&[SIGTERM, SIGINT])?, child: stream_of(&[SIGCHLD])?, reload: None })
+    }
+
+    /// Takes over SIGHUP as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`register`](Self::register).
+    pub fn register_with_reload() -> io::Result<Signals> {
+        Ok(Signals { reload: Some(stream_of(&[SIGHUP])?), ..Signals::register()? })
+    }
+
+    /// Whether somebody asked to read the files again.
+    pub fn is_reload_asked(&mut self) -> bool {
+        self.reload.as_ref().is_some_and(|reload| 0 < reload.quiet())
+    }
+
+    /// What to poll for requests to read again.
+    pub fn reload_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.reload.as_ref().map(AsFd::as_fd)
     }
 
     /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod check;
+mod durable;
 mod golden;
 mod json;
 mod live;
@@ -13,5 +14,7 @@ mod next;
 mod process;
 mod program;
 mod run;
+mod serve;
+mod served;
 mod usage;
 mod webhook;

@@ -51,7 +51,12 @@ pub(crate) fn root() -> &'static Path {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainspring"));
-    command.args(args).current_dir(root()).env("TZ", "UTC");
+    command
+        .args(args)
+        .current_dir(root())
+        .env("TZ", "UTC")
+        .env_remove("MAINSPRING_DATA")
+        .env_remove("COLUMNS");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -79,6 +84,15 @@ impl Running {
         let args: Vec<&str> = ["serve", "--memory", "-"].iter().chain(args).copied().collect();
         let mut child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
+        Running::reading(child)
+    }
+
+    /// Starts any command whose output is read line by line.
+    pub(crate) fn any(args: &[&str]) -> Running {
+        Running::reading(command(args).spawn().unwrap())
+    }
+
+    fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();
@@ -119,6 +133,11 @@ impl Running {
                 Err(reason) => panic!("no line with {parts:?} ({reason}); seen: {:#?}", self.seen),
             }
         }
+    }
+
+    /// The number of the program's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal to the program alone.

@@ -15,7 +15,7 @@ use mainspring_job::Policies;
 use super::ask::{ask, show};
 use super::{counted, print, zone_or_system};
 use crate::action::ProcessBody;
-use crate::cli::serve::{
+use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;

@@ -11,7 +11,7 @@ use std::fs;
 use jiff::tz::TimeZone;
 
 use super::ask::ask;
-use crate::cli::serve::ApplyArgs;
+use crate::cli::act::ApplyArgs;
 use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;

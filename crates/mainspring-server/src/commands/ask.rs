@@ -14,14 +14,42 @@ use crate::client::Client;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
+use crate::server::alone::Alone;
 use crate::table::{table, width};
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {
     let response = Client::connect(&args.place.place())?.ask(request)?;
     show(args, &response)
+}
+
+/// Who answers a request that only looks: the server, or the store itself if no server has it.
+pub(super) enum Looking {
+    Server(Client),
+    Alone(Box<Alone>),
+}
+
+impl Looking {
+    pub(super) fn open(place: &Place) -> Result<Looking, Error> {
+        match Client::connect(place) {
+            Ok(client) => Ok(Looking::Server(client)),
+            Err(unreachable) => match Alone::open(place, Moment::now().wall) {
+                Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
+                Ok(None) | Err(Error::Directory(_)) => Err(unreachable),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    pub(super) fn ask(&mut self, request: Request) -> Result<Response, Error> {
+        match self {
+            Looking::Server(client) => client.ask(request),
+            Looking::Alone(alone) => alone.ask(&request),
+        }
+    }
 }
 
 /// Shows an answer.

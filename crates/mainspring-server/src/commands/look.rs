@@ -6,19 +6,20 @@
 //!
 //! Source: own.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
-use super::ask::{ask, show};
+use super::ask::{Looking, ask, show};
+use super::progress::Progress;
 use super::{print, printed};
-use crate::cli::serve::{AskArgs, ExportArgs, HistoryArgs, JobArgs, LogsArgs};
+use crate::cli::look::{HistoryArgs, JobArgs, LogsArgs};
+use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::client::Client;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::message::say;
 use crate::protocol::{JobWire, MAX_ROWS, Request, Response, RunWire};
 
 pub(super) fn list(args: &AskArgs) -> Result<Exit, Error> {
-    let mut client = Client::connect(&args.place.place())?;
+    let mut client = Looking::open(&args.place.place())?;
     let mut found: Vec<JobWire> = Vec::new();
     let mut next = None;
     loop {
@@ -34,7 +35,8 @@ pub(super) fn list(args: &AskArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
-    ask(&args.ask, Request::Show { job: args.job.clone() })
+    let answer = Looking::open(&args.ask.place.place())?.ask(Request::Show { job: args.job.clone() })?;
+    show(&args.ask, &answer)
 }
 
 pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
@@ -42,7 +44,7 @@ pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Looking::open(&args.ask.place.place())?;
     let mut found: Vec<RunWire> = Vec::new();
     let mut next = None;
     loop {
@@ -78,11 +80,11 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
-    let mut client = Client::connect(&args.place.place())?;
+    let mut client = Looking::open(&args.place.place())?;
     if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
 }
 
-fn export_jobs(client: &mut Client) -> Result<Exit, Error> {
+fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
     let mut groups = Vec::new();
     let mut next = None;
     loop {
@@ -107,9 +109,9 @@ fn export_jobs(client: &mut Client) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-fn export_history(client: &mut Client) -> Result<Exit, Error> {
-    let total = match client.ask(Request::Status)? {
-        Response::Status(status) => status.runs,
+fn export_history(client: &mut Looking) -> Result<Exit, Error> {
+    let total = match client.ask(Request::Status) {
+        Ok(Response::Status(status)) => status.runs,
         _ => 0,
     };
     let mut progress = Progress::new(total);
@@ -130,53 +132,5 @@ fn export_history(client: &mut Client) -> Result<Exit, Error> {
             progress.finish();
             return Ok(Exit::Ok);
         }
-    }
-}
-
-/// A bar on standard error, if somebody sees it there and standard output goes elsewhere.
-struct Progress {
-    total: u64,
-    done: u64,
-    is_shown: bool,
-}
-
-const BAR_CHARS: u64 = 30;
-
-impl Progress {
-    fn new(total: u64) -> Progress {
-        let is_shown = io::stderr().is_terminal() && !io::stdout().is_terminal();
-        Progress { total, done: 0, is_shown }
-    }
-
-    fn add(&mut self, count: u64) {
-        self.done += count;
-        if self.is_shown {
-            say(&format!("\r{}", bar(self.done, self.total)));
-        }
-    }
-
-    fn finish(&self) {
-        if self.is_shown {
-            say("\n");
-        }
-    }
-}
-
-fn bar(done: u64, total: u64) -> String {
-    let total = total.max(done).max(1);
-    let filled = done * BAR_CHARS / total;
-    let (full, empty) = ("#".repeat(filled as usize), " ".repeat((BAR_CHARS - filled) as usize));
-    format!("[{full}{empty}] {done}/{total}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_is_filled_as_far_as_the_work_is_done() {
-        assert_eq!(bar(0, 10), format!("[{}] 0/10", " ".repeat(30)));
-        assert_eq!(bar(5, 10), format!("[{}{}] 5/10", "#".repeat(15), " ".repeat(15)));
-        assert_eq!(bar(12, 10), format!("[{}] 12/12", "#".repeat(30)));
     }
 }

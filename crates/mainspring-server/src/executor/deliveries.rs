@@ -29,8 +29,8 @@ use super::webhook::{Delivered, WebhookSpec, deliver};
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 
-/// The most webhooks under way at one time.
-pub const MAX_DELIVERIES: usize = 64;
+/// The most webhooks under way at one time: as many as processes.
+pub const MAX_DELIVERIES: usize = super::MAX_RUNNING;
 
 /// The stack of a delivery's thread: four times what a TLS handshake was seen to need.
 pub const STACK_BYTES: usize = 512 << 10;

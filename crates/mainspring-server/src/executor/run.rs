@@ -27,6 +27,7 @@ use super::output::EachLine;
 use super::pipe::{InputPipe, OutputPipe};
 use super::process::{Outcome, Process, StartError};
 use super::secret::Masks;
+use super::span::Span;
 use super::spec::{KillSequence, ProcessSpec};
 use crate::clock::Moment;
 
@@ -217,6 +218,11 @@ impl<K> Run<K> {
         self.ended.is_some() && self.output.is_closed()
     }
 
+    /// Whether its end is reported, and something in the background holds its output open.
+    pub fn is_lingering(&self) -> bool {
+        self.end_is_reported && !self.is_over()
+    }
+
     /// How long the loop may wait for the next step of killing.
     pub fn kill_wait(&self, now: Moment) -> Option<Duration> {
         match self.killing {
@@ -345,35 +351,5 @@ impl Output {
                 }
             });
         }
-    }
-}
-
-/// A duration for reading: milliseconds below a minute's worth of seconds, then larger units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span(pub Duration);
-
-impl fmt::Display for Span {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let seconds = self.0.as_secs();
-        match seconds {
-            0 => write!(f, "{} ms", self.0.as_millis()),
-            1..60 if self.0.subsec_millis() == 0 => write!(f, "{seconds} s"),
-            1..60 => write!(f, "{seconds}.{:03} s", self.0.subsec_millis()),
-            60..3600 => write!(f, "{} min {} s", seconds / 60, seconds % 60),
-            _ => write!(f, "{} h {} min", seconds / 3600, seconds % 3600 / 60),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_shown_in_fitting_units() {
-        let shown = |ms| Span(Duration::from_millis(ms)).to_string();
-        assert_eq!([shown(0), shown(999), shown(1000)], ["0 ms", "999 ms", "1 s"]);
-        assert_eq!([shown(59_999), shown(61_000)], ["59.999 s", "1 min 1 s"]);
-        assert_eq!([shown(3_600_000), shown(90_061_000)], ["1 h 0 min", "25 h 1 min"]);
     }
 }
