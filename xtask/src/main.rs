@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, instructions, tidy};
+use xtask::{ci, instructions, simulate, tidy};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | instructions [--accept]
+const USAGE: &str = "usage: cargo xtask ci | tidy | instructions [--accept] | simulate --histories N [--from SEED]
 
-  ci     the gate: formatting, clippy, documentation and all tests
-  tidy   only what a machine can check of STYLE.md and ARCHITECTURE.md
-  instructions [--accept]
-         fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew";
+  ci            the gate: formatting, clippy, documentation and all tests
+  tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
+  instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
+  simulate      histories of jobs beyond those of the tests";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,6 +19,8 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
+        ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
+        ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -7,10 +7,11 @@
 //! Source: passwd(5), getgrouplist(3).
 
 use std::ffi::CString;
+use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use nix::unistd::{Gid, Uid, User, getgrouplist};
+use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
 /// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
 /// where that would not be safe.
@@ -41,6 +42,8 @@ pub struct Identity {
 pub enum Refusal {
     /// There is no such user.
     Unknown,
+    /// There is no such group.
+    UnknownGroup,
     /// It is another user, and only root can become another user.
     NotRoot {
         /// Who we are.
@@ -48,6 +51,19 @@ pub enum Refusal {
     },
     /// The user database did not answer.
     Lookup(io::Error),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Unknown => write!(f, "there is no such user"),
+            Refusal::UnknownGroup => write!(f, "there is no such group"),
+            Refusal::NotRoot { ourselves } => {
+                write!(f, "only root can become another user, and mainspring was started by {ourselves}")
+            }
+            Refusal::Lookup(error) => write!(f, "the user database does not answer: {error}"),
+        }
+    }
 }
 
 impl Account {
@@ -83,6 +99,25 @@ impl Account {
         let groups = getgrouplist(&c_name, user.gid).map_err(|error| Refusal::Lookup(error.into()))?;
         let identity = Identity { uid: user.uid, gid: user.gid, groups };
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
+    }
+
+    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the primary one.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refusal`].
+    pub fn chosen(text: &str, ourselves: &Account) -> Result<Account, Refusal> {
+        let Some((user, group)) = text.split_once(':') else { return Account::named(text, ourselves) };
+        let gid = Group::from_name(group).map_err(|error| Refusal::Lookup(error.into()))?;
+        let gid = gid.ok_or(Refusal::UnknownGroup)?.gid;
+        // Also for ourselves: the group is another one.
+        let nobody = Account { name: String::new(), ..ourselves.clone() };
+        let account = Account::named(user, &nobody).map_err(|refusal| match refusal {
+            Refusal::NotRoot { .. } => Refusal::NotRoot { ourselves: ourselves.name.clone() },
+            other => other,
+        })?;
+        let identity = account.identity.map(|identity| Identity { gid, ..identity });
+        Ok(Account { identity, ..account })
     }
 
     /// Whether a user called `name` exists.

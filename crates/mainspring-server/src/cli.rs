@@ -7,28 +7,35 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
-use std::time::Duration;
-
 use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::crontab::Format;
 
+pub mod act;
 pub mod expression;
 mod help;
+mod help_server;
+pub mod look;
+pub mod serve;
 pub mod simulate;
 pub mod value;
 
+use act::{
+    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+};
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
-use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, RUN, SIMULATE, TRANSLATE};
+use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
+use look::{HistoryArgs, JobArgs, LogsArgs};
+use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs};
 use simulate::SimulateArgs;
-use value::{parse_grace, parse_time, parse_zone};
+use value::{parse_time, parse_zone};
 
-/// Runs the commands of crontabs at their times, checks and simulates crontabs, and explains expressions.
+/// Runs jobs at their times, durably; checks, simulates and explains schedules.
 #[derive(Debug, Parser)]
 #[command(name = "mainspring", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", help_server::EXIT_CODES))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -38,10 +45,61 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Runs the commands of a crontab at their times until stopped
-    #[command(after_help = format!("{RUN}\n\n{EXIT_CODES}"))]
+    /// Runs the jobs of files and of the commands below, until stopped
+    #[command(after_help = with_codes(help_server::SERVE))]
+    Serve(ServeArgs),
+    /// Shows the jobs, when each is due next, and how it went last
+    #[command(after_help = with_codes(help_server::LIST))]
+    List(AskArgs),
+    /// Shows one job
+    #[command(after_help = with_codes(help_server::SHOW))]
+    Show(JobArgs),
+    /// Shows what ran, and what did not and why
+    #[command(after_help = with_codes(help_server::HISTORY))]
+    History(HistoryArgs),
+    /// Shows what a run wrote
+    #[command(after_help = with_codes(help_server::LOGS))]
+    Logs(LogsArgs),
+    /// Runs a job now
+    #[command(after_help = with_codes(help_server::RUN))]
     Run(RunArgs),
-    /// Shows every problem and warning in crontabs, and runs nothing
+    /// Runs a command once, at a time
+    #[command(after_help = with_codes(help_server::AT))]
+    At(AtArgs),
+    /// Runs a command again and again
+    #[command(after_help = with_codes(help_server::EVERY))]
+    Every(EveryArgs),
+    /// Lets a job rest, or all
+    #[command(after_help = with_codes(help_server::PAUSE))]
+    Pause(ScopeArgs),
+    /// Lets a job go on, or all
+    #[command(after_help = with_codes(help_server::RESUME))]
+    Resume(ScopeArgs),
+    /// Ends a run, or withdraws one that waits
+    #[command(after_help = with_codes(help_server::CANCEL))]
+    Cancel(CancelArgs),
+    /// Removes a job that came by command
+    #[command(after_help = with_codes(help_server::REMOVE))]
+    Remove(RemoveArgs),
+    /// Runs a job for times that have passed, after a preview
+    #[command(after_help = with_codes(help_server::BACKFILL))]
+    Backfill(BackfillArgs),
+    /// Shows, retries and drops runs that failed for good
+    #[command(subcommand, after_help = with_codes(help_server::DEAD))]
+    Dead(DeadCommand),
+    /// Gives the server files of jobs
+    #[command(after_help = with_codes(help_server::APPLY))]
+    Apply(ApplyArgs),
+    /// Prints all jobs as a job file, or the history
+    #[command(after_help = with_codes(help_server::EXPORT))]
+    Export(ExportArgs),
+    /// Shows how the server is
+    #[command(after_help = with_codes(help_server::STATUS))]
+    Status(AskArgs),
+    /// Looks for trouble
+    #[command(after_help = with_codes(help_server::DOCTOR))]
+    Doctor(AskArgs),
+    /// Shows every problem and warning in job files and crontabs, and runs nothing
     #[command(after_help = format!("{CHECK}\n\n{EXIT_CODES}"))]
     Check(CheckArgs),
     /// Prints the next times of a cron expression
@@ -56,28 +114,22 @@ pub enum Command {
     /// Shows what crontabs would run in a span of time, without running it
     #[command(after_help = format!("{SIMULATE}\n\n{EXIT_CODES}"))]
     Simulate(SimulateArgs),
+    /// Prints a script that completes command lines in a shell
+    #[command(after_help = help_server::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Prints the manual page, or writes one for each command
+    #[command(after_help = help_server::MAN)]
+    Man(ManArgs),
 }
 
-/// The arguments of `run`.
-#[derive(Debug, Args)]
-pub struct RunArgs {
-    /// The crontab; - is standard input
-    pub file: String,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub format: FormatArgs,
-    /// Time zone of the entries above which no CRON_TZ stands [default: the system's]
-    #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
-    pub zone: Option<TimeZone>,
-    /// Time between SIGTERM and SIGKILL for running commands, such as 500ms, 10s, 2m
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_grace)]
-    pub grace: Duration,
+fn with_codes(text: &str) -> String {
+    format!("{text}\n\n{}", help_server::EXIT_CODES)
 }
 
 /// The arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The crontabs; - is standard input
+    /// Job files (.toml) and crontabs; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
@@ -121,8 +173,7 @@ mod tests {
     #[test]
     fn help_lines_fit_the_terminal() {
         let mut cli = Cli::command();
-        for name in ["run", "check", "next", "explain", "translate", "simulate"] {
-            let command = cli.find_subcommand_mut(name).unwrap();
+        for command in cli.get_subcommands_mut() {
             let help = command.render_long_help().to_string();
             let longest = help.lines().max_by_key(|line| line.chars().count()).unwrap();
             assert!(longest.chars().count() <= 104, "{longest}");

@@ -18,11 +18,19 @@ use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
 
+mod act;
+mod apply;
+mod ask;
 mod check;
+mod doctor;
 mod explain;
 mod expression;
+mod look;
+mod manual;
+mod memory;
 mod next;
-mod run;
+mod progress;
+mod serve;
 mod simulate;
 mod translate;
 
@@ -30,10 +38,29 @@ mod translate;
 ///
 /// # Errors
 ///
-/// See [`Error`]: its message is for standard error, and the exit code is 1.
+/// See [`Error`]: its message is for standard error, and it knows its exit code.
 pub fn execute(command: Command) -> Result<Exit, Error> {
     match command {
-        Command::Run(args) => run::run(args),
+        Command::Serve(args) => serve::serve(args),
+        Command::List(args) => look::list(&args),
+        Command::Show(args) => look::show_job(&args),
+        Command::History(args) => look::history(&args),
+        Command::Logs(args) => look::logs(&args),
+        Command::Run(args) => act::run(&args),
+        Command::At(args) => act::at(&args),
+        Command::Every(args) => act::every(&args),
+        Command::Pause(args) => act::pause(&args),
+        Command::Resume(args) => act::resume(&args),
+        Command::Cancel(args) => act::cancel(&args),
+        Command::Remove(args) => act::remove(&args),
+        Command::Backfill(args) => act::backfill(&args),
+        Command::Dead(command) => act::dead(command),
+        Command::Apply(args) => apply::apply(&args),
+        Command::Export(args) => look::export(&args),
+        Command::Status(args) => look::status(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
         Command::Check(args) => check::check(&args),
         Command::Next(args) => next::next(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -4,6 +4,7 @@
 //! # comment            ignored, like a blank line; never at the end of another line
 //! CRON_TZ = Asia/Tokyo the time zone of the entries below; "" goes back to the default
 //! A = 1                part of the environment of the entries below
+//! # mainspring: ..     name and policies of the next entry: see note
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
 //! ```
 //!
@@ -28,11 +29,14 @@ use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
 
 pub mod command;
+pub mod definition;
 pub mod entry;
 pub mod environment;
+pub mod note;
 
 use entry::Entry;
 use environment::{Environment, Setting};
+use note::{Note, noted};
 
 /// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128 KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
@@ -78,6 +82,8 @@ pub struct PlacedEntry {
     pub zone: Option<TimeZone>,
     /// The settings above.
     pub environment: Arc<Environment>,
+    /// The note above, if it is this entry's.
+    pub note: Option<Box<Note>>,
 }
 
 impl PlacedEntry {
@@ -116,7 +122,13 @@ impl Crontab {
     /// assert_eq!(crontab.problems[0].line_number, 2);
     /// ```
     pub fn parse(source: &Source, format: Format) -> Crontab {
-        let mut reader = Reader { format, zone: None, environment: Arc::default(), entries: Vec::new() };
+        let mut reader = Reader {
+            format,
+            zone: None,
+            environment: Arc::default(),
+            note: Above::Nothing,
+            entries: Vec::new(),
+        };
         let (mut problems, mut unkept_count) = (Vec::new(), 0);
         for line in source.lines() {
             match reader.read(line) {
@@ -134,6 +146,8 @@ struct Reader {
     format: Format,
     zone: Option<TimeZone>,
     environment: Arc<Environment>,
+    /// That of the next entry.
+    note: Above,
     entries: Vec<PlacedEntry>,
 }
 
@@ -141,7 +155,7 @@ impl Reader {
     fn read(&mut self, line: Line<'_>) -> Result<(), Fault> {
         let indent = line.bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if matches!(line.bytes.get(indent), None | Some(b'#')) {
-            return Ok(());
+            return self.read_comment(line.bytes);
         }
         let whole = line_text(line.bytes)?;
         let text = &whole[indent..];
@@ -149,6 +163,12 @@ impl Reader {
             Ok(setting) => self.apply(setting, text),
             Err(fault) if Setting::is_likely(text) => Err(fault),
             Err(_) => Entry::parse(text, self.format).map(|entry| {
+                let note = match std::mem::take(&mut self.note) {
+                    Above::Nothing => None,
+                    Above::Note(note) => Some(note),
+                    // Without it the entry would be another job than was meant; the fault is told already.
+                    Above::Fault => return,
+                };
                 self.entries.push(PlacedEntry {
                     line_number: line.number,
                     line: whole.to_owned(),
@@ -156,10 +176,30 @@ impl Reader {
                     entry,
                     zone: self.zone.clone(),
                     environment: Arc::clone(&self.environment),
+                    note,
                 });
             }),
         };
+        if read.is_err() {
+            // It was meant for this line, whatever that was meant to be.
+            self.note = Above::Nothing;
+        }
         read.map_err(|fault| fault.shifted(indent))
+    }
+
+    fn read_comment(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let Some((offset, text)) = std::str::from_utf8(bytes).ok().and_then(noted) else { return Ok(()) };
+        let parsed = if bytes.len() <= MAX_LINE_BYTES { Note::parse(text) } else { Note::parse("") };
+        let (above, result) = match parsed {
+            Ok(note) => (Above::Note(Box::new(note)), Ok(())),
+            Err(fault) => (Above::Fault, Err(fault.shifted(offset))),
+        };
+        if let Above::Note(_) = std::mem::replace(&mut self.note, above) {
+            let fault =
+                Fault::new(offset - note::MARK.len()..offset, "the mainspring line above has no entry");
+            return Err(fault.with_hint("one such line stands above each entry that needs one"));
+        }
+        result
     }
 
     fn apply(&mut self, setting: Setting, text: &str) -> Result<(), Fault> {
@@ -169,6 +209,15 @@ impl Reader {
         Arc::make_mut(&mut self.environment).set(setting);
         Ok(())
     }
+}
+
+/// What stands above an entry.
+#[derive(Default)]
+enum Above {
+    #[default]
+    Nothing,
+    Note(Box<Note>),
+    Fault,
 }
 
 /// The text of a line that is not a comment.

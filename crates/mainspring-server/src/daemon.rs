@@ -20,23 +20,24 @@
 //! Source: own.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 
 use crate::clock::Moment;
 use crate::due::{Due, DueReceiver, MAX_WAITING};
-use crate::executor::run::{RunName, Span};
-use crate::executor::{Executor, MAX_RUNNING};
+use crate::executor::run::{End, Reports, Stream};
+use crate::executor::span::Span;
+use crate::executor::{Executor, MAX_RUNNING, orphans};
 use crate::job::Job;
 use crate::log::{Kind, Log, rfc3339};
 use crate::message::PROGRAM;
 use crate::signals::Signals;
+use crate::waiting::wait_for;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
@@ -57,13 +58,52 @@ pub const MAX_LISTED: usize = 20;
 /// The widest subject column; a longer name pushes the rest of its line to the right.
 const MAX_SUBJECT_WIDTH: usize = 24;
 
+/// The name of one run in the log: the job's name and the run's number, which counts the runs of this job from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunName {
+    /// The job's name.
+    pub job: String,
+    /// The run's number.
+    pub number: u64,
+}
+
+impl fmt::Display for RunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.job, self.number)
+    }
+}
+
+/// Runs as lines of the log.
+struct Logged<'a, W> {
+    now: Timestamp,
+    log: &'a mut Log<W>,
+}
+
+impl<W: Write + AsFd> Reports<RunName> for Logged<'_, W> {
+    fn line(&mut self, run: &RunName, stream: Stream, text: &str) {
+        let kind = match stream {
+            Stream::Stdout => Kind::Stdout,
+            Stream::Stderr => Kind::Stderr,
+        };
+        self.log.line(self.now, run, kind, text);
+    }
+
+    fn ended(&mut self, run: &RunName, end: &End) {
+        self.log.line(self.now, run, Kind::End, &end.to_string());
+    }
+
+    fn is_full(&self) -> bool {
+        self.log.is_full()
+    }
+}
+
 /// What the loop needs.
 #[derive(Debug)]
 pub struct Daemon<W> {
     jobs: Vec<Job>,
     /// Per job, how many of its runs were due so far.
     run_counts: Vec<u64>,
-    executor: Executor,
+    executor: Executor<RunName>,
     /// Due runs for which there was no place yet, with the time of their arrival: at most [`MAX_WAITING`]. Not empty
     /// only while the executor is full.
     waiting: VecDeque<(Due, Moment)>,
@@ -71,6 +111,7 @@ pub struct Daemon<W> {
     due: DueReceiver,
     signals: Signals,
     grace: Duration,
+    reaps_orphans: bool,
     phase: Phase,
 }
 
@@ -98,6 +139,7 @@ impl<W: Write + AsFd> Daemon<W> {
             due,
             signals,
             grace,
+            reaps_orphans: orphans::fall_to_us(),
             phase: Phase::Running,
         }
     }
@@ -128,7 +170,7 @@ impl<W: Write + AsFd> Daemon<W> {
         }
         drop(timetable);
         let now = Moment::now();
-        self.executor.close(now, &mut self.log);
+        self.executor.close(now, &mut Logged { now: now.wall, log: &mut self.log });
         self.log.line(now.wall, &PROGRAM, Kind::Note, "stopped");
         self.finish_log(now)?;
         self.log.into_failure().map_or(Ok(()), Err)
@@ -148,7 +190,9 @@ impl<W: Write + AsFd> Daemon<W> {
     }
 
     fn turn(&mut self, now: Moment) {
-        self.signals.clear_child();
+        if 0 < self.signals.clear_child() && self.reaps_orphans {
+            orphans::reap(self.executor.pids());
+        }
         let requests = match self.phase {
             // What comes while requests are gathered is taken when the time is over.
             Phase::Gathering { since } if now.since(since) < GATHER => 0,
@@ -163,7 +207,7 @@ impl<W: Write + AsFd> Daemon<W> {
             self.log.line(now.wall, &PROGRAM, Kind::Refuse, &text);
         }
         // First the runs that ended: they make room for those that wait.
-        self.executor.turn(now, &mut self.log);
+        self.executor.turn(now, &mut Logged { now: now.wall, log: &mut self.log });
         self.start_waiting();
         self.advance_phase(now, requests);
     }
@@ -210,7 +254,8 @@ impl<W: Write + AsFd> Daemon<W> {
 
     fn start(&mut self, due: &Due, arrived: Moment, now: Moment) {
         let name = self.name_run(due.job_index);
-        match self.executor.start(&self.jobs[due.job_index], name.clone(), now) {
+        let spec = self.jobs[due.job_index].process_spec();
+        match self.executor.start(&spec, &[], name.clone(), now) {
             Ok(pid) => {
                 let missed = match due.missed_count {
                     0 => String::new(),
@@ -321,46 +366,12 @@ impl<W: Write + AsFd> Daemon<W> {
             Phase::Stopping { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        // While the log is full, the executor does nothing at its deadlines either.
-        let executor_wait = self.executor.wait(now).filter(|_| !self.log.is_full());
+        let executor_wait = match self.log.is_full() {
+            false => self.executor.wait(now),
+            true => self.executor.wait_without_output(now),
+        };
         let place_wait =
             self.waiting.front().map(|(_, arrived)| MAX_WAIT.saturating_sub(now.since(*arrived)));
         phase_wait.into_iter().chain(executor_wait).chain(place_wait).min()
-    }
-}
-
-/// Waits until one of the streams is ready, a signal comes, or the time is over; any of them may be in vain.
-fn wait_for(
-    readable: &[BorrowedFd<'_>],
-    writable: &[BorrowedFd<'_>],
-    wait: Option<Duration>,
-) -> io::Result<()> {
-    let readable = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN));
-    let writable = writable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLOUT));
-    let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
-    match poll(&mut fds, timeout(wait)) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a deadline.
-fn timeout(wait: Option<Duration>) -> PollTimeout {
-    let Some(wait) = wait else { return PollTimeout::NONE };
-    let rounded = wait.saturating_add(Duration::from_nanos(999_999)).as_millis();
-    i32::try_from(rounded)
-        .map_or(PollTimeout::MAX, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_are_rounded_up_to_milliseconds() {
-        assert_eq!(timeout(None), PollTimeout::NONE);
-        assert_eq!(timeout(Some(Duration::ZERO)), PollTimeout::ZERO);
-        assert_eq!(timeout(Some(Duration::from_nanos(1_000_001))), PollTimeout::from(2_u8));
-        assert_eq!(timeout(Some(Duration::MAX)), PollTimeout::MAX);
     }
 }

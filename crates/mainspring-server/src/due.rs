@@ -13,15 +13,16 @@
 //!
 //! Source: own.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use jiff::Zoned;
+
+use crate::bell::{Bell, Ring, bell};
 
 /// The most due runs that wait for the loop.
 pub const MAX_WAITING: usize = 4096;
@@ -46,19 +47,17 @@ pub struct Due {
 /// When the operating system gives no socket pair.
 pub fn channel() -> io::Result<(DueSender, DueReceiver)> {
     let (sender, receiver) = sync_channel(MAX_WAITING);
-    let (wake, woken) = UnixStream::pair()?;
-    wake.set_nonblocking(true)?;
-    woken.set_nonblocking(true)?;
+    let (ring, bell) = bell()?;
     let lost_count = Arc::new(AtomicU64::new(0));
-    let sending = DueSender { sender, wake: Arc::new(wake), lost_count: Arc::clone(&lost_count) };
-    Ok((sending, DueReceiver { receiver, woken, lost_count }))
+    let sending = DueSender { sender, ring, lost_count: Arc::clone(&lost_count) };
+    Ok((sending, DueReceiver { receiver, bell, lost_count }))
 }
 
 /// The end for callbacks.
 #[derive(Clone, Debug)]
 pub struct DueSender {
     sender: SyncSender<Due>,
-    wake: Arc<UnixStream>,
+    ring: Ring,
     /// Written here, taken by the receiver; a mere count, so `Relaxed` suffices.
     lost_count: Arc<AtomicU64>,
 }
@@ -69,8 +68,7 @@ impl DueSender {
         if self.sender.try_send(due).is_err() {
             self.lost_count.fetch_add(1, Ordering::Relaxed);
         }
-        // A full socket means that the loop will wake anyway, and a closed one that it has ended.
-        let _ = (&*self.wake).write(&[0]);
+        self.ring.ring();
     }
 }
 
@@ -78,32 +76,22 @@ impl DueSender {
 #[derive(Debug)]
 pub struct DueReceiver {
     receiver: Receiver<Due>,
-    woken: UnixStream,
+    bell: Bell,
     lost_count: Arc<AtomicU64>,
 }
 
 impl DueReceiver {
     /// Takes what has arrived, and how many runs were lost since the last call because the channel was full.
     pub fn drain(&mut self) -> (Vec<Due>, u64) {
-        discard(&self.woken);
+        self.bell.quiet();
         (self.receiver.try_iter().collect(), self.lost_count.swap(0, Ordering::Relaxed))
     }
 }
 
 impl AsFd for DueReceiver {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.woken.as_fd()
+        self.bell.as_fd()
     }
-}
-
-/// Reads a non-blocking stream empty and counts the bytes.
-pub(crate) fn discard(mut stream: &UnixStream) -> usize {
-    let mut bytes = [0; 64];
-    let mut count = 0;
-    while let Ok(read @ 1..) = stream.read(&mut bytes) {
-        count += read;
-    }
-    count
 }
 
 #[cfg(test)]

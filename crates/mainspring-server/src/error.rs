@@ -8,11 +8,18 @@
 //!
 //! Source: own.
 
+use std::path::PathBuf;
 use std::{fmt, io};
 
-use crate::source::MAX_FILE_BYTES;
+use mainspring_job::StoreError;
 
-/// A cause that ends a command of the program with exit code 1.
+use crate::exit::Exit;
+use crate::protocol::ErrorWire;
+use crate::source::MAX_FILE_BYTES;
+use crate::store::DirectoryError;
+use crate::trust::Distrust;
+
+/// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,11 +30,40 @@ pub enum Error {
         /// The operating system's answer.
         source: io::Error,
     },
-    /// A file is longer than [`MAX_FILE_BYTES`]. It is probably not a crontab.
+    /// A file is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
     TooLong {
         /// The file's name as it was given.
         name: String,
     },
+    /// Others than its owner could have written a file whose commands would run as another user.
+    Distrusted {
+        /// The file's name as it was given.
+        name: String,
+        /// Who.
+        why: Distrust,
+    },
+    /// The data directory, or something in it, cannot be used.
+    Data {
+        /// Which.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// Another server has the data directory, or it cannot be taken.
+    Directory(DirectoryError),
+    /// The store cannot be used.
+    Store(StoreError),
+    /// No server answers.
+    Unreachable {
+        /// Where one would.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The server said no.
+    Refused(ErrorWire),
+    /// What was given cannot be understood.
+    Usage(String),
     /// The operating system refused something that `run` needs before it can start: threads, pipes, signals.
     Setup {
         /// What was asked for.
@@ -44,10 +80,38 @@ impl fmt::Display for Error {
         match self {
             Error::Read { name, .. } => write!(f, "cannot read {name}"),
             Error::TooLong { name } => {
-                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a crontab")
+                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
             }
+            Error::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
+            Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
+            Error::Directory(error) => error.fmt(f),
+            Error::Store(error) => error.fmt(f),
+            Error::Unreachable { path, .. } => {
+                write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
+            }
+            Error::Refused(error) => f.write_str(&error.message),
+            Error::Usage(message) => f.write_str(message),
             Error::Setup { what, .. } => write!(f, "cannot set up {what}"),
             Error::Output(_) => write!(f, "cannot write to standard output"),
+        }
+    }
+}
+
+impl Error {
+    /// The exit code that tells a script what kind of error it was.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
+            Error::Distrusted { .. } => Exit::Denied,
+            Error::Directory(DirectoryError::Taken { .. }) => Exit::Conflict,
+            Error::Store(StoreError::Busy | StoreError::Unknown) => Exit::Temporary,
+            Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Exit::Denied
+            }
+            Error::Unreachable { .. } => Exit::Unreachable,
+            Error::Refused(error) => error.kind.into(),
+            Error::Usage(_) => Exit::Usage,
+            _ => Exit::Failed,
         }
     }
 }
@@ -55,8 +119,14 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read { source, .. } | Error::Setup { source, .. } | Error::Output(source) => Some(source),
-            Error::TooLong { .. } => None,
+            Error::Read { source, .. }
+            | Error::Setup { source, .. }
+            | Error::Data { source, .. }
+            | Error::Unreachable { source, .. }
+            | Error::Output(source) => Some(source),
+            Error::Store(error) => error.source(),
+            Error::Directory(error) => error.source(),
+            Error::TooLong { .. } | Error::Distrusted { .. } | Error::Refused(_) | Error::Usage(_) => None,
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Runs commands: starts them, reads their output, ends them.
+//! Executes what is due: processes, each in a group of its own.
 //!
 //! ```text
 //!            start ─▶ ┌──────────────── Executor ────────────────┐
-//! poll says: a pipe,  │ run 3:a#1   process group, 3 pipes       │ ─▶ log
+//! poll says: a pipe,  │ run 3:a#1   process group, 3 pipes       │ ─▶ reports
 //! SIGCHLD   ─ turn ─▶ │ run 4:b#7   process group, 2 pipes       │
-//!          signal_all │ ...         at most MAX_RUNNING          │
+//!              kill   │ ...         at most MAX_RUNNING          │
 //!                     └──────────────────────────────────────────┘
 //! ```
 //!
@@ -13,30 +13,36 @@
 //! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what poll
 //! reported would save most of them and was left out as long as a turn stays below a tenth of a millisecond.
 //!
-//! Does not poll, does not know schedules, and does not keep a run that ended.
+//! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
 //!
 //! Source: own.
 
 use std::fmt;
-use std::io::Write;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
 use crate::clock::Moment;
-use crate::job::Job;
-use crate::log::Log;
 
+pub mod deliveries;
+pub mod orphans;
 pub mod output;
 pub mod pipe;
 pub mod process;
 pub mod run;
+pub mod secret;
+pub mod signature;
+pub mod span;
+pub mod spec;
 mod sys;
+pub mod template;
+pub mod webhook;
 
 use pipe::READ_BYTES;
 use process::StartError;
-use run::{Run, RunName};
+use run::{KillCause, Reports, Run};
+use spec::ProcessSpec;
 
 /// The most commands that run at one time. With three pipes each they stay below 1024 open files, the usual limit.
 pub const MAX_RUNNING: usize = 256;
@@ -71,30 +77,36 @@ impl std::error::Error for Refused {
     }
 }
 
-/// The running commands.
+/// The running processes, each under the key that the loop has for its run.
 #[derive(Debug)]
-pub struct Executor {
-    runs: Vec<Run>,
+pub struct Executor<K> {
+    runs: Vec<Run<K>>,
     buffer: Vec<u8>,
 }
 
-impl Default for Executor {
-    fn default() -> Executor {
+impl<K> Default for Executor<K> {
+    fn default() -> Executor<K> {
         Executor { runs: Vec::new(), buffer: vec![0; READ_BYTES] }
     }
 }
 
-impl Executor {
-    /// Starts a run and returns the number of its process.
+impl<K: PartialEq> Executor<K> {
+    /// Starts a run, with `variables` on top of the environment of its spec, and returns the number of its process.
     ///
     /// # Errors
     ///
-    /// See [`Refused`]; the run is over then, and it is for the caller to log why.
-    pub fn start(&mut self, job: &Job, name: RunName, now: Moment) -> Result<u32, Refused> {
+    /// See [`Refused`]; the run is over then, and it is for the caller to say why.
+    pub fn start(
+        &mut self,
+        spec: &ProcessSpec,
+        variables: &[(String, String)],
+        key: K,
+        now: Moment,
+    ) -> Result<u32, Refused> {
         if self.is_full() {
             return Err(Refused::Full);
         }
-        let run = Run::start(job, name, now).map_err(Refused::Start)?;
+        let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
         let pid = run.pid();
         self.runs.push(run);
         Ok(pid)
@@ -105,13 +117,20 @@ impl Executor {
         MAX_RUNNING <= self.runs.len()
     }
 
+    /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.
+    pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        if let Some(at) = self.runs.iter().position(Run::is_lingering) {
+            self.runs.remove(at).close(now, reports);
+        }
+    }
+
     /// Does all that can be done without waiting, and forgets the runs that are over.
-    pub fn turn<W: Write + AsFd>(&mut self, now: Moment, log: &mut Log<W>) {
+    pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         for run in &mut self.runs {
-            run.advance(now, &mut self.buffer, log);
+            run.advance(now, &mut self.buffer, reports);
         }
         for run in self.runs.extract_if(.., |run| run.is_over()) {
-            run.close(now, log);
+            run.close(now, reports);
         }
     }
 
@@ -120,9 +139,36 @@ impl Executor {
         self.runs.len()
     }
 
+    /// The processes of the runs that are not over.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.runs.iter().map(Run::pid)
+    }
+
+    /// Begins the kill sequence of a run. Returns whether there is such a run.
+    pub fn kill(&mut self, key: &K, cause: KillCause, now: Moment) -> bool {
+        let run = self.runs.iter_mut().find(|run| run.key() == key);
+        run.map(|run| run.kill(cause, now)).is_some()
+    }
+
+    /// Begins the kill sequences of all runs.
+    pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
+        self.runs.iter_mut().for_each(|run| run.kill(cause, now));
+    }
+
+    /// Kills the groups of all runs at once.
+    pub fn kill_all_at_once(&mut self, now: Moment) {
+        self.runs.iter_mut().for_each(|run| run.kill_at_once(now));
+    }
+
     /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
-        self.runs.iter().filter_map(|run| run.wait(now)).min()
+        let output_wait = self.runs.iter().filter_map(|run| run.output_wait(now)).min();
+        self.wait_without_output(now).into_iter().chain(output_wait).min()
+    }
+
+    /// The same while output is not read.
+    pub fn wait_without_output(&self, now: Moment) -> Option<Duration> {
+        self.runs.iter().filter_map(|run| run.kill_wait(now)).min()
     }
 
     /// Signals the process groups of all runs.
@@ -139,10 +185,10 @@ impl Executor {
         }
     }
 
-    /// Ends all runs whatever their state: what they wrote so far is logged, what they still hold open is let go.
-    pub fn close<W: Write + AsFd>(&mut self, now: Moment, log: &mut Log<W>) {
+    /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is let go.
+    pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         for run in self.runs.drain(..) {
-            run.close(now, log);
+            run.close(now, reports);
         }
     }
 }

@@ -2,12 +2,18 @@
 //!
 //! | code | name | means |
 //! |---|---|---|
-//! | 0 | [`Exit::Ok`] | done; for `run`: ended in order after a signal |
-//! | 1 | [`Exit::Failed`] | unreadable file, closed output, a limit cut the output short, no exact translation |
+//! | 0 | [`Exit::Ok`] | done; for `serve`: ended in order after a signal; for `run --wait`: the run succeeded |
+//! | 1 | [`Exit::Failed`] | unreadable file, closed output, a limit cut the output short; for `run --wait`: the run failed |
 //! | 2 | [`Exit::Usage`] | the command line was not understood |
-//! | 6 | [`Exit::Invalid`] | a crontab or an expression has a problem; for `check --strict`: or a warning |
+//! | 3 | [`Exit::Unreachable`] | no server answers at the data directory |
+//! | 4 | [`Exit::NotFound`] | there is no such job or run |
+//! | 5 | [`Exit::Conflict`] | a name or a key is taken, or a data directory is in use |
+//! | 6 | [`Exit::Invalid`] | a file or an expression has a problem; for `check --strict`: or a warning |
+//! | 7 | [`Exit::Denied`] | a permission is missing, or a file is not safe to run |
+//! | 75 | [`Exit::Temporary`] | not now: the server is full, or still starting; try again |
+//! | 124 | [`Exit::TimedOut`] | the run that was waited for took longer than its timeout |
 //!
-//! The gaps belong to commands to come; a code, once given, keeps its meaning.
+//! A code, once given, keeps its meaning. 75 is EX_TEMPFAIL of sysexits.h, 124 is what timeout(1) returns.
 //!
 //! Cost: none.
 //!
@@ -27,8 +33,20 @@ pub enum Exit {
     Failed = 1,
     /// The command line was not understood.
     Usage = 2,
-    /// A crontab or an expression has a problem.
+    /// No server answers.
+    Unreachable = 3,
+    /// There is no such job or run.
+    NotFound = 4,
+    /// Something is taken already.
+    Conflict = 5,
+    /// A file or an expression has a problem.
     Invalid = 6,
+    /// It is not allowed.
+    Denied = 7,
+    /// Not now.
+    Temporary = 75,
+    /// What was waited for took too long.
+    TimedOut = 124,
 }
 
 impl Exit {
@@ -54,8 +72,10 @@ mod tests {
 
     #[test]
     fn codes_are_the_documented_ones() {
-        let codes = [Exit::Ok, Exit::Failed, Exit::Usage, Exit::Invalid].map(|exit| exit as u8);
-        assert_eq!(codes, [0, 1, 2, 6]);
+        let first = [Exit::Ok, Exit::Failed, Exit::Usage, Exit::Unreachable, Exit::NotFound];
+        let last = [Exit::Conflict, Exit::Invalid, Exit::Denied, Exit::Temporary, Exit::TimedOut];
+        assert_eq!(first.map(|exit| exit as u8), [0, 1, 2, 3, 4]);
+        assert_eq!(last.map(|exit| exit as u8), [5, 6, 7, 75, 124]);
     }
 
     #[test]

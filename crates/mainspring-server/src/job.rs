@@ -30,6 +30,7 @@ use crate::crontab::command::Command;
 use crate::crontab::entry::UserColumn;
 use crate::crontab::environment::{Environment, Setting};
 use crate::crontab::{Crontab, PlacedEntry};
+use crate::executor::spec::{ProcessSpec, Program};
 use crate::problem::{Fault, Problem};
 
 /// The shell, unless the crontab sets SHELL.
@@ -82,6 +83,21 @@ impl Job {
         Path::new(self.environment.value("HOME").expect("a complete environment holds HOME"))
     }
 
+    /// What a run executes.
+    pub fn process_spec(&self) -> ProcessSpec {
+        let program =
+            Program::Shell { shell: self.shell().to_owned(), text: self.command.shell_text.clone() };
+        let setting = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        ProcessSpec {
+            directory: self.home().to_owned(),
+            environment: self.environment.iter().map(setting).collect(),
+            input: self.command.input.clone(),
+            // All of it goes to the log, which keeps nothing.
+            output_bytes_max: u64::MAX,
+            ..ProcessSpec::new(program, self.account.clone())
+        }
+    }
+
     fn new(placed: &PlacedEntry, zone: &TimeZone, account: Account) -> Job {
         Job {
             name: job_name(placed),
@@ -122,7 +138,7 @@ fn refused(user: &UserColumn, refusal: &Refusal) -> Fault {
     let UserColumn { name, span } = user;
     let fault = |message: String| Fault::new(span.clone(), message);
     match refusal {
-        Refusal::Unknown => unknown_user(user),
+        Refusal::Unknown | Refusal::UnknownGroup => unknown_user(user),
         Refusal::NotRoot { ourselves } => {
             fault(format!("cannot run as user `{name}`: mainspring was started by {ourselves}"))
                 .with_hint("only root can run commands as another user")
@@ -156,7 +172,8 @@ fn complete(settings: &Environment, account: &Account) -> Environment {
     environment
 }
 
-fn name_word(shell_text: &str) -> String {
+/// The first word of a command that is not an assignment, without directories.
+pub(crate) fn name_word(shell_text: &str) -> String {
     let is_assignment = |word: &str| word.split('/').next().is_some_and(|start| start.contains('='));
     let word = shell_text.split_whitespace().find(|word| !is_assignment(word)).unwrap_or_default();
     let last = word.trim_end_matches('/').rsplit('/').next().unwrap_or_default();

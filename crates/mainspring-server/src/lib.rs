@@ -1,29 +1,34 @@
-//! The program `mainspring`: runs the commands of crontabs at their times.
+//! The program `mainspring`: runs jobs at their times, durably, and answers questions about schedules.
 //!
 //! ```text
-//! file ─▶ source ─▶ crontab (entry, environment, command) ─▶ job ─▶ timetable ─▶ due ─▶ daemon ─▶ executor ─▶ log
-//!            │           └──▶ problem                                              ▲                  │
-//!            └ lines                                                  signals ─────┘     process groups, pipes
+//! file ─▶ source ─▶ jobfile, crontab ─▶ loaded ─▶ Job ─┐                      ┌─▶ executor: processes, webhooks
+//!            └──▶ problem                              ├─▶ server ─▶ planner ─┼─▶ store: one batch a turn, on disk
+//! command line ─▶ client ─▶ protocol, over a socket ───┘     ▲                └─▶ replies
+//!                                                   alarm, signals, files
 //! ```
 //!
-//! The commands that run nothing share the first half: `check` shows problems and [`warning`]s, `simulate` puts jobs on
-//! the virtual clock of [`simulation`], and `next`, `explain` and `translate` ask `mainspring-cron` about one expression.
-//! What they print for other programs are the types of [`wire`].
+//! Without a server, `check` shows problems and [`warning`]s, `simulate` puts jobs on the virtual clock of [`simulation`],
+//! and `next`, `explain` and `translate` ask `mainspring-cron` about one expression. `serve --memory` runs one crontab on the
+//! loop of [`daemon`], which keeps nothing. What is printed for other programs are the types of [`wire`] and [`protocol`].
 //!
 //! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which
-//! only asks [`cli`] and [`commands`]. Reading a file is pure: it returns entries and problems. The clock is read in
+//! only asks [`cli`] and [`commands`]. Reading a file is pure: it returns jobs and problems. The clock is read in
 //! [`clock`], processes are touched in [`executor`], and everything else is given what it needs.
 //!
-//! Cost: a running `mainspring run` sleeps until something is due; see [`daemon`].
+//! Cost: a running server sleeps until something is due or asked; see [`server`].
 //!
-//! Does not store anything: see `mainspring-cron` for the language of time fields and `mainspring` for timers.
+//! Does not plan: what is due, what may start and what is written first is decided by `mainspring-job`.
 //!
 //! Source: crontab(5) and cron(8) of Debian.
 
 #![deny(unsafe_code)]
 
 pub mod accounts;
+pub mod action;
+pub mod alarm;
+pub mod bell;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod commands;
 pub mod crontab;
@@ -33,12 +38,23 @@ pub mod error;
 pub mod executor;
 pub mod exit;
 pub mod job;
+pub mod jobfile;
+pub mod loaded;
 pub mod log;
 pub mod message;
+pub mod place;
 pub mod problem;
+pub mod protocol;
+pub mod relative;
+pub mod server;
 pub mod signals;
 pub mod simulation;
 pub mod source;
+pub mod spelling;
+pub mod store;
+pub mod table;
 pub mod timetable;
+pub mod trust;
+pub mod waiting;
 pub mod warning;
 pub mod wire;

@@ -4,13 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mainspring_server::cli::Cli;
-use mainspring_server::exit::Exit;
 use mainspring_server::{commands, message};
 
 fn main() -> ExitCode {
     let exit = commands::execute(Cli::parse().command).unwrap_or_else(|error| {
         message::complain(&error);
-        Exit::Failed
+        error.exit()
     });
     exit.into()
 }

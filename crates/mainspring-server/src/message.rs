@@ -22,7 +22,8 @@ pub fn complain(error: &dyn Error) {
     say(&format!("{PROGRAM}: {}\n", with_causes(error)));
 }
 
-fn with_causes(error: &dyn Error) -> String {
+/// An error and its causes on one line.
+pub(crate) fn with_causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

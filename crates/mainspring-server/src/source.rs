@@ -10,12 +10,13 @@
 //!
 //! Cost: one read of the file; a line is a view into it.
 //!
-//! Does not watch the file for changes and does not judge who may write it.
+//! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
 //!
 //! Source: own.
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 
 use crate::error::Error;
 
@@ -32,6 +33,16 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct Source {
     name: String,
     bytes: Vec<u8>,
+    ownership: Option<Ownership>,
+}
+
+/// What the file system says of a file that was read, at the moment it was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// The number of its owner.
+    pub uid: u32,
+    /// Its permission bits.
+    pub mode: u32,
 }
 
 impl Source {
@@ -46,7 +57,10 @@ impl Source {
         }
         let failed = |source| Error::Read { name: name.to_owned(), source };
         let file = File::open(name).map_err(failed)?;
-        Source::read_from(name, file)
+        let metadata = file.metadata().map_err(failed)?;
+        let ownership = Ownership { uid: metadata.uid(), mode: metadata.mode() & 0o7777 };
+        let ownership = metadata.is_file().then_some(ownership);
+        Ok(Source { ownership, ..Source::read_from(name, file)? })
     }
 
     /// Takes text that is already in memory under a name for messages.
@@ -61,7 +75,7 @@ impl Source {
     /// assert_eq!(lines, [&b"A=1"[..], b"", b"@daily true"]);
     /// ```
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Source {
-        Source { name: name.into(), bytes: bytes.into() }
+        Source { name: name.into(), bytes: bytes.into(), ownership: None }
     }
 
     /// The name for messages.
@@ -69,10 +83,34 @@ impl Source {
         &self.name
     }
 
+    /// The bytes of the whole, without a byte order mark.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes)
+    }
+
+    /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An offset behind the
+    /// end is in the last line.
+    pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
+        let mut start = 0;
+        let mut found = (Line { number: 1, bytes: b"" }, 0);
+        for (part, line) in self.bytes().split_inclusive(|&byte| byte == b'\n').zip(self.lines()) {
+            found = (line, start);
+            start += part.len();
+            if offset < start {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Who owns the file and who may write it; `None` for what is no file.
+    pub fn ownership(&self) -> Option<Ownership> {
+        self.ownership
+    }
+
     /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        let text = self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes);
-        text.split_inclusive(|&byte| byte == b'\n').zip(1..).map(|(line, number)| {
+        self.bytes().split_inclusive(|&byte| byte == b'\n').zip(1..).map(|(line, number)| {
             let line = line.strip_suffix(b"\n").unwrap_or(line);
             Line { number, bytes: line.strip_suffix(b"\r").unwrap_or(line) }
         })
@@ -88,7 +126,7 @@ impl Source {
         if MAX_FILE_BYTES < bytes.len() as u64 {
             return Err(Error::TooLong { name: name.to_owned() });
         }
-        Ok(Source { name: name.to_owned(), bytes })
+        Ok(Source { name: name.to_owned(), bytes, ownership: None })
     }
 }
 
@@ -128,6 +166,21 @@ mod tests {
     #[test]
     fn a_byte_order_mark_is_dropped_at_the_start_only() {
         assert_eq!(lines(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb"), lines("a\n\u{FEFF}b".as_bytes()));
+    }
+
+    #[test]
+    fn an_offset_is_found_on_its_line() {
+        let source = Source::new("test", "ab\r\n\ncd");
+        let found = |offset| {
+            let (line, start) = source.line_at(offset);
+            (line.number, line.bytes, start)
+        };
+        assert_eq!(found(0), (1, &b"ab"[..], 0));
+        assert_eq!(found(3), (1, &b"ab"[..], 0));
+        assert_eq!(found(4), (2, &b""[..], 4));
+        assert_eq!(found(6), (3, &b"cd"[..], 5));
+        assert_eq!(found(99), (3, &b"cd"[..], 5));
+        assert_eq!(Source::new("test", "").line_at(0).0.number, 1);
     }
 
     #[test]

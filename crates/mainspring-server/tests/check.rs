@@ -1,6 +1,6 @@
-//! `mainspring check` on the files of testdata/crontabs.
+//! `mainspring check` on the files of testdata/crontabs and testdata/jobfiles.
 //!
-//! Each `NAME.crontab` is checked in the root of the repository; what is printed, and the exit code as a last line, must
+//! Each `NAME.crontab` and `NAME.toml` is checked in the root of the repository; what is printed, and the exit code as a last line, must
 //! be `NAME.expected`. Files whose name begins with `system` are checked as system crontabs. To write the expectations
 //! anew after a change of messages, run the tests with UPDATE_EXPECTED=1 and read the difference.
 
@@ -9,19 +9,28 @@ use std::fs;
 use crate::program::{mainspring, mainspring_with_input, root};
 
 #[test]
-fn every_file_is_checked_as_expected() {
-    let directory = root().join("testdata/crontabs");
+fn every_crontab_is_checked_as_expected() {
+    check_all("testdata/crontabs", ".crontab");
+}
+
+#[test]
+fn every_job_file_is_checked_as_expected() {
+    check_all("testdata/jobfiles", ".toml");
+}
+
+fn check_all(folder: &str, extension: &str) {
+    let directory = root().join(folder);
     let mut names: Vec<String> = fs::read_dir(&directory)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter_map(|name| name.strip_suffix(".crontab").map(str::to_owned))
+        .filter_map(|name| name.strip_suffix(extension).map(str::to_owned))
         .collect();
     names.sort_unstable();
-    assert!(10 <= names.len(), "the files of testdata/crontabs are there");
+    assert!(8 <= names.len(), "the files of {folder} are there");
     for name in names {
-        let file = format!("testdata/crontabs/{name}.crontab");
+        let file = format!("{folder}/{name}{extension}");
         let system = if name.starts_with("system") { &["--system"][..] } else { &[] };
-        let ended = mainspring(&[&["check", &file], system].concat());
+        let ended = mainspring(&[&["check", &file, "--from", "2026-01-01T00:00:00Z"], system].concat());
         assert_eq!(ended.stderr, "", "{name}");
         let found = format!("{}exit code {}\n", ended.stdout, ended.code);
         let expected = directory.join(format!("{name}.expected"));
@@ -31,6 +40,12 @@ fn every_file_is_checked_as_expected() {
         let expected = fs::read_to_string(&expected).unwrap_or_default();
         assert_eq!(found, expected, "{name}: found on the left, expected on the right");
     }
+}
+
+#[test]
+fn the_example_of_a_job_file_has_no_problems() {
+    let ended = mainspring(&["check", "--strict", "examples/jobs.toml"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "examples/jobs.toml: 6 jobs, no problems\n"));
 }
 
 #[test]

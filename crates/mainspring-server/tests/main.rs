@@ -6,10 +6,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod check;
+mod durable;
 mod golden;
 mod json;
 mod live;
 mod next;
+mod process;
 mod program;
 mod run;
+mod serve;
+mod served;
 mod usage;
+mod webhook;

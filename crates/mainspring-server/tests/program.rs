@@ -51,12 +51,17 @@ pub(crate) fn root() -> &'static Path {
 
 fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainspring"));
-    command.args(args).current_dir(root()).env("TZ", "UTC");
+    command
+        .args(args)
+        .current_dir(root())
+        .env("TZ", "UTC")
+        .env_remove("MAINSPRING_DATA")
+        .env_remove("COLUMNS");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-/// `mainspring run -`, running.
+/// `mainspring serve --memory -`, running.
 pub(crate) struct Running {
     child: Child,
     lines: Option<Receiver<String>>,
@@ -68,7 +73,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `mainspring run` with further arguments and a crontab on standard input. The crontab gets a first line that
+    /// Starts `mainspring serve --memory` with further arguments and a crontab on standard input. The crontab gets a first line that
     /// sets HOME, because not every user that runs tests has a home: its own lines are counted from 2.
     pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
         Running::start_with(&[], args, crontab)
@@ -76,9 +81,18 @@ impl Running {
 
     /// As [`start`](Running::start), with variables in the environment of the program.
     pub(crate) fn start_with(environment: &[(&str, &str)], args: &[&str], crontab: &str) -> Running {
-        let args: Vec<&str> = ["run", "-"].iter().chain(args).copied().collect();
+        let args: Vec<&str> = ["serve", "--memory", "-"].iter().chain(args).copied().collect();
         let mut child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
+        Running::reading(child)
+    }
+
+    /// Starts any command whose output is read line by line.
+    pub(crate) fn any(args: &[&str]) -> Running {
+        Running::reading(command(args).spawn().unwrap())
+    }
+
+    fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();
@@ -119,6 +133,11 @@ impl Running {
                 Err(reason) => panic!("no line with {parts:?} ({reason}); seen: {:#?}", self.seen),
             }
         }
+    }
+
+    /// The number of the program's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal to the program alone.

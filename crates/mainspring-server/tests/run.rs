@@ -1,4 +1,4 @@
-//! `mainspring run`.
+//! `mainspring serve --memory`.
 
 use nix::sys::signal::Signal;
 
@@ -112,11 +112,11 @@ fn what_cannot_start_is_refused_and_the_others_run() {
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
     assert!(
-        of(&lines, "3:true#1")[0].contains("cannot enter HOME=/no/such/home: No such file"),
+        of(&lines, "3:true#1")[0].contains("cannot enter the directory /no/such/home: No such file"),
         "{lines:#?}"
     );
     assert!(
-        of(&lines, "6:true#1")[0].contains("cannot execute SHELL=/no/such/shell: No such file"),
+        of(&lines, "6:true#1")[0].contains("cannot execute the shell /no/such/shell: No such file"),
         "{lines:#?}"
     );
 }
@@ -245,7 +245,7 @@ fn problems_are_shown_and_the_good_lines_run() {
 #[test]
 fn a_file_without_a_usable_entry_is_invalid() {
     for text in ["", "# nothing\n", "61 * * * * true\n", "A=1\n"] {
-        let ended = mainspring_with_input(&["run", "-"], text.as_bytes());
+        let ended = mainspring_with_input(&["serve", "--memory", "-"], text.as_bytes());
         assert_eq!((ended.code, ended.stdout.as_str()), (6, ""), "{text}");
         assert!(ended.stderr.ends_with("standard input has no entry that can run\n"), "{}", ended.stderr);
     }
@@ -253,7 +253,7 @@ fn a_file_without_a_usable_entry_is_invalid() {
 
 #[test]
 fn a_file_that_cannot_be_read_fails() {
-    let ended = mainspring(&["run", "no/such/file"]);
+    let ended = mainspring(&["serve", "--memory", "no/such/file"]);
     assert_eq!(ended.code, 1);
     assert_eq!(
         ended.stderr,

@@ -7,7 +7,7 @@ fn help_names_the_commands_the_exit_codes_and_examples() {
     let ended = mainspring(&["--help"]);
     assert_eq!(ended.code, 0);
     for part in [
-        "run",
+        "serve",
         "check",
         "next",
         "explain",
@@ -15,7 +15,7 @@ fn help_names_the_commands_the_exit_codes_and_examples() {
         "simulate",
         "Exit codes:",
         "Examples:",
-        "mainspring run examples/crontab",
+        "mainspring serve examples/jobs.toml",
     ] {
         assert!(ended.stdout.contains(part), "{part} in {}", ended.stdout);
     }
@@ -23,7 +23,7 @@ fn help_names_the_commands_the_exit_codes_and_examples() {
 
 #[test]
 fn each_command_has_help_with_examples_and_exit_codes() {
-    for command in ["run", "check", "next", "explain", "translate", "simulate"] {
+    for command in ["serve", "list", "run", "at", "check", "next", "explain", "translate", "simulate"] {
         let ended = mainspring(&[command, "--help"]);
         assert_eq!(ended.code, 0);
         for part in ["Usage:", "Examples:", "Exit codes:", "  6  "] {
@@ -39,8 +39,14 @@ fn the_version_is_that_of_the_package() {
 
 #[test]
 fn mistakes_on_the_command_line_end_with_2() {
-    let mistakes: [&[&str]; 6] =
-        [&[], &["runn"], &["run"], &["check"], &["run", "x", "--grace", "10"], &["run", "x", "--tz", "Mars"]];
+    let mistakes: [&[&str]; 6] = [
+        &[],
+        &["runn"],
+        &["run"],
+        &["check"],
+        &["serve", "x", "--grace", "10"],
+        &["serve", "x", "--tz", "Mars"],
+    ];
     for args in mistakes {
         let ended = mainspring(args);
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}");

@@ -8,39 +8,21 @@
 
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
-  0  done; for run: ended in order after SIGTERM or SIGINT
+  0  done
   1  failed: a file could not be read, the output could not be written, a limit cut the output short,
      there is no exact translation
   2  the command line was not understood
-  6  a crontab or an expression has a problem; for check --strict: or a warning";
+  6  a file or an expression has a problem; for check --strict: or a warning";
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  mainspring run examples/crontab
+  mainspring serve examples/jobs.toml
+  mainspring list
+  mainspring at +10m -- echo 'tea is ready'
   mainspring check --strict ~/my.crontab
   mainspring next '*/15 9-17 * * mon-fri'
   mainspring explain '30 2 * * *' --tz America/New_York
   mainspring simulate ~/my.crontab --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z";
-
-pub(super) const RUN: &str = "\
-The file has the format of crontab(5): comments, NAME = value, and entries of five time fields and a
-command. In place of the five fields may stand @reboot, @hourly, @daily (@midnight), @weekly, @monthly,
-@yearly (@annually), @every with a period such as 90s or 1h30m, or @at with a time such as
-2030-01-31T08:00:00Z. H in a field is a value that depends on the command alone. CRON_TZ=Zone chooses
-the time zone of the entries below it. The first % ends the command; what follows is its standard input,
-with line ends for further %; \\% is a percent sign.
-
-Lines that cannot be understood are shown on standard error, and the others run.
-
-Every event and every line of output is one line on standard output: time, job and run, kind, text.
-SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, running commands get SIGTERM with all that
-they started, and SIGKILL when the grace period is over or a second signal comes.
-
-Examples:
-  mainspring run examples/crontab
-  mainspring run --tz Europe/Berlin --grace 1m ~/my.crontab
-  crontab -l | mainspring run -
-  sudo mainspring run --system /etc/crontab";
 
 pub(super) const CHECK: &str = "\
 Each problem is shown with its line and column and the characters it is about. A file without a problem

@@ -14,8 +14,10 @@
 
 use std::time::Duration;
 
+use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use mainspring_job::RunState;
 
 /// The longest grace period.
 pub const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -64,6 +66,70 @@ pub(super) fn parse_named_duration(text: &str) -> Result<NamedDuration, String> 
     Ok(NamedDuration { name: name.to_owned(), duration })
 }
 
+/// A time as people write it, before anybody has looked at a clock or a zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// At that instant.
+    At(Timestamp),
+    /// At that time of the system's zone.
+    Civil(DateTime),
+    /// The next time that the clocks of the system's zone show this.
+    Clock(Time),
+    /// So long from now.
+    After(Duration),
+}
+
+impl Moment {
+    /// The instant that is meant at `now` in a zone.
+    ///
+    /// # Errors
+    ///
+    /// When it lies beyond the calendar.
+    pub fn resolve(&self, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
+        match self {
+            Moment::At(instant) => Ok(*instant),
+            Moment::Civil(time) => Ok(time.to_zoned(zone.clone())?.timestamp()),
+            Moment::After(delay) => now.checked_add(*delay),
+            Moment::Clock(time) => {
+                let today = now.to_zoned(zone.clone()).date();
+                let at = today.to_datetime(*time).to_zoned(zone.clone())?.timestamp();
+                if now < at {
+                    return Ok(at);
+                }
+                Ok(today.tomorrow()?.to_datetime(*time).to_zoned(zone.clone())?.timestamp())
+            }
+        }
+    }
+}
+
+pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
+    if let Some(delay) = text.strip_prefix('+') {
+        return parse_duration(delay).map(Moment::After);
+    }
+    let instant = || text.parse().map(Moment::At).ok();
+    let civil = || text.parse().map(Moment::Civil).ok();
+    let clock = || text.parse().map(Moment::Clock).ok();
+    let now = || (text == "now").then_some(Moment::After(Duration::ZERO));
+    now().or_else(instant).or_else(civil).or_else(clock).ok_or_else(|| {
+        "a time is written as 17:30, '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m".to_owned()
+    })
+}
+
+pub(super) fn parse_period(text: &str) -> Result<String, String> {
+    let period = parse_duration(text)?;
+    if period.is_zero() {
+        return Err("a period is longer than nothing".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn parse_state(text: &str) -> Result<RunState, String> {
+    RunState::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = RunState::ALL.iter().map(|state| state.name()).collect();
+        format!("states are {}", names.join(", "))
+    })
+}
+
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let form = "a duration is written as 500ms, 10s or 2m";
     let duration: SignedDuration = text.parse().map_err(|_| form.to_owned())?;
@@ -81,6 +147,27 @@ mod tests {
         assert_eq!(parse_grace("0s"), Ok(Duration::ZERO));
         for bad in ["", "10", "-1s", "25h", "soon"] {
             assert!(parse_grace(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_a_time_or_a_delay() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let cases = [
+            ("now", "2026-11-21T12:00:00Z"),
+            ("+90m", "2026-11-21T13:30:00Z"),
+            ("12:30", "2026-11-22T11:30:00Z"),
+            ("13:30", "2026-11-21T12:30:00Z"),
+            ("2026-12-31 23:59", "2026-12-31T22:59:00Z"),
+            ("2026-12-31T23:59:00+02:00", "2026-12-31T21:59:00Z"),
+        ];
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        for (text, expected) in cases {
+            let moment = parse_moment(text).unwrap();
+            assert_eq!(moment.resolve(now, &zone).unwrap().to_string(), expected, "{text}");
+        }
+        for bad in ["", "soon", "25:00", "+", "+-1m"] {
+            assert!(parse_moment(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `mainspring check`: shows every problem of crontabs, and every warning.
+//! `mainspring check`: shows every problem of crontabs and job files, and every warning.
 //!
 //! Cost: one pass over each file, and one explanation per entry.
 //!
@@ -9,6 +9,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_cron::Schedule;
 
 use super::{counted, print, zone_or_system};
 use crate::accounts::Account;
@@ -18,8 +19,10 @@ use crate::crontab::{Crontab, Format, PlacedEntry};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::job::unknown_user;
+use crate::jobfile::{PlacedJob, is_job_file};
+use crate::loaded::Loaded;
 use crate::message;
-use crate::problem::{MAX_SHOWN_PROBLEMS, Problem, render};
+use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use crate::source::Source;
 use crate::warning::warnings;
 
@@ -57,19 +60,23 @@ struct Findings {
 
 impl Findings {
     fn of(source: &Source, format: Format, zone: &TimeZone, from: Timestamp) -> Findings {
-        let crontab = Crontab::parse(source, format);
-        let mut problems = crontab.problems;
-        problems.extend(crontab.entries.iter().filter_map(unknown_user_problem));
-        let problem_count = problems.len() + crontab.unkept_count;
-        let mut warnings: Vec<Problem> =
-            crontab.entries.iter().flat_map(|placed| entry_warnings(placed, zone, from)).collect();
+        let loaded = Loaded::parse(source, format, zone);
+        let mut problems = loaded.problems;
+        let (unknown_users, mut warnings) = match is_job_file(source) {
+            true => {
+                (Vec::new(), loaded.jobs.iter().flat_map(|job| job_warnings(source, job, from)).collect())
+            }
+            false => crontab_findings(&Crontab::parse(source, format), zone, from),
+        };
+        problems.extend(unknown_users);
+        let problem_count = problems.len() + loaded.unkept_count;
         let warning_count = warnings.len();
         // No problem goes unseen for a warning.
         warnings.truncate(MAX_SHOWN_PROBLEMS.saturating_sub(problems.len()));
-        let unkept_count = crontab.unkept_count + warning_count - warnings.len();
+        let unkept_count = loaded.unkept_count + warning_count - warnings.len();
         problems.extend(warnings);
         problems.sort_by_key(|problem| problem.line_number);
-        let job_count = crontab.entries.len();
+        let job_count = loaded.jobs.len();
         Findings { job_count, problem_count, warning_count, problems, unkept_count }
     }
 
@@ -88,6 +95,25 @@ impl Findings {
         let is_doubtful = args.strict && 0 < self.warning_count;
         if 0 < self.problem_count || is_doubtful { Exit::Invalid } else { Exit::Ok }
     }
+}
+
+/// The entries of a crontab whose users are not there, and the warnings about all.
+fn crontab_findings(crontab: &Crontab, zone: &TimeZone, from: Timestamp) -> (Vec<Problem>, Vec<Problem>) {
+    let unknown_users = crontab.entries.iter().filter_map(unknown_user_problem).collect();
+    let warnings = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, zone, from)).collect();
+    (unknown_users, warnings)
+}
+
+/// The warnings about the triggers of a job, under its name.
+fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Problem> {
+    let line = source.lines().nth(placed.line_number - 1).expect("a job stands on a line of its file");
+    let of_trigger = |trigger: &Schedule| {
+        let text = trigger.expression().to_string();
+        let faults = warnings(trigger, &text, from).into_iter();
+        faults.map(move |fault| format!("{}: {}", text, fault.message)).collect::<Vec<_>>()
+    };
+    let messages = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    messages.map(|message| Problem::warning(line, Fault::new(0..line.bytes.len(), message))).collect()
 }
 
 /// The warnings about an entry, as seen from a moment.

@@ -28,6 +28,7 @@ use mainspring_cron::{Expression, ParseOptions};
 use super::Format;
 use super::command::Command;
 use crate::problem::Fault;
+use crate::spelling::suggestion;
 
 /// The names that may stand in place of the five fields.
 pub const NICKNAMES: &[&str] =
@@ -50,6 +51,8 @@ pub struct Entry {
     pub user: Option<UserColumn>,
     /// What.
     pub command: Command,
+    /// What `H` and `~` choose their values from.
+    pub hash_text: String,
 }
 
 /// The user column, with its place for messages.
@@ -103,7 +106,8 @@ impl Entry {
             let after = if user.is_some() { "user name" } else { "time" };
             return Err(Fault::new(command_start..end, format!("expected a command after the {after}")));
         }
-        Ok(Entry { expression, user, command })
+        let hash_text = text[when_end..].trim_matches(BLANKS).to_owned();
+        Ok(Entry { expression, user, command, hash_text })
     }
 }
 
@@ -134,12 +138,7 @@ fn unknown_nickname(name: &str, span: Range<usize>) -> Fault {
     if NICKNAMES.contains(&lower.as_str()) {
         return fault.with_hint(format!("nicknames are written in small letters: {lower}"));
     }
-    let nearest =
-        NICKNAMES.iter().min_by_key(|known| distance(&lower, known)).expect("the table is not empty");
-    if distance(&lower, nearest) <= 2 {
-        return fault.with_hint(format!("did you mean `{nearest}`?"));
-    }
-    fault.with_hint(format!("known are {}", NICKNAMES.join(", ")))
+    fault.with_hint(suggestion(&lower, NICKNAMES))
 }
 
 /// The expression of the first five words, and where they end.
@@ -184,25 +183,6 @@ fn word(text: &str, start: usize) -> Option<Range<usize>> {
 
 fn skip_blanks(text: &str, start: usize) -> usize {
     text.len() - text[start..].trim_start_matches(BLANKS).len()
-}
-
-/// The number of single-character insertions, deletions and replacements from one word to the other (Levenshtein).
-/// Words longer than any nickname are as far away as they are long, so that hostile input costs nothing.
-fn distance(found: &str, known: &str) -> usize {
-    if 2 * known.len() < found.len() {
-        return found.len();
-    }
-    let mut row: Vec<usize> = (0..=known.len()).collect();
-    for (i, a) in found.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in known.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[known.len()]
 }
 
 #[cfg(test)]

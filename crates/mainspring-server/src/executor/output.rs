@@ -20,6 +20,9 @@ use std::borrow::Cow;
 /// The longest piece of output that becomes one line of the log.
 pub const MAX_OUTPUT_LINE_BYTES: usize = 8 << 10;
 
+/// What is given each line.
+pub type EachLine<'a> = dyn FnMut(Cow<'_, str>) + 'a;
+
 /// Cuts a stream of bytes into lines.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
@@ -29,7 +32,7 @@ pub struct LineSplitter {
 
 impl LineSplitter {
     /// Takes the next bytes and gives each line that they complete to `each`.
-    pub fn push(&mut self, bytes: &[u8], each: &mut dyn FnMut(Cow<'_, str>)) {
+    pub fn push(&mut self, bytes: &[u8], each: &mut EachLine<'_>) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
             let (text, ended) = match part.strip_suffix(b"\n") {
                 Some(text) => (text, true),
@@ -45,7 +48,7 @@ impl LineSplitter {
     }
 
     /// Gives the unterminated last line, if there is one, to `each`.
-    pub fn finish(&mut self, each: &mut dyn FnMut(Cow<'_, str>)) {
+    pub fn finish(&mut self, each: &mut EachLine<'_>) {
         if !self.kept.is_empty() {
             each(String::from_utf8_lossy(&self.kept));
             self.kept.clear();
@@ -53,7 +56,7 @@ impl LineSplitter {
     }
 
     /// Leaves at most the limit behind, so that a line of exactly the limit stays whole.
-    fn cut_pieces(&mut self, each: &mut dyn FnMut(Cow<'_, str>)) {
+    fn cut_pieces(&mut self, each: &mut EachLine<'_>) {
         while MAX_OUTPUT_LINE_BYTES < self.kept.len() {
             let end = character_boundary(&self.kept, MAX_OUTPUT_LINE_BYTES);
             each(String::from_utf8_lossy(&self.kept[..end]));

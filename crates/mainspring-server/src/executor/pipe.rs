@@ -6,14 +6,13 @@
 //!
 //! Source: pipe(7).
 
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-use super::output::LineSplitter;
+use super::output::{EachLine, LineSplitter};
 
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;
@@ -36,7 +35,7 @@ impl OutputPipe {
     }
 
     /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last one.
-    pub fn read(&mut self, buffer: &mut [u8], each: &mut dyn FnMut(Cow<'_, str>)) {
+    pub fn read(&mut self, buffer: &mut [u8], each: &mut EachLine<'_>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Err(error) if is_temporary(&error) => {}
@@ -47,12 +46,12 @@ impl OutputPipe {
     }
 
     /// Gives what was read of an unterminated line to `each`, as a line.
-    pub fn finish_line(&mut self, each: &mut dyn FnMut(Cow<'_, str>)) {
+    pub fn finish_line(&mut self, each: &mut EachLine<'_>) {
         self.splitter.finish(each);
     }
 
     /// Stops reading and gives the unterminated last line to `each`.
-    pub fn close(&mut self, each: &mut dyn FnMut(Cow<'_, str>)) {
+    pub fn close(&mut self, each: &mut EachLine<'_>) {
         self.pipe = None;
         self.splitter.finish(each);
     }

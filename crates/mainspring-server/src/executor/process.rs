@@ -1,11 +1,11 @@
-//! One process group: a shell with a command and all that they start.
+//! One process group: a program, often a shell, and all that it starts.
 //!
 //! ```text
 //! spawn ──▶ running ──exits──▶ unreaped ──reap──▶ gone
 //!            signal() reaches the whole group, here and here
 //! ```
 //!
-//! The shell stays unreaped until its run is over. As long as it is, the kernel gives its number to no other process and
+//! The program stays unreaped until its run is over. As long as it is, the kernel gives its number to no other process and
 //! no other group, so that a signal to the group can never reach a stranger.
 //!
 //! Cost: one spawn; `outcome` is one system call.
@@ -22,57 +22,52 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{fmt, io};
 
 use nix::sys::signal::{Signal, killpg};
+use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use super::sys;
-use crate::job::Job;
+use super::secret::{Masks, SecretError};
+use super::spec::{Inheritance, ProcessSpec, Program};
+use super::sys::{self, Preparation};
 
-/// A started shell and its group.
+/// A started program and its group.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
-    /// The number of the group, which is the shell's own; `None` once the shell is reaped and the number may be another's.
+    /// The number of the group, which is the program's own; `None` once it is reaped and the number may be another's.
     group: Option<Pid>,
 }
 
 impl Process {
-    /// Starts the command of `job` with pipes for what it writes, and for what it reads if the job has input.
+    /// Starts what `spec` says with pipes for what it writes, and for what it reads if it has input. `variables` come on
+    /// top of its environment. Returned with it is what must be taken out of its output.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; the run is over then.
-    pub fn spawn(job: &Job) -> Result<Process, StartError> {
-        let mut command = Command::new(job.shell());
-        command.arg("-c").arg(&job.command.shell_text);
-        command.env_clear().envs(job.environment.iter());
-        command.process_group(0);
-        command.stdin(if job.command.input.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let home = job.home();
-        match &job.account.identity {
-            None => {
-                // Without this look the error for a missing directory and for a missing shell would be the same. The
-                // dot asks for a directory that we may enter.
-                std::fs::metadata(home.join("."))
-                    .map_err(|error| StartError::Home(home.to_owned(), error))?;
-                command.current_dir(home);
-            }
-            Some(identity) => {
-                let directory =
-                    CString::new(home.as_os_str().as_bytes()).expect("a setting holds no NUL byte");
-                sys::run_as(&mut command, identity.clone(), directory);
-            }
+    pub fn spawn(spec: &ProcessSpec, variables: &[(String, String)]) -> Result<(Process, Masks), StartError> {
+        let mut command = command(&spec.program);
+        if spec.inheritance == Inheritance::Clean {
+            command.env_clear();
         }
-        let child = command.spawn().map_err(|error| match &job.account.identity {
-            None => StartError::Shell(job.shell().to_owned(), error),
-            Some(_) => StartError::User { user: job.account.name.clone(), home: home.to_owned(), error },
-        })?;
+        command.envs(spec.environment.iter().chain(variables).map(|(name, value)| (name, value)));
+        let mut masks = Masks::default();
+        for secret in &spec.secrets {
+            let value = secret.value().map_err(StartError::Secret)?;
+            command.env(&secret.name, value.reveal());
+            masks.add(&value);
+        }
+        command.process_group(0);
+        command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        enter_directory(&mut command, spec)?;
+        sys::prepare(&mut command, preparation(spec));
+        let child = command.spawn().map_err(|error| start_error(spec, error))?;
         let group = Pid::from_raw(child.id().cast_signed());
-        Ok(Process { child, group: Some(group) })
+        Ok((Process { child, group: Some(group) }, masks))
     }
 
-    /// The number of the shell, which is also the number of its group.
+    /// The number of the program, which is also the number of its group.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -82,7 +77,7 @@ impl Process {
         &mut self.child
     }
 
-    /// How the shell ended, if it has. Does not reap it.
+    /// How the program ended, if it has. Does not reap it.
     pub fn outcome(&mut self) -> Option<Outcome> {
         let group = self.group?;
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
@@ -107,19 +102,63 @@ impl Process {
         }
     }
 
-    /// Frees the number of a shell that has ended; harmless before that.
+    /// Frees the number of a program that has ended; harmless before that.
     pub fn reap(mut self) {
         let _ = self.child.try_wait();
     }
 }
 
-/// How a shell ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+fn command(program: &Program) -> Command {
+    let mut command = Command::new(program.file());
+    match program {
+        Program::Argv(words) => command.args(words.iter().skip(1)),
+        Program::Shell { text, .. } => command.arg("-c").arg(text),
+    };
+    command
+}
+
+/// Sets where a command of our own user starts; that of another is entered by the child, as that user.
+fn enter_directory(command: &mut Command, spec: &ProcessSpec) -> Result<(), StartError> {
+    if spec.account.identity.is_none() {
+        // Without this look the error for a missing directory and for a missing program would be the same. The dot asks
+        // for a directory that we may enter.
+        std::fs::metadata(spec.directory.join("."))
+            .map_err(|error| StartError::Directory(spec.directory.clone(), error))?;
+        command.current_dir(&spec.directory);
+    }
+    Ok(())
+}
+
+fn preparation(spec: &ProcessSpec) -> Preparation {
+    let directory = || CString::new(spec.directory.as_os_str().as_bytes()).expect("a path holds no NUL byte");
+    Preparation {
+        identity: spec.account.identity.clone().map(|identity| (identity, directory())),
+        umask: spec.umask.map(Mode::from_bits_truncate),
+        nice: spec.nice,
+        limits: spec.limits.clone(),
+    }
+}
+
+fn start_error(spec: &ProcessSpec, error: io::Error) -> StartError {
+    match &spec.account.identity {
+        Some(_) => {
+            StartError::User { user: spec.account.name.clone(), directory: spec.directory.clone(), error }
+        }
+        None => StartError::Program(spec.program.clone(), error),
+    }
+}
+
+/// How a program or a webhook ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It returned this status.
     Exited(i32),
     /// This signal ended it.
     Killed(i32),
+    /// The webhook was answered with this status.
+    Status(u16),
+    /// The webhook was not answered, for this reason.
+    NoAnswer(String),
 }
 
 impl From<ExitStatus> for Outcome {
@@ -133,12 +172,14 @@ impl From<ExitStatus> for Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
+        match self {
             Outcome::Exited(code) => write!(f, "exit status {code}"),
-            Outcome::Killed(number) => match Signal::try_from(number) {
+            Outcome::Killed(number) => match Signal::try_from(*number) {
                 Ok(signal) => write!(f, "killed by {signal}"),
                 Err(_) => write!(f, "killed by signal {number}"),
             },
+            Outcome::Status(status) => write!(f, "status {status}"),
+            Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
         }
     }
 }
@@ -147,19 +188,21 @@ impl fmt::Display for Outcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// HOME is not a directory that we can enter.
-    Home(PathBuf, io::Error),
-    /// SHELL cannot be executed.
-    Shell(String, io::Error),
-    /// One of the steps to another user failed: the change of user, entering its HOME, or executing its SHELL.
+    /// The directory is none that we can enter.
+    Directory(PathBuf, io::Error),
+    /// The program cannot be executed, or the child could not take on its niceness or a limit.
+    Program(Program, io::Error),
+    /// One of the steps to another user failed: the change of user, entering the directory, or executing the program.
     User {
         /// The user's name.
         user: String,
-        /// HOME.
-        home: PathBuf,
+        /// Where it was to start.
+        directory: PathBuf,
         /// The operating system's answer.
         error: io::Error,
     },
+    /// A secret is not to be had.
+    Secret(SecretError),
     /// A pipe could not be made ready.
     Pipe(io::Error),
 }
@@ -167,17 +210,17 @@ pub enum StartError {
 impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StartError::Home(home, error) => {
-                write!(f, "cannot enter HOME={}: {error}; set HOME in the crontab", home.display())
+            StartError::Directory(directory, error) => {
+                write!(f, "cannot enter the directory {}: {error}", directory.display())
             }
-            StartError::Shell(shell, error) => write!(f, "cannot execute SHELL={shell}: {error}"),
-            StartError::User { user, home, error } => {
-                let home = home.display();
-                write!(
-                    f,
-                    "cannot start as user {user} in HOME={home}: {error}; the crontab can set HOME and SHELL"
-                )
+            StartError::Program(Program::Shell { shell, .. }, error) => {
+                write!(f, "cannot execute the shell {shell}: {error}")
             }
+            StartError::Program(program, error) => write!(f, "cannot execute {}: {error}", program.file()),
+            StartError::User { user, directory, error } => {
+                write!(f, "cannot start as user {user} in {}: {error}", directory.display())
+            }
+            StartError::Secret(error) => error.fmt(f),
             StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
         }
     }
@@ -186,10 +229,11 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            StartError::Home(_, error)
-            | StartError::Shell(_, error)
+            StartError::Directory(_, error)
+            | StartError::Program(_, error)
             | StartError::User { error, .. }
             | StartError::Pipe(error) => Some(error),
+            StartError::Secret(error) => Some(error),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `mainspring run`: runs the commands of a crontab until stopped.
+//! `mainspring serve --memory`: runs the commands of a crontab until stopped, and keeps nothing.
 //!
 //! Cost: see the loop in [`daemon`](crate::daemon).
 //!
@@ -11,7 +11,7 @@ use std::io;
 
 use super::{counted, zone_or_system};
 use crate::accounts::Account;
-use crate::cli::RunArgs;
+use crate::cli::serve::ServeArgs;
 use crate::crontab::{Crontab, Format};
 use crate::daemon::Daemon;
 use crate::due;
@@ -24,8 +24,11 @@ use crate::signals::Signals;
 use crate::source::Source;
 use crate::timetable::Timetable;
 
-pub(super) fn run(args: RunArgs) -> Result<Exit, Error> {
-    let source = Source::read(&args.file)?;
+pub(super) fn run(args: ServeArgs) -> Result<Exit, Error> {
+    let [file] = args.files.as_slice() else {
+        return Err(Error::Usage("with --memory there is one file, a crontab".to_owned()));
+    };
+    let source = Source::read(file)?;
     let setup = |what| move |source| Error::Setup { what, source };
     let ourselves = Account::ourselves().map_err(setup("our own account"))?;
     let zone = zone_or_system(args.zone);

@@ -1,0 +1,134 @@
+//! What the planner is told: facts, each with the time at which it is told.
+//!
+//! ```text
+//!  boot:     Restore* ── Apply by command* ── Begin
+//!  then:     Tick, Command, Ended, Loaded, Committed, in any order
+//! ```
+
+use jiff::Timestamp;
+
+use crate::job::{Group, Job};
+use crate::name::JobName;
+use crate::once::{Once, OnceId, Submission};
+use crate::operation::Answer;
+use crate::outcome::Outcome;
+use crate::record::JobRecord;
+use crate::run::{Run, RunKey};
+
+/// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// What the store holds, before [`Input::Begin`]; in as many parts as one likes.
+    Restore {
+        /// Jobs that are known.
+        jobs: Vec<JobRecord>,
+        /// Runs that are open: scheduled, queued, running.
+        runs: Vec<Run>,
+        /// Whether everything is paused.
+        is_paused: bool,
+    },
+    /// All is restored and the definitions that are known have been applied: planning begins. Runs that were running are
+    /// abandoned now.
+    Begin,
+    /// Time has passed. Told at [`Planner::next_due`](crate::Planner::next_due), and as often as one likes.
+    Tick,
+    /// An attempt has ended.
+    Ended {
+        /// Whose.
+        key: RunKey,
+        /// Which.
+        attempt: u32,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The answer to [`Output::Load`](crate::Output::Load).
+    Loaded {
+        /// In the order of their ids.
+        pending: Vec<Once>,
+        /// Whether there was no more up to the end of the range.
+        is_complete: bool,
+    },
+    /// A batch is on disk.
+    Committed {
+        /// Which.
+        number: u64,
+        /// One for each operation.
+        answers: Vec<Answer>,
+    },
+    /// Somebody wants something.
+    Command {
+        /// Comes back with the reply.
+        ticket: Ticket,
+        /// What.
+        command: Command,
+    },
+}
+
+/// Says whom a pause is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Everything, one-shot jobs included.
+    All,
+    /// One job.
+    Job(JobName),
+}
+
+/// What people and programs ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Do this once.
+    Submit(Submission),
+    /// Withdraw a one-shot job that has not fired.
+    Withdraw(OnceId),
+    /// End a run: withdraw it if it waits, kill it if it runs.
+    Cancel(RunKey),
+    /// Plan nothing until further notice. What runs goes on, what waits waits.
+    Pause(Scope),
+    /// Plan again. What passed meanwhile is recorded as skipped.
+    Resume(Scope),
+    /// Run a job now, whatever its timetable says. It waits for its place like any run.
+    Trigger(JobName),
+    /// Run a job once for each occurrence in a range, one after the other, unless its overlap policy allows more.
+    Backfill {
+        /// Which job.
+        job: JobName,
+        /// Occurrences from here,
+        from: Timestamp,
+        /// up to here, both included.
+        to: Timestamp,
+    },
+    /// Run a dead letter again, with all its attempts; the shell has read it from the store.
+    RetryDead(Box<Run>),
+    /// Let go of a dead letter: it becomes cancelled.
+    DropDead(RunKey),
+    /// Take over a new set of definitions.
+    Apply(Definitions),
+    /// Remove a job: its runs go on, and its record is dropped.
+    Remove(JobName),
+}
+
+/// A set of definitions from one source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definitions {
+    /// Where they came from.
+    pub source: String,
+    /// The jobs. Two with one name: the second is refused, as is one whose name another source holds.
+    pub jobs: Vec<Job>,
+    /// The groups.
+    pub groups: Vec<Group>,
+    /// Whether jobs of this source that are not in the set are removed.
+    pub prune: Prune,
+}
+
+/// Says what becomes of jobs that a new set does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prune {
+    /// They stay.
+    Keep,
+    /// They are removed; their runs go on.
+    Remove,
+}

@@ -1,0 +1,150 @@
+//! A job: what to do, when, and by which policies.
+//!
+//! ```text
+//!  Job ─┬─ name                    unique
+//!       ├─ timetable ─┬─ triggers  one or several schedules: cron, OnCalendar, every, at, at boot
+//!       │             ├─ exclusions   times and dates on which it rests
+//!       │             └─ start, end
+//!       ├─ max_runs                it ends after so many
+//!       ├─ work ─┬─ action         kind and body: the executor's own, the planner never looks inside
+//!       │        ├─ policies       misfire, overlap, retry, timeout, ..
+//!       │        └─ group, priority
+//!       └─ source, text            where its definition came from, and the definition as written
+//! ```
+//!
+//! A [`Once`] is a job with one due time and no definition: `at` on the command line.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::name::JobName;
+use crate::policy::Policies;
+use crate::timetable::Timetable;
+
+/// The longest body of an action, in bytes: a shell script of some size. What is larger belongs in a file.
+pub const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// The longest word for a kind of action.
+pub const MAX_KIND_BYTES: usize = 32;
+
+/// What an executor is to do. The planner and the stores carry it and never look inside.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Action {
+    kind: String,
+    body: String,
+}
+
+impl Action {
+    /// Makes an action. `kind` names the executor, `body` is what it wrote for itself.
+    ///
+    /// # Errors
+    /// When one of them is too long.
+    pub fn new(kind: impl Into<String>, body: impl Into<String>) -> Result<Action, JobError> {
+        let (kind, body) = (kind.into(), body.into());
+        if MAX_KIND_BYTES < kind.len() {
+            return Err(JobError::KindTooLong);
+        }
+        if MAX_BODY_BYTES < body.len() {
+            return Err(JobError::BodyTooLong { bytes: body.len() });
+        }
+        Ok(Action { kind, body })
+    }
+
+    /// Which executor: `process`, `webhook`.
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// What it does, in that executor's own format.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+}
+
+/// What a run does, and by which policies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Work {
+    /// What to do.
+    pub action: Action,
+    /// By which rules.
+    pub policies: Policies,
+    /// The group whose limit it shares, if any. A group that nobody defined has no limit.
+    pub group: Option<JobName>,
+    /// Who starts first when places are short: higher before lower, 0 is usual. Equals start by due time.
+    pub priority: i8,
+}
+
+impl Work {
+    /// Work with the usual policies, in no group.
+    pub fn new(action: Action) -> Work {
+        Work { action, policies: Policies::default(), group: None, priority: 0 }
+    }
+}
+
+/// Jobs that share a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: JobName,
+    /// How many runs of its jobs may be running at once; at least 1.
+    pub limit: u32,
+}
+
+/// A job's definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Its name.
+    pub name: JobName,
+    /// When it is due.
+    pub timetable: Timetable,
+    /// How many occurrences may become runs, ever; then the job is done. Skipped and missed ones do not count, nor do
+    /// runs by hand.
+    pub max_runs: Option<u64>,
+    /// What it does.
+    pub work: Arc<Work>,
+    /// Where the definition came from: the name of a file, or empty for one that came by command. A new set from one source
+    /// never touches the jobs of another.
+    pub source: String,
+    /// The definition as the source's reader can read it again. Kept in the store for jobs that came by command.
+    pub text: String,
+}
+
+/// Says why a definition is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The kind of an action is longer than [`MAX_KIND_BYTES`].
+    KindTooLong,
+    /// The body of an action is longer than [`MAX_BODY_BYTES`].
+    BodyTooLong {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// There is no trigger.
+    NoTrigger,
+    /// There are more triggers than [`MAX_TRIGGERS`](crate::MAX_TRIGGERS).
+    TooManyTriggers,
+    /// There are more exclusions than [`MAX_EXCLUSIONS`](crate::MAX_EXCLUSIONS).
+    TooManyExclusions,
+    /// The end is not after the start.
+    EmptyRange,
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use crate::timetable::{MAX_EXCLUSIONS, MAX_TRIGGERS};
+        match self {
+            JobError::KindTooLong => write!(f, "the kind of an action has at most {MAX_KIND_BYTES} bytes"),
+            JobError::BodyTooLong { bytes } => {
+                write!(f, "the action has {bytes} bytes, and {MAX_BODY_BYTES} is the limit")
+            }
+            JobError::NoTrigger => f.write_str("a job needs a trigger: when is it due?"),
+            JobError::TooManyTriggers => write!(f, "a job has at most {MAX_TRIGGERS} triggers"),
+            JobError::TooManyExclusions => write!(f, "a job has at most {MAX_EXCLUSIONS} exclusions"),
+            JobError::EmptyRange => f.write_str("the end of a job must come after its start"),
+        }
+    }
+}
+
+impl Error for JobError {}

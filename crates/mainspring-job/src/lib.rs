@@ -1,0 +1,81 @@
+//! Durable jobs, without a clock, a thread or I/O: what is due, what may start, and what is written first.
+//!
+//! ```text
+//!  Input (facts, with the time) ──▶ Planner ──▶ Batch of operations ──▶ Store (atomic, durable, fenced)
+//!                                      ▲                                   │
+//!                                      └──────── Committed(answers) ◀──────┘
+//!                                      └──▶ Output (start, kill, reply, load, note), only for what is on disk
+//! ```
+//!
+//! # The promise
+//! - A job is acknowledged only when it is on disk.
+//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything starts.
+//! - Nothing acknowledged is lost, at any moment of a crash.
+//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy. So the outside effect happens at
+//!   most once by default, at least once where the job asks for that (`retry=3,on=failed+timed_out+abandoned`), and effectively
+//!   once for a receiver that keeps the idempotency key it is sent. Never "exactly once".
+//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock does.
+//! - What did not run is a record with a reason, and not silence.
+//!
+//! | to read | see |
+//! |---|---|
+//! | what a job is | [`Job`], [`Timetable`], [`Once`] |
+//! | the policies, each with its exact rule | [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
+//! | the states of a run, drawn | [`RunState`] |
+//! | what the planner is told and wants | [`Input`], [`Output`] |
+//! | what decides | [`Planner`], [`Limits`] |
+//! | what is on disk | [`Operation`], [`Store`] |
+//!
+//! # A shell's turn
+//! ```text
+//!  1  tell the planner what has happened: planner.handle(now, input, &mut outputs), for each fact that waits
+//!  2  take what it wants written: planner.take_batch(); one group commit for the whole turn
+//!  3  store.commit(lease, &batch), then tell it: Input::Committed { number, answers }
+//!  4  perform the outputs, in order
+//!  5  sleep until planner.next_due(), or until something happens
+//! ```
+#![forbid(unsafe_code)]
+
+mod name;
+mod outcome;
+mod state;
+
+mod policy;
+mod timetable;
+
+mod job;
+mod once;
+mod record;
+mod run;
+
+mod input;
+mod operation;
+mod output;
+
+mod hash;
+mod planner;
+
+mod store;
+
+pub use mainspring_cron::Schedule as Trigger;
+
+pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
+pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+pub use name::{JobName, MAX_NAME_CHARS, NameError};
+pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
+pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation};
+pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
+pub use output::{Applied, Note, Output, Refusal, Reply, Start};
+pub use planner::{Limits, MAX_BACKFILL_RUNS, Planner, preview};
+pub use policy::{
+    CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
+    MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
+    Timeout,
+};
+pub use record::{JobRecord, Mark, Pause};
+pub use run::{Attempt, Cause, Run, RunKey, Span};
+pub use state::RunState;
+#[cfg(feature = "contract")]
+pub use store::contract;
+pub use store::{Counts, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
+pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};

@@ -1,0 +1,154 @@
+//! A one-shot job: something to do once, at a given time.
+//!
+//! ```text
+//!  submit ──▶ pending: one row, ordered by (due, number) ──▶ fires: the row becomes a run
+//!               │  only the near ones are in memory           └─▶ or is withdrawn: a cancelled run
+//! ```
+//!
+//! There may be a million of them. Its id says when it is due, so the store finds it without an index of names, and an
+//! id that is out of date finds nothing.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::job::Work;
+use crate::name::{JobName, NameError};
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+
+/// The longest idempotency key, in bytes.
+pub const MAX_KEY_BYTES: usize = 256;
+
+/// What the names of one-shot jobs without a name of their own begin with.
+const PREFIX: &str = "once-";
+
+/// Names a one-shot job for ever. The order is that in which they fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OnceId {
+    /// When it is due.
+    pub due: Timestamp,
+    /// Distinct for each; in order of submission.
+    pub number: u64,
+}
+
+impl OnceId {
+    /// The id before all that are due at a time.
+    pub const fn first_at(due: Timestamp) -> OnceId {
+        OnceId { due, number: 0 }
+    }
+
+    /// The id after all that are due at a time.
+    pub const fn last_at(due: Timestamp) -> OnceId {
+        OnceId { due, number: u64::MAX }
+    }
+
+    /// The name of the job if it was given none; the id can be read back from it.
+    pub fn name(self) -> JobName {
+        JobName::new(&self.to_string()).expect("letters, digits and hyphens are a name")
+    }
+}
+
+/// `once-` and two numbers in base 36: the due time in nanoseconds, and the number.
+impl fmt::Display for OnceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let since_first = self.due.as_nanosecond() - Timestamp::MIN.as_nanosecond();
+        let due = u128::try_from(since_first).expect("no timestamp is before the first");
+        write!(f, "{PREFIX}{}-{}", base36(due), base36(u128::from(self.number)))
+    }
+}
+
+impl FromStr for OnceId {
+    type Err = NameError;
+
+    /// # Errors
+    /// When it is not the text of an id.
+    fn from_str(text: &str) -> Result<OnceId, NameError> {
+        read_id(text).ok_or(NameError::Character(text.chars().next().unwrap_or(' ')))
+    }
+}
+
+fn read_id(text: &str) -> Option<OnceId> {
+    let (due, number) = text.strip_prefix(PREFIX)?.split_once('-')?;
+    let due = i128::from_str_radix(due, 36).ok()?.checked_add(Timestamp::MIN.as_nanosecond())?;
+    let due = Timestamp::from_nanosecond(due).ok()?;
+    Some(OnceId { due, number: u64::from_str_radix(number, 36).ok()? })
+}
+
+fn base36(mut number: u128) -> String {
+    let mut digits = Vec::new();
+    loop {
+        let digit = u32::try_from(number % 36).expect("a remainder of 36 is small");
+        digits.push(char::from_digit(digit, 36).expect("a digit of base 36"));
+        number /= 36;
+        if number == 0 {
+            break;
+        }
+    }
+    digits.iter().rev().collect()
+}
+
+/// What somebody wants done once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Submission {
+    /// When, by the store's clock. In the past it is due at once.
+    pub due: Timestamp,
+    /// Its name among pending jobs; `None`: one is made.
+    pub name: Option<JobName>,
+    /// A second submission with the same key, while the first is pending or its run is kept, is answered with the first.
+    pub key: Option<String>,
+    /// What to do.
+    pub work: Arc<Work>,
+}
+
+/// A one-shot job that has not fired.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Once {
+    /// Which.
+    pub id: OnceId,
+    /// Its name: the one it was given, or [`OnceId::name`].
+    pub name: JobName,
+    /// Its idempotency key, if it has one.
+    pub key: Option<String>,
+    /// When it was submitted.
+    pub submitted: Timestamp,
+    /// What to do.
+    pub work: Arc<Work>,
+}
+
+impl Once {
+    /// The run that it becomes.
+    pub fn run(&self, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
+        let key = RunKey::new(self.name.clone(), self.id.due);
+        Run { work: Some(Arc::clone(&self.work)), ..Run::new(key, Cause::Once, state, due, planned) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_back_from_its_name() {
+        for due in [Timestamp::MIN, Timestamp::UNIX_EPOCH, Timestamp::MAX] {
+            for number in [0, 35, u64::MAX] {
+                let id = OnceId { due, number };
+                assert_eq!(id.name().as_str().parse(), Ok(id));
+            }
+        }
+        for bad in
+            ["once-", "once-1", "once-1-", "once--1", "x-1-1", "once-zzzzzzzzzzzzzzzzzzzzzzzz-1", "once-1-1é"]
+        {
+            assert!(bad.parse::<OnceId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ids_are_ordered_by_due_time_then_submission() {
+        let due = Timestamp::UNIX_EPOCH;
+        assert!(OnceId::first_at(due) < OnceId { due, number: 7 });
+        assert!(OnceId { due, number: 7 } < OnceId::last_at(due));
+    }
+}

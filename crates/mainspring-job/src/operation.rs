@@ -1,0 +1,153 @@
+//! What the planner has written: operations on the store, gathered into batches.
+//!
+//! ```text
+//!  planner ── operation, operation, .. ──▶ Batch { number } ──▶ store: all or nothing, on disk
+//!          ◀── Input::Committed { number, answers } ──────────┘   one answer for each operation
+//! ```
+//!
+//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start of the same attempt
+//! is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the store remembers the last one with
+//! its answers, so that a batch whose answer was lost can be sent again as often as one likes.
+
+use jiff::Timestamp;
+
+use crate::name::JobName;
+use crate::once::{Once, OnceId};
+use crate::outcome::Outcome;
+use crate::record::Mark;
+use crate::run::{Run, RunKey};
+use crate::state::RunState;
+
+/// The most operations in one batch: one group commit.
+pub const MAX_BATCH_OPERATIONS: usize = 1_024;
+
+/// One guarded change of the store.
+///
+/// | operation | finds | answer |
+/// |---|---|---|
+/// | `Submit` | no pending job and no kept run with its name and due time, nor its key or its name pending | `New` |
+/// | | one of them | `Duplicate` with the id of the other |
+/// | `Fire`, `Withdraw` | the pending job | `New`: it is gone from there, and the run is recorded |
+/// | | no such pending job | `Gone` |
+/// | | a run under the same key | `Duplicate`; the pending job is gone from there |
+/// | `Plan` | no run under the key | `New` |
+/// | | one | `Duplicate` |
+/// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
+/// | | that attempt, begun already | `Duplicate` |
+/// | `End` | that attempt running | `New` |
+/// | `Move` | the run in the state it is to leave | `New` |
+/// | `Begin`, `End`, `Move` | the run in another state | `Gone` |
+/// | | no such run | `Missing` |
+/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
+/// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
+/// | `Mark`, `Forget` | no such job | `Missing` |
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// Adds a pending one-shot job.
+    Submit(Once),
+    /// Turns a pending one-shot job into a run.
+    Fire {
+        /// Which.
+        id: OnceId,
+        /// The run; running with attempt 1 if it starts at once.
+        run: Run,
+    },
+    /// Turns a pending one-shot job into a cancelled run.
+    Withdraw {
+        /// Which.
+        id: OnceId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Adds a run, in a state that a record may begin in; running with attempt 1 if it starts at once.
+    Plan(Run),
+    /// Records the start of an attempt, before anything starts.
+    Begin {
+        /// Of which run.
+        key: RunKey,
+        /// Which attempt, from 1.
+        attempt: u32,
+        /// When.
+        at: Timestamp,
+    },
+    /// Records the end of an attempt.
+    End {
+        /// Of which run.
+        key: RunKey,
+        /// Which attempt.
+        attempt: u32,
+        /// The state that follows: succeeded, failed, timed out, cancelled or abandoned.
+        state: RunState,
+        /// When.
+        at: Timestamp,
+        /// How; `None` for an abandoned one.
+        outcome: Option<Outcome>,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Moves a run that is not running to another state.
+    Move {
+        /// Which run.
+        key: RunKey,
+        /// The state that it is to be in.
+        from: RunState,
+        /// The state that follows.
+        to: RunState,
+        /// When it is due from now on.
+        due: Timestamp,
+        /// When this was decided; the end of the run if `to` is an end.
+        at: Timestamp,
+        /// Why, for people.
+        reason: String,
+    },
+    /// Keeps the definition of a job, and makes its record if it has none.
+    Define {
+        /// Its record if it has none yet.
+        mark: Mark,
+        /// Where the definition came from.
+        source: String,
+        /// The definition.
+        text: String,
+    },
+    /// Keeps how far a job is.
+    Mark(Mark),
+    /// Drops the definition of a job, and keeps its mark.
+    Forget(JobName),
+    /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of them.
+    Prune {
+        /// Whose; `None` for those of all one-shot jobs together.
+        job: Option<JobName>,
+        /// How many to keep.
+        keep: u32,
+        /// Those that ended before go in any case.
+        before: Timestamp,
+    },
+    /// Keeps whether everything is paused.
+    PauseAll(bool),
+}
+
+/// The most runs that one [`Operation::Prune`] drops, so that no commit takes long.
+pub const MAX_PRUNED: usize = 1_000;
+
+/// Says what an operation found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was done.
+    New,
+    /// It had been done before, by this or another; nothing changed. For a submission, the id of the other if that is pending
+    /// or known.
+    Duplicate(Option<OnceId>),
+    /// What it was to change has moved on.
+    Gone,
+    /// What it was to change does not exist.
+    Missing,
+}
+
+/// Operations that become durable together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// Counts up from 1 for each epoch. The same number again is the same batch again.
+    pub number: u64,
+    /// In the order in which they are applied.
+    pub operations: Vec<Operation>,
+}

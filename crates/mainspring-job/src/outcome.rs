@@ -1,0 +1,134 @@
+//! How an attempt ended, as the executor saw it.
+//!
+//! | outcome | text |
+//! |---|---|
+//! | it did what it should | `succeeded` |
+//! | a process exited with another code than 0 | `exit 3` |
+//! | a process was ended by a signal that the planner did not ask for | `signal 11` |
+//! | a server answered with a status that the rule calls a failure | `status 503` |
+//! | it could not be started at all | `not started: no such file` |
+//! | anything else | `failed: connection reset` |
+//! | its time was over and it was killed | `timed out` |
+//! | the planner asked for its end | `killed` |
+//!
+//! The text is what stores hold and people read; it can be read back.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest text of a failure that is kept, in bytes: a line or two, and not the output of the job.
+pub const MAX_MESSAGE_BYTES: usize = 512;
+
+/// Says how an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It did what it should.
+    Succeeded,
+    /// It did not.
+    Failed(Failure),
+    /// The executor killed it because its timeout had passed.
+    TimedOut,
+    /// The executor killed it because the planner said so.
+    Killed,
+}
+
+/// Says what went wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// A process exited with this code, which is not 0.
+    Exit(i32),
+    /// A process was ended by this signal.
+    Signal(i32),
+    /// A server answered with this status.
+    Status(u16),
+    /// It could not be started: nothing has happened.
+    NotStarted(String),
+    /// Anything else.
+    Other(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Succeeded => f.write_str("succeeded"),
+            Outcome::Failed(failure) => failure.fmt(f),
+            Outcome::TimedOut => f.write_str("timed out"),
+            Outcome::Killed => f.write_str("killed"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Exit(code) => write!(f, "exit {code}"),
+            Failure::Signal(number) => write!(f, "signal {number}"),
+            Failure::Status(status) => write!(f, "status {status}"),
+            Failure::NotStarted(why) => write!(f, "not started: {}", shortened(why)),
+            Failure::Other(why) => write!(f, "failed: {}", shortened(why)),
+        }
+    }
+}
+
+/// Any text is read: what is none of the above is a failure with that message, so that no record is unreadable.
+impl From<&str> for Outcome {
+    fn from(text: &str) -> Outcome {
+        let failure = match text {
+            "succeeded" => return Outcome::Succeeded,
+            "timed out" => return Outcome::TimedOut,
+            "killed" => return Outcome::Killed,
+            _ => failure(text),
+        };
+        Outcome::Failed(failure)
+    }
+}
+
+fn failure(text: &str) -> Failure {
+    if let Some(code) = number(text, "exit ") {
+        return Failure::Exit(code);
+    }
+    if let Some(signal) = number(text, "signal ") {
+        return Failure::Signal(signal);
+    }
+    if let Some(status) = number(text, "status ") {
+        return Failure::Status(status);
+    }
+    match text.strip_prefix("not started: ") {
+        Some(why) => Failure::NotStarted(why.to_owned()),
+        None => Failure::Other(text.strip_prefix("failed: ").unwrap_or(text).to_owned()),
+    }
+}
+
+fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
+    text.strip_prefix(word)?.parse().ok()
+}
+
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_outcome_is_read_back_from_its_text() {
+        let failures = [
+            Failure::Exit(-3),
+            Failure::Signal(9),
+            Failure::Status(503),
+            Failure::NotStarted("no such file".to_owned()),
+            Failure::Other("connection reset".to_owned()),
+        ];
+        let others = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Killed];
+        for outcome in failures.into_iter().map(Outcome::Failed).chain(others) {
+            assert_eq!(Outcome::from(outcome.to_string().as_str()), outcome);
+        }
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let text = Outcome::Failed(Failure::Other("é".repeat(MAX_MESSAGE_BYTES))).to_string();
+        assert!(text.len() <= "failed: ".len() + MAX_MESSAGE_BYTES);
+    }
+}

@@ -1,0 +1,196 @@
+//! What the planner wants done. Each of these is given out only when everything it rests on is on disk.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::input::Ticket;
+use crate::job::Work;
+use crate::name::JobName;
+use crate::once::OnceId;
+use crate::policy::Kill;
+use crate::run::{Cause, RunKey};
+
+/// One thing to do.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must follow.
+    Start(Start),
+    /// End an attempt that was started. Its `Ended` must still follow.
+    Kill {
+        /// Whose.
+        key: RunKey,
+        /// Which.
+        attempt: u32,
+        /// How.
+        kill: Kill,
+    },
+    /// Answer a command.
+    Reply {
+        /// Whose.
+        ticket: Ticket,
+        /// The answer.
+        reply: Reply,
+    },
+    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one such request at a
+    /// time. It must be read after all commits that were handed out before.
+    Load {
+        /// Those after this one,
+        after: OnceId,
+        /// due up to this time, included,
+        up_to: Timestamp,
+        /// at most so many, in order.
+        limit: usize,
+    },
+    /// Something that a log should say.
+    Note(Note),
+}
+
+/// What an executor needs to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    /// Which run; its text is the idempotency key that a receiver sees.
+    pub key: RunKey,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// Why there is a run.
+    pub cause: Cause,
+    /// When it was due. The difference to now is its lateness.
+    pub due: Timestamp,
+    /// What to do. The timeout is in its policies, and the executor keeps it.
+    pub work: Arc<Work>,
+}
+
+/// The answer to a command, given when what it says is on disk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// It is so.
+    Done,
+    /// The one-shot job is on disk under this id.
+    Submitted {
+        /// Its id.
+        id: OnceId,
+        /// Its name.
+        name: JobName,
+    },
+    /// There is one already, with that name or key. Nothing changed.
+    Duplicate {
+        /// The one that is there, if it is known.
+        id: Option<OnceId>,
+    },
+    /// The run is on disk, and started if there was a place.
+    Planned {
+        /// Its key.
+        key: RunKey,
+    },
+    /// The runs of the backfill are on disk.
+    Backfilled {
+        /// How many.
+        count: usize,
+        /// Its number: the series in their keys.
+        series: u32,
+    },
+    /// The definitions are in force.
+    Applied(Applied),
+    /// Nothing changed, for this reason.
+    Refused(Refusal),
+}
+
+/// What a new set of definitions changed.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// New jobs.
+    pub added: Vec<JobName>,
+    /// Jobs whose definition is another one now.
+    pub changed: Vec<JobName>,
+    /// Jobs that are no more.
+    pub removed: Vec<JobName>,
+    /// Jobs that are as they were.
+    pub unchanged_count: usize,
+    /// Jobs that were not taken over, because another holds the name.
+    pub refused: Vec<JobName>,
+}
+
+/// Says why a command was not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There is no such job.
+    NoSuchJob,
+    /// There is no such run, or it has ended.
+    NoSuchRun,
+    /// There is no such one-shot job, or it has fired.
+    NoSuchOnce,
+    /// The backfill would be more than [`MAX_BACKFILL_RUNS`](crate::MAX_BACKFILL_RUNS) runs.
+    BackfillTooLarge,
+    /// There are as many open runs as the limit allows: try again later.
+    TooManyRuns,
+    /// There are as many jobs as the limit allows.
+    TooManyJobs,
+    /// The name or the idempotency key is taken or not allowed.
+    Conflict,
+    /// The idempotency key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
+    KeyTooLong,
+    /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
+    DueOutOfRange,
+    /// The server has not finished starting.
+    NotReady,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::NoSuchJob => "there is no such job",
+            Refusal::NoSuchRun => "there is no such run, or it has ended",
+            Refusal::NoSuchOnce => "there is no such pending job, or it has fired",
+            Refusal::BackfillTooLarge => "the range holds too many occurrences for one backfill",
+            Refusal::TooManyRuns => "too many runs are waiting already",
+            Refusal::TooManyJobs => "there are too many jobs already",
+            Refusal::Conflict => "that name is taken",
+            Refusal::KeyTooLong => "the idempotency key is too long",
+            Refusal::DueOutOfRange => "the due time is too far away",
+            Refusal::NotReady => "the server is still starting",
+        })
+    }
+}
+
+/// What a log should say, because nobody asked and somebody may wonder.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// Occurrences passed and do not run; the record says which.
+    Missed {
+        /// The first.
+        key: RunKey,
+        /// How many, at least.
+        count: u64,
+    },
+    /// An occurrence was skipped because another run was in the way.
+    Skipped(RunKey),
+    /// A run was running when the server ended.
+    Abandoned(RunKey),
+    /// A failed run is tried again.
+    Retrying {
+        /// Which.
+        key: RunKey,
+        /// The attempt to come.
+        attempt: u32,
+        /// When.
+        due: Timestamp,
+    },
+    /// A run became a dead letter.
+    Dead(RunKey),
+    /// A job failed so often in a row that it is paused.
+    PausedAfterFailures(JobName),
+    /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
+    /// recorded fires again.
+    BehindWatermark {
+        /// Which job.
+        job: JobName,
+        /// How far it is planned.
+        watermark: Timestamp,
+    },
+    /// The store knew the run already, and it was not started a second time. Only another owner of the store, or a fault, can
+    /// cause this.
+    Refused(RunKey),
+}

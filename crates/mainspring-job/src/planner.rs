@@ -1,0 +1,257 @@
+//! The planner: facts in, decisions out.
+//!
+//! ```text
+//!                 ┌──────────────────────────── Planner ─────────────────────────────┐
+//!  Input ───────▶ │ agenda   when which job or run is to be looked at (agenda)       │
+//!                 │ jobs     definitions and marks            (apply, occurrence)    │
+//!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
+//!                 │ places   who may start, per group and in all (place)             │
+//!                 │ near     one-shot jobs of the near future (near)                 │
+//!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
+//!                 └──────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
+//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
+//! order in which they were taken; there may be several on their way.
+//!
+//! The agenda is a sorted set and not one of the timer queues: those live on a clock that never runs back, and this one is about
+//! wall time, which people set. The shell needs one timer, at [`Planner::next_due`].
+//!
+//! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
+//! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
+//!
+//! Does not measure how long something takes: see [`Timeout`](crate::Timeout).
+
+mod agenda;
+mod apply;
+mod begin;
+mod boot;
+mod command;
+mod end;
+mod ledger;
+mod limits;
+mod line;
+mod near;
+mod occurrence;
+mod place;
+mod tick;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::input::Input;
+use crate::job::{Job, Work};
+use crate::name::JobName;
+use crate::operation::Batch;
+use crate::output::Output;
+use crate::policy::Retention;
+use crate::record::Mark;
+use crate::run::{Run, RunKey};
+use crate::state::RunState;
+
+use agenda::Agenda;
+use ledger::Ledger;
+use line::Line;
+use near::Near;
+use place::Places;
+
+pub use command::{MAX_BACKFILL_RUNS, preview};
+pub use limits::Limits;
+
+/// Decides. See the head of this file.
+#[derive(Debug)]
+pub struct Planner {
+    limits: Limits,
+    phase: Phase,
+    /// Everything rests: no tick does anything, and nothing starts.
+    is_paused: bool,
+    /// The latest time that was told, to notice when the clock is set back.
+    latest: Timestamp,
+    jobs: BTreeMap<JobName, Tracked>,
+    /// Every open run, and no other.
+    runs: BTreeMap<RunKey, Live>,
+    /// For each job with a run past its gate or before it.
+    lines: BTreeMap<JobName, Line>,
+    places: Places,
+    agenda: Agenda,
+    near: Near,
+    /// Runs that were running when the last server ended; looked at before anything else.
+    orphans: VecDeque<RunKey>,
+    /// Open runs of the store, between `Restore` and `Begin`.
+    restored: Vec<Run>,
+    ledger: Ledger,
+    /// The number of the next one-shot job; the epoch is in its upper bits.
+    next_number: u64,
+    /// How many runs had no trigger to name their nominal time.
+    request_count: u64,
+    /// Rows of one-shot jobs that ended since those were last pruned.
+    once_ended_count: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Restoring,
+    Planning,
+}
+
+/// A job that is known.
+#[derive(Clone, Debug)]
+struct Tracked {
+    /// `None` between `Restore` and the definitions, if they lack it, and after it was removed.
+    job: Option<Arc<Job>>,
+    /// `None` if it was removed.
+    source: Option<String>,
+    mark: Mark,
+    /// Its entry on the agenda.
+    next: Option<Timestamp>,
+    /// Rows that ended since the history was last pruned.
+    ended_count: u32,
+    /// That of its last definition.
+    retention: Retention,
+}
+
+/// An open run.
+#[derive(Clone, Debug)]
+struct Live {
+    run: Run,
+    work: Arc<Work>,
+    /// Somebody wants its end, or the overlap rule does: why.
+    kill_reason: Option<&'static str>,
+    /// Attempts before it was taken out of the dead letters; they do not count against its retries.
+    earlier_attempts: u32,
+}
+
+/// How many bits of a one-shot job's number count within one epoch.
+const NUMBER_BITS: u32 = 40;
+
+impl Planner {
+    /// A planner for the owner of an epoch. It first wants to be told what the store holds, then [`Input::Begin`].
+    pub fn new(epoch: u64, limits: Limits) -> Planner {
+        Planner {
+            places: Places::new(limits.max_running),
+            limits,
+            phase: Phase::Restoring,
+            is_paused: false,
+            latest: Timestamp::MIN,
+            jobs: BTreeMap::new(),
+            runs: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            agenda: Agenda::default(),
+            near: Near::default(),
+            orphans: VecDeque::new(),
+            restored: Vec::new(),
+            ledger: Ledger::default(),
+            next_number: epoch << NUMBER_BITS,
+            request_count: epoch.wrapping_mul(37),
+            once_ended_count: 0,
+        }
+    }
+
+    /// Takes in one fact at a time `now`, by the store's clock, and appends what is to be done now.
+    ///
+    /// # Panics
+    /// When a batch is said to be committed that was not taken, or out of order.
+    pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
+        match input {
+            Input::Restore { jobs, runs, is_paused } => self.restore(jobs, runs, is_paused),
+            Input::Begin => self.begin(now),
+            Input::Tick => self.tick(now),
+            Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
+            Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
+            Input::Committed { number, answers } => self.committed(number, &answers, outputs),
+            Input::Command { ticket, command } => self.command(now, ticket, command),
+        }
+        self.fill(now);
+        self.request_load(now);
+        self.ledger.release(outputs);
+    }
+
+    /// Everything that is to be written since the last batch. `None` if there is nothing.
+    pub fn take_batch(&mut self) -> Option<Batch> {
+        self.ledger.take_batch()
+    }
+
+    /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
+    /// happens.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        if !self.orphans.is_empty() {
+            return Some(Timestamp::MIN);
+        }
+        if self.phase == Phase::Restoring || self.is_paused {
+            return None;
+        }
+        let once = self.near.next_due().filter(|_| self.has_room());
+        let load = self.near.next_load(&self.limits);
+        [self.agenda.next_due(), once, load].into_iter().flatten().min()
+    }
+
+    /// How many runs are open: scheduled, queued or running.
+    pub fn open_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// How many runs are running.
+    pub fn running_count(&self) -> usize {
+        self.places.running_count()
+    }
+
+    /// How many one-shot jobs are in memory.
+    pub fn near_count(&self) -> usize {
+        self.near.len()
+    }
+
+    /// The jobs with a definition, and how far each is.
+    pub fn jobs(&self) -> impl Iterator<Item = (&Job, &Mark)> {
+        self.jobs.values().filter_map(|tracked| Some((tracked.job.as_deref()?, &tracked.mark)))
+    }
+
+    /// Open runs, in the order of their keys.
+    pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.values().map(|live| &live.run)
+    }
+
+    /// Whether everything is paused.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    fn has_room(&self) -> bool {
+        self.runs.len() < self.limits.max_open
+    }
+
+    /// Checks that what is kept twice is kept alike. For tests, after each step.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn check(&self) {
+        for (key, live) in &self.runs {
+            assert_eq!(*key, live.run.key, "a run is kept under its key");
+            assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
+            let is_on_agenda = self.agenda.holds_run(live.run.due, key);
+            assert_eq!(
+                is_on_agenda,
+                live.run.state == RunState::Scheduled,
+                "{key} is on the agenda iff scheduled"
+            );
+            let line = self.lines.get(&key.job);
+            let is_in_line = line.is_some_and(|line| line.holds(live.run.due, key));
+            assert_eq!(
+                is_in_line,
+                live.run.state != RunState::Scheduled,
+                "{key} is in line iff queued or running"
+            );
+        }
+        let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
+        assert_eq!(running, self.places.running_count(), "places are taken by what runs");
+        for (name, tracked) in &self.jobs {
+            if let Some(at) = tracked.next {
+                assert!(self.agenda.holds_job(at, name), "{name} is on the agenda where it says");
+            }
+        }
+        self.check_gates();
+        self.places.check();
+    }
+}

@@ -1,0 +1,113 @@
+//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the work that they
+//! started with.
+//!
+//! | a job of the set | becomes |
+//! |---|---|
+//! | has a new name | added: its watermark is now, so that nothing before counts as missed |
+//! | is known, from the same source or without one | unchanged, or changed; a new timetable moves the watermark to now |
+//! | is known from another source, or stands twice in the set | refused |
+//!
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed: what waits goes on, and of its record the mark stays,
+//! so that nothing fires again if it comes back while the clock shows an earlier time.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Phase, Planner, Tracked};
+use crate::input::{Definitions, Prune};
+use crate::job::Job;
+use crate::name::JobName;
+use crate::operation::Operation;
+use crate::output::Applied;
+use crate::record::Mark;
+
+impl Planner {
+    pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
+        let Definitions { source, jobs, groups, prune } = definitions;
+        self.places.define(&source, groups.into_iter().map(|group| (group.name, group.limit)));
+        let mut applied = Applied::default();
+        let mut seen = BTreeSet::new();
+        for mut job in jobs {
+            job.source.clone_from(&source);
+            let name = job.name.clone();
+            let is_new = seen.insert(name.clone());
+            let holder = self.jobs.get(&name).and_then(|tracked| tracked.source.as_deref());
+            let is_full = !self.jobs.contains_key(&name) && self.limits.max_jobs <= self.jobs.len();
+            if !is_new || is_full || holder.is_some_and(|holder| holder != source) {
+                applied.refused.push(name);
+            } else {
+                self.define(now, job, &mut applied);
+            }
+        }
+        if prune == Prune::Remove {
+            let is_gone = |(name, tracked): &(&JobName, &Tracked)| {
+                tracked.source.as_ref() == Some(&source) && !seen.contains(*name)
+            };
+            let gone: Vec<JobName> = self.jobs.iter().filter(is_gone).map(|(name, _)| name.clone()).collect();
+            for name in gone {
+                self.forget(&name);
+                applied.removed.push(name);
+            }
+        }
+        applied
+    }
+
+    fn define(&mut self, now: Timestamp, job: Job, applied: &mut Applied) {
+        let (name, timetable) = (job.name.clone(), job.timetable.to_string());
+        let known = self.jobs.get(&name).and_then(|tracked| tracked.job.as_deref());
+        if known == Some(&job) {
+            applied.unchanged_count += 1;
+            return;
+        }
+        let was_known = self.jobs.get(&name).is_some_and(|tracked| tracked.source.is_some());
+        let tracked = self.jobs.entry(name.clone()).or_insert_with(|| Tracked {
+            job: None,
+            source: None,
+            mark: Mark::new(name.clone(), now, timetable.clone()),
+            next: None,
+            ended_count: 0,
+            retention: job.work.policies.retention,
+        });
+        if !was_known {
+            // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
+            (tracked.mark.runs, tracked.mark.failures, tracked.mark.pause) = (0, 0, None);
+        }
+        let is_retimed = !was_known || tracked.mark.timetable != timetable;
+        if is_retimed {
+            tracked.mark.watermark = tracked.mark.watermark.max(now);
+            tracked.mark.timetable = timetable;
+        }
+        match (was_known, tracked.job.is_some() || is_retimed) {
+            (false, _) => applied.added.push(name.clone()),
+            (true, true) => applied.changed.push(name.clone()),
+            // Known from the store, and defined as it was, as far as that says.
+            (true, false) => applied.unchanged_count += 1,
+        }
+        let mark = tracked.mark.clone();
+        let (source, text) = (job.source.clone(), job.text.clone());
+        tracked.retention = job.work.policies.retention;
+        (tracked.job, tracked.source) = (Some(Arc::new(job)), Some(source.clone()));
+        self.ledger.record(Operation::Define { mark: mark.clone(), source, text });
+        if is_retimed {
+            self.ledger.record(Operation::Mark(mark));
+        }
+        if self.phase == Phase::Planning {
+            self.expect(&name);
+            // A new life begins without the pause of the earlier one.
+            self.promote(&name);
+        }
+    }
+
+    /// Drops a job but for its mark. Its open runs go on.
+    pub(super) fn forget(&mut self, name: &JobName) {
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
+        if let Some(at) = tracked.next.take() {
+            self.agenda.remove(at, super::agenda::Item::Job(name.clone()));
+        }
+        self.ledger.record(Operation::Forget(name.clone()));
+        self.promote(name);
+    }
+}

@@ -1,0 +1,130 @@
+//! Records of runs, and the start of an attempt: first the record, then the effect that waits for it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::agenda::Item;
+use super::ledger::{Otherwise, Subject};
+use super::{Live, Planner};
+use crate::once::OnceId;
+use crate::operation::{Answer, Operation};
+use crate::output::{Note, Output, Start};
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+
+impl Planner {
+    /// Records a new run, however it came about.
+    pub(super) fn record_run(&mut self, run: Run) -> super::ledger::Place {
+        let key = run.key.clone();
+        let operation = match self.near.take_fired(&key) {
+            Some(id) => Operation::Fire { id, run },
+            None => Operation::Plan(run),
+        };
+        self.ledger.record_for(operation, Subject::Run(key))
+    }
+
+    /// A new run, or one that waited, is due later.
+    pub(super) fn schedule(&mut self, live: Live) {
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        let key = live.run.key.clone();
+        self.agenda.add(live.run.due, Item::Run(key.clone()));
+        self.runs.insert(key, live);
+    }
+
+    pub(super) fn record_queued(&mut self, now: Timestamp, live: &mut Live, is_recorded: bool) {
+        let from = live.run.state;
+        live.run.state = RunState::Queued;
+        let (key, due) = (live.run.key.clone(), live.run.due);
+        if is_recorded && from != RunState::Queued {
+            let (to, reason) = (RunState::Queued, String::new());
+            self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
+        } else if !is_recorded {
+            self.record_run(live.run.clone());
+        }
+    }
+
+    /// Starts the next attempt of a run that is past its gate and has a place.
+    pub(super) fn start(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+        // While the run is still queued, so that it is found in the line for a place.
+        self.places.take(&live);
+        let run = &mut live.run;
+        run.state = RunState::Running;
+        run.attempt += 1;
+        (run.started, run.ended, run.outcome) = (Some(now), None, None);
+        let (key, attempt) = (run.key.clone(), run.attempt);
+        let place = if is_recorded {
+            let operation = Operation::Begin { key: key.clone(), attempt, at: now };
+            self.ledger.record_for(operation, Subject::Run(key.clone()))
+        } else {
+            self.record_run(live.run.clone())
+        };
+        let work = Arc::clone(&live.work);
+        let start = Start { key: key.clone(), attempt, cause: live.run.cause, due: live.run.due, work };
+        self.ledger.perform_if_new(place, Output::Start(start), Otherwise::Nothing);
+        self.runs.insert(key, live);
+    }
+
+    /// Asks for the end of a running attempt, once.
+    pub(super) fn kill(&mut self, key: &RunKey, reason: &'static str) {
+        let Some(live) = self.runs.get_mut(key) else { return };
+        if live.run.state != RunState::Running || live.kill_reason.is_some() {
+            return;
+        }
+        live.kill_reason = Some(reason);
+        let kill = live.work.policies.timeout.kill;
+        self.ledger.perform(Output::Kill { key: key.clone(), attempt: live.run.attempt, kill });
+    }
+
+    /// What the store found.
+    pub(super) fn committed(&mut self, number: u64, answers: &[Answer], outputs: &mut Vec<Output>) {
+        for (subject, answer) in self.ledger.committed(number, answers, outputs) {
+            match (subject, answer) {
+                (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
+                (Subject::Withdrawn(id), _) => self.near.withdraw(id),
+                (Subject::Revived(run), Answer::New) => self.revive(*run),
+                (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
+                    self.refused(&key);
+                }
+                (Subject::Run(_) | Subject::Submitted(_) | Subject::Revived(_), _) => (),
+            }
+        }
+    }
+
+    /// The store knew a run already, or did not know what it should: it is not started, and not ours.
+    fn refused(&mut self, key: &RunKey) {
+        if let Some(live) = self.runs.get(key) {
+            if live.run.state == RunState::Scheduled {
+                self.agenda.remove(live.run.due, Item::Run(key.clone()));
+            }
+            self.leave(key);
+            self.promote(&key.job);
+        }
+        self.ledger.perform(Output::Note(Note::Refused(key.clone())));
+    }
+
+    /// A dead letter is open again, and due when its record says.
+    fn revive(&mut self, mut run: Run) {
+        let earlier_attempts = run.attempt;
+        run.state = RunState::Scheduled;
+        let Some(work) = self.work_of(&run) else {
+            // Its job was removed while the revival was being written.
+            return self.end_orphan(run.due, &run);
+        };
+        if !self.runs.contains_key(&run.key) {
+            self.schedule(Live { run, work, kill_reason: None, earlier_attempts });
+        }
+    }
+
+    /// What a run does: its own work, or that of its job's definition.
+    pub(super) fn work_of(&self, run: &Run) -> Option<Arc<crate::job::Work>> {
+        let defined = || self.jobs.get(&run.key.job)?.job.as_ref().map(|job| Arc::clone(&job.work));
+        if run.cause == Cause::Once { run.work.clone() } else { defined().or_else(|| run.work.clone()) }
+    }
+
+    /// The id of a new one-shot job.
+    pub(super) fn new_id(&mut self, due: Timestamp) -> OnceId {
+        self.next_number += 1;
+        OnceId { due, number: self.next_number }
+    }
+}

@@ -1,0 +1,110 @@
+//! The start: what the store holds becomes what the planner knows.
+//!
+//! | a run was | it becomes |
+//! |---|---|
+//! | running | `abandoned`, and its retry policy decides what follows |
+//! | scheduled | what it was; if its time has passed, it is due now |
+//! | queued | what it was, in the line for its place |
+//! | any of these, and its job is no more | `abandoned` or `cancelled` |
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Live, Phase, Planner, Tracked};
+use crate::operation::Operation;
+use crate::policy::Retention;
+use crate::record::JobRecord;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+
+impl Planner {
+    pub(super) fn restore(&mut self, jobs: Vec<JobRecord>, runs: Vec<Run>, is_paused: bool) {
+        assert_eq!(self.phase, Phase::Restoring, "a planner is restored before it begins");
+        self.is_paused |= is_paused;
+        for record in jobs {
+            let JobRecord { mark, source, .. } = record;
+            let tracked = Tracked {
+                job: None,
+                source,
+                mark,
+                next: None,
+                ended_count: 0,
+                retention: Retention::default(),
+            };
+            self.jobs.insert(tracked.mark.job.clone(), tracked);
+        }
+        self.restored.extend(runs);
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp) {
+        assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
+        self.phase = Phase::Planning;
+        self.latest = now;
+        for run in std::mem::take(&mut self.restored) {
+            match self.work_of(&run) {
+                Some(work) => self.resume_run(Live { run, work, kill_reason: None, earlier_attempts: 0 }),
+                None => self.end_orphan(now, &run),
+            }
+        }
+        let names: Vec<_> = self.lines.keys().cloned().collect();
+        for name in names {
+            self.promote(&name);
+        }
+        self.note_watermarks(now);
+        let names: Vec<_> = self.jobs.keys().cloned().collect();
+        for name in names {
+            self.expect(&name);
+            self.start_at_boot(now, &name);
+        }
+    }
+
+    fn resume_run(&mut self, live: Live) {
+        let key = live.run.key.clone();
+        match live.run.state {
+            RunState::Running => {
+                self.places.take(&live);
+                self.lines.entry(key.job.clone()).or_default().active.insert(key.clone());
+                self.orphans.push_back(key.clone());
+                self.runs.insert(key, live);
+            }
+            RunState::Queued => {
+                let line = self.lines.entry(key.job.clone()).or_default();
+                line.waiting.insert((live.run.due, key.clone()));
+                self.runs.insert(key, live);
+            }
+            RunState::Scheduled => self.schedule(live),
+            state => unreachable!("the store restores open runs only, and {key} is {state}"),
+        }
+    }
+
+    /// An open run whose job is no more.
+    pub(super) fn end_orphan(&mut self, now: Timestamp, run: &Run) {
+        let key = run.key.clone();
+        let operation = match run.state {
+            RunState::Running => Operation::End {
+                key,
+                attempt: run.attempt,
+                state: RunState::Abandoned,
+                at: now,
+                outcome: None,
+                reason: "the server ended while it ran".to_owned(),
+            },
+            from => {
+                let (to, due, reason) = (RunState::Cancelled, run.due, "its job is no more".to_owned());
+                Operation::Move { key, from, to, due, at: now, reason }
+            }
+        };
+        self.ledger.record(operation);
+    }
+
+    fn start_at_boot(&mut self, now: Timestamp, name: &crate::name::JobName) {
+        let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
+            return;
+        };
+        if job.timetable.is_at_boot() && !self.is_paused {
+            let key = RunKey::new(job.name.clone(), self.new_nominal(now));
+            self.plan_run(now, &job, key, Cause::Boot, now);
+        }
+    }
+}

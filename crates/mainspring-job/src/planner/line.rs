@@ -1,0 +1,254 @@
+//! The line of a job: which of its runs is past its gate, and which wait before it.
+//!
+//! ```text
+//!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
+//! ```
+//!
+//! The gate lets one through at a time, or everyone under `allow`.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{Live, Planner};
+use crate::name::JobName;
+use crate::operation::Operation;
+use crate::output::{Note, Output};
+use crate::policy::{CatchUp, Overlap};
+use crate::run::{Cause, RunKey};
+use crate::state::RunState;
+
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    pub(super) active: BTreeSet<RunKey>,
+    pub(super) waiting: BTreeSet<(Timestamp, RunKey)>,
+}
+
+impl Line {
+    pub(super) fn is_empty(&self) -> bool {
+        self.active.is_empty() && self.waiting.is_empty()
+    }
+
+    pub(super) fn holds(&self, due: Timestamp, key: &RunKey) -> bool {
+        self.active.contains(key) || self.waiting.contains(&(due, key.clone()))
+    }
+
+    fn remove(&mut self, due: Timestamp, key: &RunKey) {
+        self.active.remove(key);
+        self.waiting.remove(&(due, key.clone()));
+    }
+}
+
+/// What the rules make of a run that is due.
+enum Verdict {
+    Pass,
+    Wait,
+    End(RunState, &'static str),
+}
+
+impl Planner {
+    /// A run is due: it starts, waits or ends here. It is in no line, and its record, if it has one, says `scheduled`.
+    pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+        match self.verdict(now, &live) {
+            Verdict::End(state, reason) => self.end_unstarted(now, live, is_recorded, state, reason),
+            Verdict::Pass if self.places.is_free(live.work.group.as_ref()) && !self.is_paused => {
+                self.line(&live).active.insert(live.run.key.clone());
+                self.start(now, live, is_recorded);
+            }
+            verdict => {
+                self.record_queued(now, &mut live, is_recorded);
+                let key = live.run.key.clone();
+                match verdict {
+                    Verdict::Wait => self.line(&live).waiting.insert((live.run.due, key.clone())),
+                    _ => self.line(&live).active.insert(key.clone()),
+                };
+                if !matches!(verdict, Verdict::Wait) {
+                    self.places.add(&live);
+                }
+                let job = key.job.clone();
+                self.runs.insert(key, live);
+                // It may have replaced the only one that was past the gate, while others wait before it.
+                self.promote(&job);
+            }
+        }
+    }
+
+    fn line(&mut self, live: &Live) -> &mut Line {
+        self.lines.entry(live.run.key.job.clone()).or_default()
+    }
+
+    fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
+        let run = &live.run;
+        if self.is_stale(now, live) {
+            return Verdict::End(RunState::Missed, "its time had passed when the server was back");
+        }
+        let is_kept = run.cause.is_kept() || 0 < run.attempt;
+        let is_resting = self.is_resting(&run.key.job, run.cause);
+        if is_resting && !is_kept {
+            return Verdict::End(RunState::SkippedPaused, "its job was paused");
+        }
+        if !self.has_room() && !is_kept {
+            return Verdict::End(RunState::SkippedOverlap, "too many runs are open");
+        }
+        let overlap = live.work.policies.overlap;
+        let is_clear = overlap == Overlap::Allow || self.lines.get(&run.key.job).is_none_or(Line::is_empty);
+        match (is_clear, is_resting) {
+            (true, false) => Verdict::Pass,
+            (false, _) if !is_kept => self.blocked(now, &run.key.job, overlap),
+            _ => Verdict::Wait,
+        }
+    }
+
+    /// Whether a trigger's run stood on disk for so long that the misfire policy drops it.
+    fn is_stale(&self, now: Timestamp, live: &Live) -> bool {
+        let (run, policies) = (&live.run, &live.work.policies);
+        if run.cause != Cause::Trigger || 0 < run.attempt {
+            return false;
+        }
+        let late = std::time::Duration::try_from(now.duration_since(run.due)).unwrap_or_default();
+        match policies.misfire.catch_up {
+            CatchUp::None => policies.misfire.grace < late,
+            _ => policies.misfire.window.max(policies.misfire.grace) < late,
+        }
+    }
+
+    /// Whether a job's runs do not pass its gate. A run by hand passes that of a paused job: whoever asks knows.
+    fn is_resting(&self, job: &JobName, cause: Cause) -> bool {
+        let is_paused = self.jobs.get(job).is_some_and(|tracked| tracked.mark.pause.is_some());
+        is_paused && !matches!(cause, Cause::Request | Cause::Once)
+    }
+
+    /// The right column of the table in `policy/overlap.rs`.
+    fn blocked(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) -> Verdict {
+        let skipped = Verdict::End(RunState::SkippedOverlap, "an earlier run was in the way");
+        let queued = self.queued(job);
+        match overlap {
+            Overlap::Skip => skipped,
+            Overlap::QueueOne if !queued.is_empty() => skipped,
+            Overlap::QueueAll { cap } if usize::try_from(cap).unwrap_or(usize::MAX) <= queued.len() => {
+                skipped
+            }
+            Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => Verdict::Wait,
+            Overlap::Replace | Overlap::KillOld => {
+                for key in queued {
+                    self.replace(now, &key);
+                }
+                if overlap == Overlap::KillOld {
+                    self.kill_running(job);
+                }
+                let is_clear = self.lines.get(job).is_none_or(Line::is_empty);
+                if is_clear { Verdict::Pass } else { Verdict::Wait }
+            }
+        }
+    }
+
+    fn queued(&self, job: &JobName) -> Vec<RunKey> {
+        let Some(line) = self.lines.get(job) else { return Vec::new() };
+        let is_queued =
+            |key: &&RunKey| self.runs.get(*key).is_some_and(|live| live.run.state == RunState::Queued);
+        let active = line.active.iter().filter(is_queued);
+        active.chain(line.waiting.iter().map(|(_, key)| key)).cloned().collect()
+    }
+
+    /// Drops a run that waits, if nobody asked for this very one.
+    fn replace(&mut self, now: Timestamp, key: &RunKey) {
+        let live = &self.runs[key];
+        if live.run.cause.is_kept() || 0 < live.run.attempt {
+            return;
+        }
+        let live = self.leave(key);
+        self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+    }
+
+    fn kill_running(&mut self, job: &JobName) {
+        let Some(line) = self.lines.get(job) else { return };
+        for key in line.active.iter().cloned().collect::<Vec<_>>() {
+            self.kill(&key, "a later run took its place");
+        }
+    }
+
+    /// Takes an open run out of everything but the store.
+    pub(super) fn leave(&mut self, key: &RunKey) -> Live {
+        let live = self.runs.remove(key).expect("only open runs leave");
+        self.places.remove(&live);
+        if let Some(line) = self.lines.get_mut(&key.job) {
+            line.remove(live.run.due, key);
+            if line.is_empty() {
+                self.lines.remove(&key.job);
+            }
+        }
+        live
+    }
+
+    /// A job is paused: what is past its gate and has not started waits before it again.
+    pub(super) fn hold(&mut self, job: &JobName) {
+        for key in self.queued(job) {
+            let live = &self.runs[&key];
+            if self.is_resting(job, live.run.cause) {
+                self.places.remove(live);
+                let line = self.lines.get_mut(job).expect("who is queued is in line");
+                line.active.remove(&key);
+                line.waiting.insert((live.run.due, key));
+            }
+        }
+        // One that the pause does not hold may have waited behind them.
+        self.promote(job);
+    }
+
+    /// Opens the gates of a job as far as its policy allows.
+    pub(super) fn promote(&mut self, job: &JobName) {
+        while let Some((due, key)) = self.first_admissible(job) {
+            self.places.add(&self.runs[&key]);
+            let line = self.lines.get_mut(job).expect("somebody waits in it");
+            line.waiting.remove(&(due, key.clone()));
+            line.active.insert(key);
+        }
+    }
+
+    /// The first that waits before an open gate and is not held by a pause.
+    fn first_admissible(&self, job: &JobName) -> Option<(Timestamp, RunKey)> {
+        let line = self.lines.get(job)?;
+        let may_pass = |key: &RunKey| {
+            let live = &self.runs[key];
+            let is_open = line.active.is_empty() || live.work.policies.overlap == Overlap::Allow;
+            is_open && !self.is_resting(job, live.run.cause)
+        };
+        line.waiting.iter().find(|(_, key)| may_pass(key)).cloned()
+    }
+
+    /// Checks that nobody waits before an open gate.
+    pub(super) fn check_gates(&self) {
+        for job in self.lines.keys() {
+            let found = self.first_admissible(job);
+            assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
+        }
+    }
+
+    /// Records the end of a run that never started, or not again.
+    pub(super) fn end_unstarted(
+        &mut self,
+        now: Timestamp,
+        live: Live,
+        is_recorded: bool,
+        state: RunState,
+        reason: &str,
+    ) {
+        let mut run = live.run;
+        let (key, due) = (run.key.clone(), run.due);
+        if is_recorded {
+            let (from, reason) = (run.state, reason.to_owned());
+            self.ledger.record(Operation::Move { key: key.clone(), from, to: state, due, at: now, reason });
+        } else {
+            (run.state, run.ended, run.reason) = (state, Some(now), reason.to_owned());
+            self.record_run(run);
+        }
+        match state {
+            RunState::SkippedOverlap => self.ledger.perform(Output::Note(Note::Skipped(key.clone()))),
+            RunState::Missed => {
+                self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1 }));
+            }
+            _ => (),
+        }
+        self.count_ended(now, &key.job);
+    }
+}

@@ -1,0 +1,311 @@
+//! Occurrences to runs: what lies between the watermark and now, and what the misfire policy makes of it.
+//!
+//! The rules stand in the header of `policy/misfire.rs`. However long the gap is, the work is bounded: the ends are found by one
+//! search each, what runs is at most [`MAX_CATCH_UP_RUNS`](crate::MAX_CATCH_UP_RUNS), what is missed is at most two records.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::agenda::Item;
+use super::{Live, Planner};
+use crate::hash::{self, Purpose};
+use crate::job::Job;
+use crate::name::JobName;
+use crate::operation::Operation;
+use crate::output::{Note, Output};
+use crate::policy::CatchUp;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+use crate::timetable::{Next, Timetable};
+
+const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
+
+/// What becomes of the occurrences in a gap. All are in order.
+#[derive(Debug, PartialEq, Eq)]
+struct Plan {
+    /// Runs late.
+    made_good: Vec<Timestamp>,
+    /// Runs as if nothing had happened.
+    on_time: Option<Timestamp>,
+    /// First and last of each stretch that does not run.
+    missed: Vec<(Timestamp, Timestamp)>,
+    /// The last of all.
+    last: Timestamp,
+}
+
+impl Planner {
+    /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
+    pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        tracked.next = None;
+        let Some(job) = tracked.job.clone() else { return };
+        if tracked.mark.pause.is_none() {
+            match job.timetable.next_after(tracked.mark.watermark) {
+                Next::At(first) if first <= now && !is_done(&job, tracked.mark.runs) => {
+                    self.plan_passed(now, &job, first);
+                }
+                // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
+                Next::NotBefore(later) if later <= now => tracked.mark.watermark = later,
+                _ => (),
+            }
+        }
+        self.expect(name);
+    }
+
+    /// Puts a job on the agenda at its next occurrence, instead of where it was.
+    pub(super) fn expect(&mut self, name: &JobName) {
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        if let Some(at) = tracked.next.take() {
+            self.agenda.remove(at, Item::Job(name.clone()));
+        }
+        let Some(job) = &tracked.job else { return };
+        if tracked.mark.pause.is_some() || is_done(job, tracked.mark.runs) {
+            return;
+        }
+        if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
+            tracked.next = Some(at);
+            self.agenda.add(at, Item::Job(name.clone()));
+        }
+    }
+
+    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp) {
+        let mut plan = plan(job, first, now);
+        let mark = &mut self.jobs.get_mut(&job.name).expect("its agenda entry was due").mark;
+        let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(mark.runs));
+        plan.made_good.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        let made_good_count = u64::try_from(plan.made_good.len()).expect("a length fits");
+        plan.on_time = plan.on_time.filter(|_| made_good_count < left);
+        assert!(mark.watermark < plan.last, "a watermark only grows");
+        mark.watermark = plan.last;
+        mark.runs += made_good_count + u64::from(plan.on_time.is_some());
+        let mark = mark.clone();
+        self.ledger.record(Operation::Mark(mark));
+        for (from, to) in plan.missed {
+            self.record_stretch(now, job, RunState::Missed, (from, to));
+        }
+        let spread = job.work.policies.misfire.spread;
+        for nominal in plan.made_good {
+            let key = RunKey::new(job.name.clone(), nominal);
+            let due = hash::placed(now, spread, &key, Purpose::Spread);
+            self.plan_run(now, job, key, Cause::CatchUp, due);
+        }
+        if let Some(nominal) = plan.on_time {
+            let key = RunKey::new(job.name.clone(), nominal);
+            let due = hash::placed(nominal, job.work.policies.jitter, &key, Purpose::Jitter);
+            self.plan_run(now, job, key, Cause::Trigger, due);
+        }
+    }
+
+    /// A new run of a job: recorded as scheduled if it is not due, else admitted.
+    pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
+        if self.runs.contains_key(&key) {
+            // Its job was removed, the clock set back, and the job put back: the run of its earlier life is still open.
+            return self.ledger.perform(Output::Note(Note::Refused(key)));
+        }
+        let run = Run::new(key, cause, RunState::Scheduled, due, now);
+        let live = Live { run, work: Arc::clone(&job.work), kill_reason: None, earlier_attempts: 0 };
+        if now < due {
+            self.record_run(live.run.clone());
+            self.schedule(live);
+        } else {
+            self.admit(now, live, false);
+        }
+    }
+
+    /// One record for all occurrences from the first to the last.
+    pub(super) fn record_stretch(
+        &mut self,
+        now: Timestamp,
+        job: &Job,
+        state: RunState,
+        (first, last): (Timestamp, Timestamp),
+    ) {
+        let key = RunKey::new(job.name.clone(), first);
+        let span = job.timetable.count(first, last);
+        let mut run = Run::new(key.clone(), Cause::Trigger, state, first, now);
+        run.ended = Some(now);
+        run.span = Some(span).filter(|span| 1 < span.count);
+        let reason =
+            if state == RunState::Missed { "nobody was there at that time" } else { "its job was paused" };
+        reason.clone_into(&mut run.reason);
+        // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
+        self.ledger.record(Operation::Plan(run));
+        if state == RunState::Missed {
+            self.ledger.perform(Output::Note(Note::Missed { key, count: span.count }));
+        }
+        self.count_ended(now, &job.name);
+    }
+
+    /// What passed while a job was paused: one record, and the watermark moves to now.
+    pub(super) fn skip_paused(&mut self, now: Timestamp, name: &JobName) {
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        let Some(job) = tracked.job.clone() else { return };
+        let watermark = tracked.mark.watermark;
+        if watermark < now {
+            tracked.mark.watermark = now;
+        }
+        if let Next::At(first) = job.timetable.next_after(watermark)
+            && first <= now
+        {
+            let last = last_of(&job.timetable, first, now);
+            self.record_stretch(now, &job, RunState::SkippedPaused, (first, last));
+        }
+    }
+}
+
+fn is_done(job: &Job, runs: u64) -> bool {
+    job.max_runs.is_some_and(|max| max <= runs)
+}
+
+fn before(moment: Timestamp) -> Timestamp {
+    moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
+}
+
+fn after(moment: Timestamp) -> Timestamp {
+    moment.checked_add(INSTANT).unwrap_or(Timestamp::MAX)
+}
+
+/// The last occurrence in `[first, now]`.
+fn last_of(timetable: &Timetable, first: Timestamp, now: Timestamp) -> Timestamp {
+    timetable.prev_before(after(now), before(first)).unwrap_or(first)
+}
+
+/// How old an occurrence is; nothing for one in the future.
+fn age(now: Timestamp, nominal: Timestamp) -> Duration {
+    Duration::try_from(now.duration_since(nominal)).unwrap_or_default()
+}
+
+/// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after `now`.
+fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
+    let (timetable, misfire) = (&job.timetable, &job.work.policies.misfire);
+    let last = last_of(timetable, first, now);
+    let on_time = Some(last).filter(|&last| age(now, last) <= misfire.grace);
+    let last_misfired = match on_time {
+        None => Some(last),
+        Some(last) if first < last => timetable.prev_before(last, before(first)),
+        Some(_) => None,
+    };
+    let Some(last_misfired) = last_misfired else {
+        return Plan { made_good: Vec::new(), on_time, missed: Vec::new(), last };
+    };
+    let is_young = |nominal: &Timestamp| age(now, *nominal) <= misfire.window;
+    let made_good = match misfire.catch_up {
+        CatchUp::Latest if on_time.is_none() => Some(last_misfired).filter(is_young).into_iter().collect(),
+        CatchUp::None | CatchUp::Latest => Vec::new(),
+        CatchUp::Earliest => earliest(timetable, (first, last_misfired), now, misfire.window),
+        CatchUp::All { cap } => {
+            let mut found = Vec::new();
+            let mut at = Some(last_misfired).filter(is_young);
+            while let Some(nominal) = at {
+                found.push(nominal);
+                let is_full = usize::try_from(cap).is_ok_and(|cap| cap <= found.len());
+                at = if is_full {
+                    None
+                } else {
+                    timetable.prev_before(nominal, before(first)).filter(is_young)
+                };
+            }
+            found.reverse();
+            found
+        }
+    };
+    let missed = gaps(timetable, (first, last_misfired), &made_good);
+    Plan { made_good, on_time, missed, last }
+}
+
+/// The earliest occurrence in a stretch that is within the window, if there is one.
+fn earliest(
+    timetable: &Timetable,
+    (first, last): (Timestamp, Timestamp),
+    now: Timestamp,
+    window: Duration,
+) -> Vec<Timestamp> {
+    if age(now, first) <= window {
+        return vec![first];
+    }
+    let Ok(limit) = now.checked_sub(window) else { return vec![first] };
+    match timetable.next_after(before(limit)) {
+        Next::At(nominal) if nominal <= last => vec![nominal],
+        _ => Vec::new(),
+    }
+}
+
+/// What a stretch holds before and after the runs that are made good, which lie side by side.
+fn gaps(
+    timetable: &Timetable,
+    (first, last): (Timestamp, Timestamp),
+    made_good: &[Timestamp],
+) -> Vec<(Timestamp, Timestamp)> {
+    let (Some(&from), Some(&to)) = (made_good.first(), made_good.last()) else { return vec![(first, last)] };
+    let mut gaps = Vec::new();
+    if first < from {
+        gaps.push((first, timetable.prev_before(from, before(first)).unwrap_or(first)));
+    }
+    if to < last {
+        let next = match timetable.next_after(to) {
+            Next::At(next) if next <= last => next,
+            _ => last,
+        };
+        gaps.push((next, last));
+    }
+    gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::{Action, Work};
+    use jiff::tz::TimeZone;
+    use mainspring_cron::{Expression, Schedule};
+
+    fn job(expression: &str, misfire: &str) -> Job {
+        let trigger = Schedule::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
+        let mut work = Work::new(Action::new("process", "true").unwrap());
+        work.policies.misfire = misfire.parse().unwrap();
+        Job {
+            name: JobName::new("j").unwrap(),
+            timetable: Timetable::new(vec![trigger]).unwrap(),
+            max_runs: None,
+            work: Arc::new(work),
+            source: String::new(),
+            text: String::new(),
+        }
+    }
+
+    fn at(time: &str) -> Timestamp {
+        format!("2026-01-01T{time}Z").parse().unwrap()
+    }
+
+    /// Policy, now, then what is made good, what is on time, and what is missed, of a job that is due each hour, planned up to
+    /// 00:00.
+    const CASES: [(&str, &str, &str, &str, &str); 12] = [
+        ("none", "01:00:30", "", "01", ""),
+        ("none", "01:01:01", "", "", "01-01"),
+        ("none", "05:00:00", "", "05", "01-04"),
+        ("latest", "05:30:00", "05", "", "01-04"),
+        ("latest", "05:00:10", "", "05", "01-04"),
+        ("latest,window=10m", "05:30:00", "", "", "01-05"),
+        ("earliest", "05:30:00", "01", "", "02-05"),
+        ("earliest", "01:00:10", "", "01", ""),
+        ("earliest,window=2h", "05:30:00", "04", "", "01-03 05-05"),
+        ("all,cap=2", "05:30:00", "04 05", "", "01-03"),
+        ("all,cap=9", "05:00:00", "01 02 03 04", "05", ""),
+        ("all,cap=9,window=150m", "05:00:00", "03 04", "05", "01-02"),
+    ];
+
+    #[test]
+    fn every_policy_divides_a_gap_as_its_table_says() {
+        let hour = |time: &Timestamp| time.to_zoned(TimeZone::UTC).strftime("%H").to_string();
+        for (policy, now, made_good, on_time, missed) in CASES {
+            let job = job("0 * * * *", policy);
+            let plan = plan(&job, at("01:00:00"), at(now));
+            let join = |times: Vec<String>| times.join(" ");
+            assert_eq!(join(plan.made_good.iter().map(hour).collect()), made_good, "{policy} {now}");
+            assert_eq!(join(plan.on_time.iter().map(hour).collect()), on_time, "{policy} {now}");
+            let stretch = |(from, to): &(Timestamp, Timestamp)| format!("{}-{}", hour(from), hour(to));
+            assert_eq!(join(plan.missed.iter().map(stretch).collect()), missed, "{policy} {now}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Places: who may start, in each group and in all.
+//!
+//! ```text
+//!  group "db", limit 2    ready: [priority 5, due 12:00] [priority 0, due 11:59] ..
+//!  no group, no limit     ready: ..                                                   ──▶ max_running in all
+//! ```
+//!
+//! The best of all groups that have a place starts first: the highest priority, then the earliest due time, then the key.
+//! O(log n) to come and go, O(groups) to find the best.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use super::{Live, Planner};
+use crate::name::JobName;
+use crate::run::RunKey;
+use crate::state::RunState;
+
+/// Order in a group: see above.
+type Rank = (Reverse<i8>, Timestamp, RunKey);
+
+#[derive(Debug, Default)]
+struct Room {
+    running_count: usize,
+    ready: BTreeSet<Rank>,
+}
+
+#[derive(Debug)]
+pub(super) struct Places {
+    max_running: usize,
+    running_count: usize,
+    /// Groups with something ready or running. `None` is for runs in no group.
+    rooms: BTreeMap<Option<JobName>, Room>,
+    /// Each with the source that defined it.
+    limits: BTreeMap<JobName, (String, u32)>,
+}
+
+impl Places {
+    pub(super) fn new(max_running: usize) -> Places {
+        Places { max_running, running_count: 0, rooms: BTreeMap::new(), limits: BTreeMap::new() }
+    }
+
+    pub(super) fn running_count(&self) -> usize {
+        self.running_count
+    }
+
+    /// Replaces the groups of a source.
+    pub(super) fn define(&mut self, source: &str, groups: impl Iterator<Item = (JobName, u32)>) {
+        self.limits.retain(|_, (from, _)| from != source);
+        self.limits.extend(groups.map(|(name, limit)| (name, (source.to_owned(), limit.max(1)))));
+    }
+
+    /// Whether a run that comes now may start at once.
+    pub(super) fn is_free(&self, group: Option<&JobName>) -> bool {
+        let room = self.rooms.get(&group.cloned());
+        let is_first = room.is_none_or(|room| room.ready.is_empty());
+        is_first && self.has_place(group)
+    }
+
+    fn has_place(&self, group: Option<&JobName>) -> bool {
+        let running = self.rooms.get(&group.cloned()).map_or(0, |room| room.running_count);
+        let limit = group.and_then(|name| self.limits.get(name)).map(|(_, limit)| *limit);
+        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        self.running_count < self.max_running && running < limit
+    }
+
+    /// A queued run is in line for a place.
+    pub(super) fn add(&mut self, live: &Live) {
+        self.rooms.entry(live.work.group.clone()).or_default().ready.insert(rank(live));
+    }
+
+    /// A run takes a place.
+    pub(super) fn take(&mut self, live: &Live) {
+        let room = self.rooms.entry(live.work.group.clone()).or_default();
+        room.ready.remove(&rank(live));
+        room.running_count += 1;
+        self.running_count += 1;
+    }
+
+    /// A run leaves its place, or the line for one.
+    pub(super) fn remove(&mut self, live: &Live) {
+        let Some(room) = self.rooms.get_mut(&live.work.group) else { return };
+        if live.run.state == RunState::Running {
+            room.running_count -= 1;
+            self.running_count -= 1;
+        } else {
+            room.ready.remove(&rank(live));
+        }
+        if room.running_count == 0 && room.ready.is_empty() {
+            self.rooms.remove(&live.work.group);
+        }
+    }
+
+    /// The run that may start next.
+    fn best(&self) -> Option<RunKey> {
+        let open = self.rooms.iter().filter(|(group, _)| self.has_place(group.as_ref()));
+        open.filter_map(|(_, room)| room.ready.first()).min().map(|(_, _, key)| key.clone())
+    }
+
+    pub(super) fn check(&self) {
+        let running: usize = self.rooms.values().map(|room| room.running_count).sum();
+        assert_eq!(running, self.running_count, "the places of all groups are all places");
+        assert!(self.running_count <= self.max_running, "no more run than may");
+    }
+}
+
+fn rank(live: &Live) -> Rank {
+    (Reverse(live.work.priority), live.run.due, live.run.key.clone())
+}
+
+impl Planner {
+    /// Starts whoever has a place.
+    pub(super) fn fill(&mut self, now: Timestamp) {
+        while !self.is_paused
+            && let Some(key) = self.places.best()
+        {
+            let live = self.runs.remove(&key).expect("who is in line is open");
+            self.start(now, live, true);
+        }
+    }
+}

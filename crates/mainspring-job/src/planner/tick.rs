@@ -1,0 +1,64 @@
+//! A tick: looks at whatever is due, up to a limit.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::agenda::Item;
+use super::{Phase, Planner};
+use crate::output::{Note, Output};
+use crate::run::RunKey;
+use crate::state::RunState;
+
+/// Less than this back is not worth a note: clocks are corrected by fractions of a second all day.
+const NOTED_STEP: SignedDuration = SignedDuration::from_secs(60);
+
+impl Planner {
+    pub(super) fn tick(&mut self, now: Timestamp) {
+        if self.phase == Phase::Restoring {
+            return;
+        }
+        self.notice_clock(now);
+        for _ in 0..self.limits.per_turn {
+            let Some(key) = self.orphans.pop_front() else { break };
+            self.abandon(now, &key);
+        }
+        // Before the last orphan is laid to rest, nobody knows which places are free.
+        if self.is_paused || !self.orphans.is_empty() {
+            return;
+        }
+        for _ in 0..self.limits.per_turn {
+            match self.agenda.pop_due(now) {
+                Some((_, Item::Run(key))) => self.run_due(now, &key),
+                Some((_, Item::Job(name))) => self.job_due(now, &name),
+                None => break,
+            }
+        }
+        self.fire_near(now);
+    }
+
+    /// A scheduled run's time has come.
+    fn run_due(&mut self, now: Timestamp, key: &RunKey) {
+        let live = self.runs.remove(key).expect("who is on the agenda is open");
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        self.admit(now, live, true);
+    }
+
+    /// Says once for each step back which jobs rest until the clock has caught up.
+    fn notice_clock(&mut self, now: Timestamp) {
+        let is_back = now.duration_since(self.latest) < -NOTED_STEP;
+        if is_back && self.latest != Timestamp::MIN {
+            self.note_watermarks(now);
+            self.latest = now;
+        }
+        self.latest = self.latest.max(now);
+    }
+
+    pub(super) fn note_watermarks(&mut self, now: Timestamp) {
+        for (name, tracked) in &self.jobs {
+            let watermark = tracked.mark.watermark;
+            if tracked.job.is_some() && NOTED_STEP < watermark.duration_since(now) {
+                let note = Note::BehindWatermark { job: name.clone(), watermark };
+                self.ledger.perform(Output::Note(note));
+            }
+        }
+    }
+}

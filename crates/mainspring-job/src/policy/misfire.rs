@@ -1,0 +1,131 @@
+//! Misfire: what becomes of occurrences whose time passed while nobody was there.
+//!
+//! The server was down, the machine was suspended, the process was stopped, or the clock was set forward: to the planner these
+//! are one thing. It looks at the time, and at the watermark of the job, which is the last nominal time that it planned:
+//!
+//! ```text
+//!  watermark                                                     now
+//! ─────┴────×────×────×────×────×────×────×────×────×────×────────┴───▶
+//!           └───────────────── D: occurrences in (watermark, now] ─────┘
+//! ```
+//!
+//! The last of D is on time if it is at most `grace` old; it runs as if nothing had happened. All others of D, and the last if it
+//! is older, have misfired:
+//!
+//! | policy | runs | everything else of the misfired |
+//! |---|---|---|
+//! | `none` | nothing | is recorded as missed |
+//! | `latest` (default) | the latest one, if it is at most `window` old, unless the last of D is on time and stands for it | missed |
+//! | `earliest` | the earliest one that is at most `window` old | missed |
+//! | `all` | the latest `cap` of those that are at most `window` old, in order, one after the other | missed |
+//!
+//! A run that makes good for a misfire is due at `now` plus a part of `spread`: a hash of the job and its nominal time, so that a
+//! hundred jobs do not start in the same instant after a restart. What is missed is one record, however much it is: the first
+//! nominal time, the last, and the count, exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least" beyond.
+//! Afterwards the watermark stands at the last of D, and nothing up to it is ever planned again, even if the clock is set back.
+//!
+//! For a one-shot job there is one occurrence. `none` lets it expire when it is older than `grace`, everything else runs it
+//! whenever somebody is there, because somebody asked for it.
+//!
+//! Source: misfire instructions of [Quartz](https://www.quartz-scheduler.org/documentation/2.4.0-SNAPSHOT/tutorials/), the catchup
+//! window of [Temporal](https://docs.temporal.io/schedule), `Persistent=` of
+//! [systemd.timer(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.timer.html).
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::text::{self, PolicyError};
+
+/// The most runs that `all` makes good for: a thousand lost minutes. More is a backfill, which people watch.
+pub const MAX_CATCH_UP_RUNS: u32 = 1_000;
+
+/// About a century, as the longest period of a trigger.
+const MAX_WINDOW: Duration = Duration::from_secs(36_525 * 86_400);
+
+/// Says which misfired occurrences run late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CatchUp {
+    /// None of them.
+    None,
+    /// The latest.
+    Latest,
+    /// The earliest within the window.
+    Earliest,
+    /// The latest so many, in order; from 1 to [`MAX_CATCH_UP_RUNS`].
+    All {
+        /// At most so many.
+        cap: u32,
+    },
+}
+
+/// Says what happens to misfired occurrences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Misfire {
+    /// Which of them run late.
+    pub catch_up: CatchUp,
+    /// Older ones do not.
+    pub window: Duration,
+    /// Late runs start within this much time.
+    pub spread: Duration,
+    /// An occurrence that is no older is not misfired, if it is the last.
+    pub grace: Duration,
+}
+
+impl Default for Misfire {
+    /// The latest, if it is at most 24 hours old, within two minutes. The grace is a minute: less than that is the delay of a
+    /// busy machine.
+    fn default() -> Misfire {
+        Misfire {
+            catch_up: CatchUp::Latest,
+            window: Duration::from_secs(24 * 3_600),
+            spread: Duration::from_secs(120),
+            grace: Duration::from_secs(60),
+        }
+    }
+}
+
+impl fmt::Display for Misfire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.catch_up {
+            CatchUp::None => f.write_str("none"),
+            CatchUp::Latest => f.write_str("latest"),
+            CatchUp::Earliest => f.write_str("earliest"),
+            CatchUp::All { cap } => write!(f, "all,cap={cap}"),
+        }?;
+        let [window, spread, grace] = [self.window, self.spread, self.grace].map(text::duration_text);
+        write!(f, ",window={window},spread={spread},grace={grace}")
+    }
+}
+
+impl FromStr for Misfire {
+    type Err = PolicyError;
+
+    fn from_str(value: &str) -> Result<Misfire, PolicyError> {
+        let (head, parts) = text::split("misfire", value)?;
+        let catch_up = match head {
+            "none" => CatchUp::None,
+            "latest" => CatchUp::Latest,
+            "earliest" => CatchUp::Earliest,
+            "all" => CatchUp::All { cap: 10 },
+            _ => return Err(PolicyError::new("misfire", head, "none, latest, earliest or all")),
+        };
+        let mut misfire = Misfire { catch_up, ..Misfire::default() };
+        for (name, part) in parts {
+            match (name, &mut misfire.catch_up) {
+                ("cap", CatchUp::All { cap }) => {
+                    *cap = text::number("cap of misfire", part, 1, MAX_CATCH_UP_RUNS)?;
+                }
+                ("window", _) => misfire.window = text::duration("window of misfire", part, MAX_WINDOW)?,
+                ("spread", _) => {
+                    misfire.spread = text::duration("spread of misfire", part, super::MAX_JITTER)?;
+                }
+                ("grace", _) => misfire.grace = text::duration("grace of misfire", part, MAX_WINDOW)?,
+                _ => {
+                    return Err(text::unknown_part("misfire", name, "window, spread, grace, or for all cap"));
+                }
+            }
+        }
+        Ok(misfire)
+    }
+}

@@ -1,0 +1,71 @@
+//! What the store holds of a job beside its runs: how far it has been planned, and whether it is paused.
+//!
+//! The watermark is the heart of it. It only grows, it is written in the same batch as the runs that it stands for, and nothing
+//! at or before it is ever planned again. So a restart, a clock that is set and a suspended machine are one code path.
+
+use jiff::Timestamp;
+
+use crate::name::JobName;
+
+/// Says why a job rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// Somebody paused it.
+    Asked,
+    /// It failed as often in a row as its policy allows.
+    Failures,
+}
+
+impl Pause {
+    /// The word in records and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pause::Asked => "asked",
+            Pause::Failures => "failures",
+        }
+    }
+
+    /// The reason of that name.
+    pub fn from_name(name: &str) -> Option<Pause> {
+        [Pause::Asked, Pause::Failures].into_iter().find(|pause| pause.name() == name)
+    }
+}
+
+/// How far a job is: the part of its record that every run changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Which job.
+    pub job: JobName,
+    /// The last nominal time that was planned, skipped or given up; or the time at which the job was first seen.
+    pub watermark: Timestamp,
+    /// How many occurrences became runs.
+    pub runs: u64,
+    /// How many runs failed in a row, up to the last that ended.
+    pub failures: u32,
+    /// How many backfills there were.
+    pub backfills: u32,
+    /// Whether it rests.
+    pub pause: Option<Pause>,
+    /// The text of its timetable. If another one comes, the watermark moves to that moment: a new timetable counts from when it
+    /// is known.
+    pub timetable: String,
+}
+
+impl Mark {
+    /// The mark of a job that is seen for the first time.
+    pub fn new(job: JobName, now: Timestamp, timetable: String) -> Mark {
+        Mark { job, watermark: now, runs: 0, failures: 0, backfills: 0, pause: None, timetable }
+    }
+}
+
+/// All of a job but its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// How far it is.
+    pub mark: Mark,
+    /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed, and what is left is
+    /// its mark, so that nothing fires again if it comes back.
+    pub source: Option<String>,
+    /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
+    pub text: String,
+}

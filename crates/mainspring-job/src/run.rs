@@ -1,0 +1,167 @@
+//! A run: one occurrence of a job on its way from due to done, and the record of it.
+//!
+//! ```text
+//!  key (job, nominal, series)      attempt 1        attempt 2
+//!  ──────────────────────────────▶ [start .. end]   [start .. end]
+//!  one row in the store            at most one start record for each attempt
+//! ```
+//!
+//! A row may also stand for many occurrences that did not run: a [`Span`] of missed ones, or of ones that passed while the job
+//! was paused. So three years of a job that is due every second are one row.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::job::Work;
+use crate::name::JobName;
+use crate::outcome::Outcome;
+use crate::state::RunState;
+
+/// Names a run for ever. Ordered by job, then nominal time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunKey {
+    /// Whose run.
+    pub job: JobName,
+    /// The time that the trigger named; the time of asking for a run by hand.
+    pub nominal: Timestamp,
+    /// 0, but for a backfill: that repeats nominal times on purpose, and counts up from 1 for each job.
+    pub series: u32,
+}
+
+impl RunKey {
+    /// The key of an ordinary run.
+    pub fn new(job: JobName, nominal: Timestamp) -> RunKey {
+        RunKey { job, nominal, series: 0 }
+    }
+}
+
+/// `job@2026-11-21T03:00:00Z`, with `#2` after it for the second backfill. The part of an idempotency key that is the same for
+/// all attempts.
+impl fmt::Display for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.job, self.nominal)?;
+        if self.series == 0 { Ok(()) } else { write!(f, "#{}", self.series) }
+    }
+}
+
+/// Says why there is a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// A trigger was due.
+    Trigger,
+    /// A trigger had been due earlier, and the misfire policy makes it good.
+    CatchUp,
+    /// The scheduler started, and the job is for that (`@reboot`).
+    Boot,
+    /// Somebody asked for one run now.
+    Request,
+    /// Somebody asked for a range of times to be run again.
+    Backfill,
+    /// A delayed job came due.
+    Once,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Cause; 6] =
+        [Cause::Trigger, Cause::CatchUp, Cause::Boot, Cause::Request, Cause::Backfill, Cause::Once];
+
+    /// The word in records and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Cause::Trigger => "trigger",
+            Cause::CatchUp => "catch_up",
+            Cause::Boot => "boot",
+            Cause::Request => "request",
+            Cause::Backfill => "backfill",
+            Cause::Once => "once",
+        }
+    }
+
+    /// The cause of that name.
+    pub fn from_name(name: &str) -> Option<Cause> {
+        Cause::ALL.into_iter().find(|cause| cause.name() == name)
+    }
+
+    /// Whether somebody asked for this very run, so that no overlap rule may drop it: it waits instead.
+    pub const fn is_kept(self) -> bool {
+        !matches!(self, Cause::Trigger | Cause::Boot)
+    }
+}
+
+/// Many occurrences in one record, from the run's nominal time up to `last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The last occurrence.
+    pub last: Timestamp,
+    /// How many there were, both ends included.
+    pub count: u64,
+    /// `false`: there were at least that many, and counting stopped there.
+    pub is_exact: bool,
+}
+
+/// What the store holds of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Which.
+    pub key: RunKey,
+    /// Why it is there.
+    pub cause: Cause,
+    /// How far it is.
+    pub state: RunState,
+    /// The attempt that runs or ran last, from 1; 0 before the first. Waiting for a retry it is still that of the failure.
+    pub attempt: u32,
+    /// When it may start, by the store's clock: with jitter, spread and back-off.
+    pub due: Timestamp,
+    /// When it was first recorded.
+    pub planned: Timestamp,
+    /// When the last attempt's start was recorded, which is before anything started.
+    pub started: Option<Timestamp>,
+    /// When the last attempt's end was recorded, or when it became clear that there will be none.
+    pub ended: Option<Timestamp>,
+    /// How the last attempt ended.
+    pub outcome: Option<Outcome>,
+    /// Why it is in its state, for people: `the server ended while it ran`. Empty if the state says it all.
+    pub reason: String,
+    /// Set if this row stands for several occurrences; then it never runs.
+    pub span: Option<Span>,
+    /// What to do, for runs without a definition: one-shot jobs. Else `None`, and the job's definition says it.
+    pub work: Option<Arc<Work>>,
+}
+
+impl Run {
+    /// A run that has not been attempted.
+    pub fn new(key: RunKey, cause: Cause, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
+        Run {
+            key,
+            cause,
+            state,
+            attempt: 0,
+            due,
+            planned,
+            started: None,
+            ended: None,
+            outcome: None,
+            reason: String::new(),
+            span: None,
+            work: None,
+        }
+    }
+}
+
+/// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// From 1.
+    pub number: u32,
+    /// When its start was recorded, which is before anything started.
+    pub started: Timestamp,
+    /// When its end was recorded.
+    pub ended: Option<Timestamp>,
+    /// The state that its end led to.
+    pub state: Option<RunState>,
+    /// How it ended, as the executor saw it.
+    pub outcome: Option<Outcome>,
+}

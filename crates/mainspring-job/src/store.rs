@@ -1,0 +1,233 @@
+//! The store: what is on disk, behind one trait.
+//!
+//! ```text
+//!  acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
+//!                                          load(after, up_to)       near one-shot jobs, in order of (due, number)
+//!                                          restore, find            at boot; for people
+//! ```
+//!
+//! # Contract
+//! 1. A batch is atomic and durable: when `commit` returns `Ok`, all its operations are on disk, and a crash at any moment before
+//!    leaves all of them or none.
+//! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes nothing.
+//! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one is
+//!    [`StoreError::Fenced`] and changes nothing.
+//! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
+//! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row.
+//!
+//! # Errors, and what the owner does
+//!
+//! | error | is the batch on disk | the owner |
+//! |---|---|---|
+//! | `Fenced` | no | stops at once: another one owns the jobs now |
+//! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
+//! | `Unknown` | perhaps | sends the same batch again until it is told |
+//! | `Full` | no | performs none of its effects, and stops; nothing that was acknowledged is lost |
+//! | `Io`, `Corrupt` | perhaps | stops: after a failed flush nobody knows what is on disk until it is read again |
+//!
+//! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
+//!
+//! The feature `contract` has the suite that holds a store to this: `mainspring_job::contract::exercise`.
+
+use std::error::Error;
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::name::JobName;
+use crate::once::{Once, OnceId};
+use crate::operation::{Answer, Batch};
+use crate::record::JobRecord;
+use crate::run::{Attempt, Run, RunKey};
+use crate::state::RunState;
+
+#[cfg(feature = "contract")]
+pub mod contract;
+mod memory;
+
+pub use memory::MemoryStore;
+
+/// The most rows in one answer.
+pub const MAX_PAGE: usize = 10_000;
+
+/// A part of the jobs that has one owner. An embedded store has one: [`Shard::WHOLE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shard(pub u16);
+
+impl Shard {
+    /// The only shard of an embedded store.
+    pub const WHOLE: Shard = Shard(0);
+}
+
+/// The right to write to a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Which shard.
+    pub shard: Shard,
+    /// Greater than that of every earlier owner.
+    pub epoch: u64,
+}
+
+/// What keeps jobs and runs. See the head of this file for the contract.
+pub trait Store {
+    /// Takes ownership of a shard; every earlier owner is fenced out. `owner` is for people.
+    ///
+    /// # Errors
+    /// `Busy` while another holds it and cannot be fenced.
+    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError>;
+
+    /// Says that the owner is still there.
+    ///
+    /// # Errors
+    /// `Fenced` when it is the owner no more.
+    fn renew(&mut self, lease: Lease) -> Result<(), StoreError>;
+
+    /// Gives ownership up in good order.
+    ///
+    /// # Errors
+    /// `Fenced` when it is the owner no more.
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError>;
+
+    /// Makes a batch durable, and answers each of its operations.
+    ///
+    /// # Errors
+    /// See the table above.
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError>;
+
+    /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of ids.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn load(
+        &mut self,
+        shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError>;
+
+    /// The records of all jobs, removed ones too, and whether everything is paused.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError>;
+
+    /// Open runs after a key, at most `limit` and [`MAX_PAGE`], in the order of keys.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn open_runs(
+        &mut self,
+        shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError>;
+
+    /// Runs for people's pages: the latest nominal time first. Not for the hot path.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
+
+    /// One run.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError>;
+
+    /// The attempts of a run, the first first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError>;
+
+    /// The pending one-shot job of that name, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError>;
+
+    /// How much there is.
+    ///
+    /// # Errors
+    /// When it cannot be counted.
+    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError>;
+}
+
+/// Asks for a page of runs.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Query {
+    /// Only runs of this job.
+    pub job: Option<JobName>,
+    /// Only runs in these states; all if it is empty.
+    pub states: Vec<RunState>,
+    /// Only runs that come after this one in the order of the answer: the last of the page before.
+    pub cursor: Option<RunKey>,
+    /// At most so many, and at most [`MAX_PAGE`].
+    pub limit: usize,
+}
+
+/// How much a store holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Jobs, without those that were removed.
+    pub jobs: u64,
+    /// Pending one-shot jobs.
+    pub pending: u64,
+    /// Runs that are scheduled, queued or running.
+    pub open: u64,
+    /// Runs in all states.
+    pub runs: u64,
+    /// Dead letters.
+    pub dead: u64,
+}
+
+/// Says what went wrong with a store. See the table in the head of this file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another one owns the shard.
+    Fenced,
+    /// Not now.
+    Busy,
+    /// The answer was lost.
+    Unknown,
+    /// There is no room, or a quota is reached.
+    Full(String),
+    /// What is stored cannot be what was written.
+    Corrupt(String),
+    /// The store was written by a newer version of the program.
+    TooNew {
+        /// The version of its format.
+        found: u32,
+        /// The latest that this program knows.
+        known: u32,
+    },
+    /// Reading or writing failed.
+    Io(Box<dyn Error + Send + Sync>),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Fenced => f.write_str("another server owns these jobs now"),
+            StoreError::Busy => f.write_str("the store is busy"),
+            StoreError::Unknown => f.write_str("the store's answer was lost"),
+            StoreError::Full(what) => write!(f, "the store is full: {what}"),
+            StoreError::Corrupt(what) => write!(f, "the store is damaged: {what}"),
+            StoreError::TooNew { found, known } => {
+                write!(f, "the store has format {found}, and this program knows formats up to {known}")
+            }
+            StoreError::Io(error) => write!(f, "the store cannot be used: {error}"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            StoreError::Io(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}

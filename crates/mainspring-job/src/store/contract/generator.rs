@@ -1,0 +1,197 @@
+//! Random operations in a world so small that they meet: three jobs, eight times, three keys.
+//!
+//! SplitMix64 chooses. Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::job::{Action, Work};
+use crate::name::JobName;
+use crate::once::{Once, OnceId};
+use crate::operation::Operation;
+use crate::outcome::{Failure, Outcome};
+use crate::record::{Mark, Pause};
+use crate::run::{Cause, Run, RunKey, Span};
+use crate::state::RunState;
+use crate::store::Query;
+
+pub(super) struct Generator {
+    state: u64,
+    /// Ids of one-shot jobs are never made twice, as the planner does it.
+    id_count: u64,
+}
+
+impl Generator {
+    pub(super) fn new(seed: u64) -> Generator {
+        Generator { state: seed, id_count: 0 }
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+
+    pub(super) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    pub(super) fn batch_count(&mut self) -> u64 {
+        3 + self.below(12)
+    }
+
+    pub(super) fn batch(&mut self) -> Vec<Operation> {
+        (0..1 + self.below(8)).map(|_| self.operation()).collect()
+    }
+
+    /// Odd nanoseconds too, and one before the epoch.
+    fn time(&mut self) -> Timestamp {
+        let seconds = i64::try_from(self.below(8)).expect("seven fits") * 60 - 60;
+        let nanoseconds = i32::try_from(self.below(2)).expect("one fits");
+        Timestamp::new(seconds, nanoseconds.max(0)).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    pub(super) fn name(&mut self) -> JobName {
+        let name = ["a", "b", "c"][usize::try_from(self.below(3)).expect("two fits")];
+        JobName::new(name).expect("a letter is a name")
+    }
+
+    pub(super) fn key(&mut self) -> RunKey {
+        let series = u32::from(self.one_in(8));
+        RunKey { job: self.name(), nominal: self.time(), series }
+    }
+
+    fn id(&mut self) -> OnceId {
+        let number = 1 + self.below(self.id_count.max(1));
+        OnceId { due: self.time_of(number), number }
+    }
+
+    /// Each number has its own due time, so that an id that is named again may exist.
+    fn time_of(&self, number: u64) -> Timestamp {
+        let seconds = i64::try_from(number * 7 % 300).expect("less than 300 fits");
+        Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    fn once(&mut self) -> Once {
+        self.id_count += 1;
+        let id = OnceId { due: self.time_of(self.id_count), number: self.id_count };
+        let name = if self.one_in(2) { self.name() } else { id.name() };
+        let key = if self.one_in(2) { Some(format!("key-{}", self.below(3))) } else { None };
+        Once { id, name, key, submitted: self.time(), work: self.work() }
+    }
+
+    fn work(&mut self) -> Arc<Work> {
+        let action = Action::new("process", format!("echo {} 'é\n'", self.below(9))).expect("it is short");
+        let mut work = Work::new(action);
+        if self.one_in(2) {
+            work.policies = "retry=3,backoff=5s timeout=1m,signal=INT".parse().expect("these are policies");
+            work.group = Some(self.name());
+            work.priority = -7;
+        }
+        Arc::new(work)
+    }
+
+    fn state(&mut self) -> RunState {
+        RunState::ALL[usize::try_from(self.below(12)).expect("eleven fits")]
+    }
+
+    fn run(&mut self) -> Run {
+        let begun = [
+            RunState::Scheduled,
+            RunState::Queued,
+            RunState::Running,
+            RunState::Missed,
+            RunState::SkippedOverlap,
+        ];
+        let state = begun[usize::try_from(self.below(5)).expect("four fits")];
+        let cause = Cause::ALL[usize::try_from(self.below(6)).expect("five fits")];
+        let mut run = Run::new(self.key(), cause, state, self.time(), self.time());
+        match state {
+            RunState::Running => (run.attempt, run.started) = (1, Some(self.time())),
+            RunState::Missed => {
+                let span = Span { last: self.time(), count: 3 + self.below(9), is_exact: self.one_in(2) };
+                (run.ended, run.span) = (Some(self.time()), Some(span));
+                "nobody was there".clone_into(&mut run.reason);
+            }
+            RunState::SkippedOverlap => run.ended = Some(self.time()),
+            _ => (),
+        }
+        if cause == Cause::Once {
+            run.work = Some(self.work());
+        }
+        run
+    }
+
+    fn mark(&mut self) -> Mark {
+        let pause = [None, Some(Pause::Asked), Some(Pause::Failures)]
+            [usize::try_from(self.below(3)).expect("two fits")];
+        Mark {
+            job: self.name(),
+            watermark: self.time(),
+            runs: self.below(9),
+            failures: 2,
+            backfills: 3,
+            pause,
+            timetable: "@daily UTC cron".to_owned(),
+        }
+    }
+
+    fn outcome(&mut self) -> Option<Outcome> {
+        match self.below(4) {
+            0 => Some(Outcome::Succeeded),
+            1 => Some(Outcome::Failed(Failure::Exit(3))),
+            2 => Some(Outcome::TimedOut),
+            _ => None,
+        }
+    }
+
+    fn operation(&mut self) -> Operation {
+        let reason = "a reason".to_owned();
+        match self.below(20) {
+            0..=3 => Operation::Submit(self.once()),
+            4 => Operation::Withdraw { id: self.id(), at: self.time() },
+            5..=6 => {
+                let id = self.id();
+                let mut run = Run { cause: Cause::Once, ..self.run() };
+                run.key.nominal = id.due;
+                Operation::Fire { id, run }
+            }
+            7..=9 => Operation::Plan(self.run()),
+            10..=11 => {
+                let attempt = 1 + u32::from(self.one_in(3));
+                Operation::Begin { key: self.key(), attempt, at: self.time() }
+            }
+            12..=13 => {
+                let (key, state) = (self.key(), self.state());
+                Operation::End { key, attempt: 1, state, at: self.time(), outcome: self.outcome(), reason }
+            }
+            14..=15 => {
+                let (key, from, to) = (self.key(), self.state(), self.state());
+                Operation::Move { key, from, to, due: self.time(), at: self.time(), reason }
+            }
+            16 => Operation::Define { mark: self.mark(), source: "f".to_owned(), text: "t".to_owned() },
+            17 => Operation::Mark(self.mark()),
+            18 if self.one_in(2) => Operation::Forget(self.name()),
+            18 => Operation::PauseAll(self.one_in(2)),
+            _ => {
+                let job = if self.one_in(3) { None } else { Some(self.name()) };
+                let keep = u32::try_from(1 + self.below(3)).expect("three fits");
+                Operation::Prune { job, keep, before: self.time() }
+            }
+        }
+    }
+
+    pub(super) fn range(&mut self) -> (OnceId, Timestamp, usize) {
+        (self.id(), self.time(), usize::try_from(1 + self.below(4)).expect("four fits"))
+    }
+
+    pub(super) fn query(&mut self) -> Query {
+        let states = if self.one_in(2) { vec![self.state(), self.state()] } else { Vec::new() };
+        let job = if self.one_in(2) { Some(self.name()) } else { None };
+        let cursor = if self.one_in(2) { Some(self.key()) } else { None };
+        Query { job, states, cursor, limit: usize::try_from(1 + self.below(5)).expect("five fits") }
+    }
+}

@@ -1,0 +1,242 @@
+//! The sentences of the contract, each with its smallest case.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Ground, Held, committed, same, text};
+use crate::job::{Action, Work};
+use crate::name::JobName;
+use crate::once::{Once, OnceId};
+use crate::operation::{Answer, Batch, Operation};
+use crate::record::Mark;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+use crate::store::{Lease, Shard, Store, StoreError};
+
+type Law<G> = (&'static str, fn(&mut G) -> Held);
+
+pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
+    vec![
+        ("what is committed is there after reopening", kept_after_reopening),
+        ("a batch that is sent again is applied once", applied_once),
+        (
+            "a batch that is sent again after reopening by the same owner is applied once",
+            applied_once_after_reopening,
+        ),
+        ("who was fenced out writes nothing", fenced),
+        ("epochs grow", epochs_grow),
+        ("there is one start record for each attempt", one_start),
+        ("a pending job fires once", fires_once),
+        ("a key or a name that is taken is answered with its holder", taken),
+        ("pages have no gaps and keep the order", pages),
+        ("a watermark never moves back", watermark),
+        ("a run moves only as its states allow", moves),
+    ]
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).expect("a small number of seconds is a time")
+}
+
+fn name(text: &str) -> JobName {
+    JobName::new(text).expect("it is a plain word")
+}
+
+fn once(number: u64, due: i64) -> Once {
+    let id = OnceId { due: at(due), number };
+    let action = Action::new("process", "true").expect("it is short");
+    Once { id, name: id.name(), key: None, submitted: at(0), work: Arc::new(Work::new(action)) }
+}
+
+fn running(key: &RunKey) -> Run {
+    let run = Run::new(key.clone(), Cause::Trigger, RunState::Running, at(60), at(60));
+    Run { attempt: 1, started: Some(at(61)), ..run }
+}
+
+fn key() -> RunKey {
+    RunKey::new(name("job"), at(60))
+}
+
+fn opened<G: Ground>(ground: &mut G) -> Result<(G::Store, Lease), String> {
+    let mut store = ground.fresh();
+    let lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    Ok((store, lease))
+}
+
+fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let operations =
+        [Operation::Plan(running(&key())), Operation::Submit(once(1, 99)), Operation::PauseAll(true)];
+    same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
+    let mut store = ground.reopened(store);
+    same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &Some(running(&key())))?;
+    let pending = store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
+    same("pending", &pending, &vec![once(1, 99)])?;
+    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &true)
+}
+
+fn applied_once<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let operations = [Operation::Submit(once(1, 99)), Operation::Plan(running(&key()))];
+    for _ in 0..3 {
+        same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 2])?;
+    }
+    same(
+        "the next batch",
+        &committed(&mut store, lease, 2, &operations)?,
+        &vec![Answer::Duplicate(Some(once(1, 99).id)), Answer::Duplicate(None)],
+    )
+}
+
+fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let operations = [Operation::Plan(running(&key()))];
+    committed(&mut store, lease, 1, &operations)?;
+    let mut store = ground.reopened(store);
+    // An embedded store may fence its owner out when it is closed; then nothing of it is written either.
+    match store.commit(lease, &Batch { number: 1, operations: operations.to_vec() }) {
+        Ok(answers) => same("answers", &answers, &vec![Answer::New]),
+        Err(StoreError::Fenced) => Ok(()),
+        Err(error) => Err(text(error)),
+    }
+}
+
+fn fenced<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, old) = opened(ground)?;
+    let new = store.acquire(Shard::WHOLE, "another").map_err(text)?;
+    let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
+    for found in [store.commit(old, &batch).map(|_| ()), store.renew(old), store.release(old)] {
+        if !matches!(found, Err(StoreError::Fenced)) {
+            return Err(format!("the old owner was answered {found:?}"));
+        }
+    }
+    same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &None)?;
+    store.renew(new).map_err(text)?;
+    store.release(new).map_err(text)?;
+    match store.commit(new, &batch) {
+        Err(StoreError::Fenced) => Ok(()),
+        found => Err(format!("an owner that had left was answered {found:?}")),
+    }
+}
+
+fn epochs_grow<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, first) = opened(ground)?;
+    let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    store.release(second).map_err(text)?;
+    let third = ground.reopened(store).acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let epochs = [first.epoch, second.epoch, third.epoch];
+    if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
+}
+
+fn one_start<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let queued = Run::new(key(), Cause::Trigger, RunState::Queued, at(60), at(60));
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61) };
+    let operations = [begin(1), Operation::Plan(queued), begin(2), begin(1), begin(1)];
+    same(
+        "answers",
+        &committed(&mut store, lease, 1, &operations)?,
+        &vec![Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)],
+    )?;
+    same("a new batch", &committed(&mut store, lease, 2, &[begin(1)])?, &vec![Answer::Duplicate(None)])?;
+    same("attempts", &store.attempts(Shard::WHOLE, &key()).map_err(text)?.len(), &1)
+}
+
+fn fires_once<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let job = once(1, 50);
+    let run = Run { attempt: 1, started: Some(at(51)), ..job.run(RunState::Running, at(50), at(51)) };
+    let fire = Operation::Fire { id: job.id, run };
+    let withdraw = Operation::Withdraw { id: job.id, at: at(52) };
+    let operations = [fire.clone(), Operation::Submit(job), fire.clone(), fire, withdraw];
+    same(
+        "answers",
+        &committed(&mut store, lease, 1, &operations)?,
+        &vec![Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone],
+    )?;
+    same("pending", &store.counts(Shard::WHOLE).map_err(text)?.pending, &0)
+}
+
+fn taken<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let first = Once { name: name("asked"), key: Some("k".to_owned()), ..once(1, 50) };
+    let same_key = Once { key: Some("k".to_owned()), ..once(2, 60) };
+    let same_name = Once { name: name("asked"), ..once(3, 70) };
+    let run = first.run(RunState::Queued, at(50), at(51));
+    let operations = [
+        Operation::Submit(first.clone()),
+        Operation::Submit(same_key.clone()),
+        Operation::Submit(same_name.clone()),
+        Operation::Fire { id: first.id, run },
+        // The run keeps the key, and not the name.
+        Operation::Submit(same_key),
+        Operation::Submit(same_name),
+    ];
+    let holder = Answer::Duplicate(Some(first.id));
+    same(
+        "answers",
+        &committed(&mut store, lease, 1, &operations)?,
+        &vec![Answer::New, holder, holder, Answer::New, holder, Answer::New],
+    )
+}
+
+fn pages<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    // Submitted out of order, several at one time.
+    let jobs: Vec<Once> =
+        (1..=20).map(|number| once(number, i64::try_from(number * 7 % 5).unwrap_or(0))).collect();
+    let operations: Vec<Operation> = jobs.iter().cloned().map(Operation::Submit).collect();
+    committed(&mut store, lease, 1, &operations)?;
+    let mut expected: Vec<OnceId> = jobs.iter().map(|job| job.id).filter(|id| id.due <= at(3)).collect();
+    expected.sort_unstable();
+    let mut found: Vec<OnceId> = Vec::new();
+    loop {
+        let after = found.last().copied().unwrap_or(OnceId::first_at(Timestamp::MIN));
+        let page = store.load(Shard::WHOLE, after, at(3), 3).map_err(text)?;
+        if page.is_empty() {
+            break;
+        }
+        found.extend(page.iter().map(|job| job.id));
+    }
+    same("ids", &found, &expected)
+}
+
+fn watermark<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let mark = Mark::new(name("job"), at(100), "@daily".to_owned());
+    let earlier = Mark { watermark: at(50), runs: 7, ..mark.clone() };
+    let define =
+        |mark: &Mark| Operation::Define { mark: mark.clone(), source: String::new(), text: String::new() };
+    let unknown = Operation::Mark(Mark { job: name("unknown"), ..mark.clone() });
+    let operations = [unknown, define(&mark), Operation::Mark(earlier.clone()), define(&earlier)];
+    same(
+        "answers",
+        &committed(&mut store, lease, 1, &operations)?,
+        &vec![Answer::Missing, Answer::New, Answer::New, Answer::New],
+    )?;
+    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
+    same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier }])
+}
+
+fn moves<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let mut number = 0;
+    for from in RunState::ALL.into_iter().filter(|state| state.may_begin()) {
+        for to in RunState::ALL.into_iter().filter(|to| *to != RunState::Running) {
+            number += 1;
+            let key = RunKey { series: number, ..key() };
+            let mut run = Run::new(key.clone(), Cause::Trigger, from, at(60), at(60));
+            if from == RunState::Running {
+                run = Run { key: key.clone(), ..running(&key) };
+            }
+            let (due, at, reason) = (at(70), at(71), String::new());
+            let operations = [Operation::Plan(run), Operation::Move { key, from, to, due, at, reason }];
+            let answers = committed(&mut store, lease, u64::from(number), &operations)?;
+            let expected = if from.may_become(to) { Answer::New } else { Answer::Gone };
+            same(&format!("{from} to {to}"), &answers[1], &expected)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! A store in memory: the plainest thing that keeps the contract, and so the oracle for all others.
+//!
+//! Sorted maps, one for each kind of record. A batch is applied operation by operation; nothing can fail halfway. A clone is
+//! what a disk would hold at that moment.
+//!
+//! Cost: O(log n) for each operation; `find`, `counts` and `Prune` walk what they look at. Does not survive the process.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{Counts, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
+use crate::name::JobName;
+use crate::once::{Once, OnceId};
+use crate::operation::{Answer, Batch, MAX_PRUNED, Operation};
+use crate::record::{JobRecord, Mark};
+use crate::run::{Attempt, Cause, Run, RunKey};
+use crate::state::RunState;
+
+/// Keeps jobs and runs in memory, for one shard.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore {
+    epoch: u64,
+    jobs: BTreeMap<JobName, JobRecord>,
+    is_paused: bool,
+    pending: BTreeMap<OnceId, Once>,
+    /// Names of pending jobs.
+    names: BTreeMap<JobName, OnceId>,
+    /// Idempotency keys of pending jobs and of kept runs.
+    keys: BTreeMap<String, (OnceId, RunKey)>,
+    runs: BTreeMap<RunKey, Run>,
+    attempts: BTreeMap<(RunKey, u32), Attempt>,
+    /// The last batch, and what was answered.
+    last: Option<(u64, Vec<Answer>)>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    fn check_lease(&self, lease: Lease) -> Result<(), StoreError> {
+        if lease.shard == Shard::WHOLE && lease.epoch == self.epoch {
+            Ok(())
+        } else {
+            Err(StoreError::Fenced)
+        }
+    }
+
+    fn apply(&mut self, operation: &Operation) -> Answer {
+        match operation {
+            Operation::Submit(once) => self.submit(once),
+            Operation::Fire { id, run } => match self.take_pending(*id) {
+                Some(_) => self.insert(run),
+                None => Answer::Gone,
+            },
+            Operation::Withdraw { id, at } => match self.take_pending(*id) {
+                Some(once) => self.insert(&withdrawn(&once, *at)),
+                None => Answer::Gone,
+            },
+            Operation::Plan(run) => self.insert(run),
+            Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
+            Operation::End { key, attempt, state, at, outcome, reason } => {
+                let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+                if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
+                {
+                    return Answer::Gone;
+                }
+                (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
+                run.reason.clone_from(reason);
+                let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
+                (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
+                Answer::New
+            }
+            Operation::Move { key, from, to, due, at, reason } => {
+                let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+                if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
+                    return Answer::Gone;
+                }
+                (run.state, run.due) = (*to, *due);
+                run.reason.clone_from(reason);
+                if !to.is_open() {
+                    run.ended = Some(*at);
+                }
+                Answer::New
+            }
+            Operation::Define { mark, source, text } => self.define(mark, source, text),
+            Operation::Mark(mark) => self.mark(mark),
+            Operation::Forget(name) => {
+                let Some(record) = self.jobs.get_mut(name) else { return Answer::Missing };
+                (record.source, record.text) = (None, String::new());
+                Answer::New
+            }
+            Operation::Prune { job, keep, before } => self.prune(job.as_ref(), *keep, *before),
+            Operation::PauseAll(is_paused) => {
+                self.is_paused = *is_paused;
+                Answer::New
+            }
+        }
+    }
+
+    fn submit(&mut self, once: &Once) -> Answer {
+        let key = RunKey::new(once.name.clone(), once.id.due);
+        let known = once.key.as_ref().and_then(|key| self.keys.get(key)).map(|(id, _)| *id);
+        let named = self.names.get(&once.name).copied();
+        let same = self.pending.get(&once.id).map(|once| once.id);
+        if let Some(id) = known.or(named).or(same) {
+            return Answer::Duplicate(Some(id));
+        }
+        if self.runs.contains_key(&key) {
+            return Answer::Duplicate(None);
+        }
+        if let Some(text) = &once.key {
+            self.keys.insert(text.clone(), (once.id, key));
+        }
+        self.names.insert(once.name.clone(), once.id);
+        self.pending.insert(once.id, once.clone());
+        Answer::New
+    }
+
+    fn take_pending(&mut self, id: OnceId) -> Option<Once> {
+        let once = self.pending.remove(&id)?;
+        self.names.remove(&once.name);
+        Some(once)
+    }
+
+    fn insert(&mut self, run: &Run) -> Answer {
+        if self.runs.contains_key(&run.key) {
+            return Answer::Duplicate(None);
+        }
+        if run.state == RunState::Running {
+            self.add_attempt(&run.key, run.attempt, run.started.unwrap_or(run.planned));
+        }
+        self.runs.insert(run.key.clone(), run.clone());
+        Answer::New
+    }
+
+    fn add_attempt(&mut self, key: &RunKey, number: u32, started: Timestamp) {
+        let attempt = Attempt { number, started, ended: None, state: None, outcome: None };
+        self.attempts.insert((key.clone(), number), attempt);
+    }
+
+    fn begin(&mut self, key: &RunKey, attempt: u32, at: Timestamp) -> Answer {
+        let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+        if attempt <= run.attempt {
+            return Answer::Duplicate(None);
+        }
+        if attempt != run.attempt + 1 || !run.state.may_become(RunState::Running) {
+            return Answer::Gone;
+        }
+        (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
+        (run.ended, run.outcome) = (None, None);
+        run.reason.clear();
+        self.add_attempt(key, attempt, at);
+        Answer::New
+    }
+
+    fn define(&mut self, mark: &Mark, source: &str, text: &str) -> Answer {
+        let new = JobRecord { mark: mark.clone(), source: None, text: String::new() };
+        let record = self.jobs.entry(mark.job.clone()).or_insert(new);
+        record.source = Some(source.to_owned());
+        text.clone_into(&mut record.text);
+        Answer::New
+    }
+
+    fn mark(&mut self, mark: &Mark) -> Answer {
+        let Some(record) = self.jobs.get_mut(&mark.job) else { return Answer::Missing };
+        let watermark = record.mark.watermark.max(mark.watermark);
+        record.mark = Mark { watermark, ..mark.clone() };
+        Answer::New
+    }
+
+    fn prune(&mut self, job: Option<&JobName>, keep: u32, before: Timestamp) -> Answer {
+        let is_theirs = |run: &&Run| match job {
+            Some(name) => run.key.job == *name && run.cause != Cause::Once,
+            None => run.cause == Cause::Once,
+        };
+        let is_over = |run: &&Run| !run.state.is_open() && run.state != RunState::Dead;
+        let mut over: Vec<&Run> = self.runs.values().filter(is_theirs).filter(is_over).collect();
+        over.sort_by_key(|run| (run.key.nominal, run.key.clone()));
+        let surplus = over.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX));
+        let is_old = |run: &Run| run.ended.is_some_and(|ended| ended < before);
+        let dropped = over.iter().enumerate().filter(|(index, run)| *index < surplus || is_old(run));
+        let keys: Vec<RunKey> = dropped.map(|(_, run)| run.key.clone()).take(MAX_PRUNED).collect();
+        for key in keys {
+            self.runs.remove(&key);
+            self.attempts.retain(|(of, _), _| *of != key);
+            self.keys.retain(|_, (_, of)| *of != key);
+        }
+        Answer::New
+    }
+}
+
+/// The run of a one-shot job that was withdrawn.
+fn withdrawn(once: &Once, at: Timestamp) -> Run {
+    let mut run = once.run(RunState::Cancelled, once.id.due, at);
+    run.ended = Some(at);
+    "it was withdrawn".clone_into(&mut run.reason);
+    run
+}
+
+impl Store for MemoryStore {
+    fn acquire(&mut self, _shard: Shard, _owner: &str) -> Result<Lease, StoreError> {
+        self.epoch += 1;
+        self.last = None;
+        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch })
+    }
+
+    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.check_lease(lease)
+    }
+
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.check_lease(lease)?;
+        self.epoch += 1;
+        Ok(())
+    }
+
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+        self.check_lease(lease)?;
+        if let Some((number, answers)) = &self.last
+            && *number == batch.number
+        {
+            return Ok(answers.clone());
+        }
+        let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
+        self.last = Some((batch.number, answers.clone()));
+        Ok(answers)
+    }
+
+    fn load(
+        &mut self,
+        _shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError> {
+        use std::ops::Bound::{Excluded, Included};
+        if up_to < after.due {
+            return Ok(Vec::new());
+        }
+        // An empty range of one excluded end would be refused by the map.
+        let end = OnceId::last_at(up_to);
+        if after == end {
+            return Ok(Vec::new());
+        }
+        let found = self.pending.range((Excluded(after), Included(end)));
+        Ok(found.map(|(_, once)| once.clone()).take(limit.min(MAX_PAGE)).collect())
+    }
+
+    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+        Ok((self.jobs.values().cloned().collect(), self.is_paused))
+    }
+
+    fn open_runs(
+        &mut self,
+        _shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        let is_after = |run: &&Run| after.is_none_or(|after| *after < run.key);
+        let open = self.runs.values().filter(|run| run.state.is_open()).filter(is_after);
+        Ok(open.take(limit.min(MAX_PAGE)).cloned().collect())
+    }
+
+    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+        let is_asked = |run: &&Run| {
+            let is_of_job = query.job.as_ref().is_none_or(|job| *job == run.key.job);
+            is_of_job && (query.states.is_empty() || query.states.contains(&run.state))
+        };
+        let rank = |key: &RunKey| (key.nominal, key.job.clone(), key.series);
+        let is_after = |run: &&Run| query.cursor.as_ref().is_none_or(|cursor| rank(&run.key) < rank(cursor));
+        let mut found: Vec<Run> = self.runs.values().filter(is_asked).filter(is_after).cloned().collect();
+        found.sort_by_key(|run| std::cmp::Reverse(rank(&run.key)));
+        found.truncate(query.limit.min(MAX_PAGE));
+        Ok(found)
+    }
+
+    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        Ok(self.runs.get(key).cloned())
+    }
+
+    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        let range = (key.clone(), 0)..=(key.clone(), u32::MAX);
+        Ok(self.attempts.range(range).map(|(_, attempt)| attempt.clone()).collect())
+    }
+
+    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+        Ok(self.names.get(name).and_then(|id| self.pending.get(id)).cloned())
+    }
+
+    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+        let count = |is_counted: fn(&Run) -> bool| {
+            u64::try_from(self.runs.values().filter(|run| is_counted(run)).count()).unwrap_or(u64::MAX)
+        };
+        Ok(Counts {
+            jobs: self.jobs.values().filter(|record| record.source.is_some()).map(|_| 1).sum(),
+            pending: u64::try_from(self.pending.len()).unwrap_or(u64::MAX),
+            open: count(|run| run.state.is_open()),
+            runs: count(|_| true),
+            dead: count(|run| run.state == RunState::Dead),
+        })
+    }
+}

@@ -1,0 +1,370 @@
+//! A timetable: the triggers of a job, without what is excluded, between its start and its end.
+//!
+//! ```text
+//!  triggers    ──×───────×──×────────×───×───────×──▶   several schedules; two at one moment are one occurrence
+//!  exclusions  ────▒▒▒▒▒▒▒▒▒▒▒────────────────────────   dates, or times that an expression names
+//!  start, end       [                       )
+//!  occurrences ──────────────────────×───×───────────▶
+//! ```
+//!
+//! Cost: a question costs one search of the calendar for each trigger, and as many again for each occurrence that is excluded, up
+//! to [`MAX_STEPS`]: then the answer is [`Next::NotBefore`], and the question is asked again at that time. So a job that is
+//! due every second and rests for three months costs a constant amount of work.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use mainspring_cron::{Expression, Schedule};
+
+use crate::job::JobError;
+use crate::run::Span;
+
+/// The most triggers of a job.
+pub const MAX_TRIGGERS: usize = 64;
+
+/// The most exclusions of a job: the holidays of some years.
+pub const MAX_EXCLUSIONS: usize = 512;
+
+/// How many excluded occurrences one question steps over.
+pub const MAX_STEPS: usize = 1_000;
+
+/// Up to how many occurrences are counted one by one; beyond, a count is "at least".
+pub const MAX_COUNTED: u64 = 1_000;
+
+const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
+
+/// Leaves occurrences out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Exclusion {
+    /// Whole days in a zone, both included.
+    Dates {
+        /// The first day.
+        first: Date,
+        /// The last day; the same for a single one.
+        last: Date,
+        /// Whose days.
+        zone: TimeZone,
+    },
+    /// Every occurrence that lies on an occurrence of this schedule, or in a minute that begins with one:
+    /// `* 12 * * *` excludes everything from 12:00:00 up to 12:59:59.
+    Times(Box<Schedule>),
+}
+
+impl Exclusion {
+    /// Whether a moment is left out.
+    pub fn holds(&self, moment: Timestamp) -> bool {
+        match self {
+            Exclusion::Dates { first, last, zone } => {
+                let date = zone.to_datetime(moment).date();
+                *first <= date && date <= *last
+            }
+            Exclusion::Times(schedule) => {
+                let is_named = |moment: Timestamp| schedule_names(schedule, moment);
+                is_named(moment) || is_named(minute_of(moment))
+            }
+        }
+    }
+
+    /// The last moment of an exclusion that holds at `moment`, as far as it is known: all up to it is excluded too.
+    fn end(&self, moment: Timestamp) -> Timestamp {
+        match self {
+            Exclusion::Dates { last, zone, .. } => {
+                let next = last.tomorrow().and_then(|day| day.to_zoned(zone.clone()));
+                next.map_or(moment, |next| before(next.timestamp()).max(moment))
+            }
+            Exclusion::Times(_) => moment,
+        }
+    }
+}
+
+fn schedule_names(schedule: &Schedule, moment: Timestamp) -> bool {
+    schedule.next_after(before(moment)).is_some_and(|next| next.timestamp() == moment)
+}
+
+fn before(moment: Timestamp) -> Timestamp {
+    moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
+}
+
+fn minute_of(moment: Timestamp) -> Timestamp {
+    Timestamp::from_second(moment.as_second().div_euclid(60) * 60).unwrap_or(Timestamp::MIN)
+}
+
+/// Answers when the next occurrence is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Then.
+    At(Timestamp),
+    /// There is none up to this moment; ask again from there.
+    NotBefore(Timestamp),
+    /// There is none any more.
+    Never,
+}
+
+/// Says when a job is due.
+///
+/// # Example
+/// ```
+/// use jiff::tz::TimeZone;
+/// use mainspring_job::{Next, Timetable, Trigger};
+/// use mainspring_cron::Expression;
+///
+/// let weekdays = Trigger::new(Expression::parse("0 9 * * mon-fri")?, TimeZone::UTC);
+/// let saturday = Trigger::new(Expression::parse("0 11 * * sat")?, TimeZone::UTC);
+/// let timetable = Timetable::new(vec![weekdays, saturday])?;
+/// let friday = "2026-11-20T09:00:00Z".parse()?;
+/// assert_eq!(timetable.next_after(friday), Next::At("2026-11-21T11:00:00Z".parse()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timetable {
+    /// From 1 to `MAX_TRIGGERS`.
+    triggers: Vec<Schedule>,
+    /// At most `MAX_EXCLUSIONS`.
+    exclusions: Vec<Exclusion>,
+    /// Nothing is due before.
+    start: Timestamp,
+    /// Nothing is due then or later; after `start`.
+    end: Timestamp,
+}
+
+impl Timetable {
+    /// All occurrences of all triggers.
+    ///
+    /// # Errors
+    /// When there is no trigger, or more than [`MAX_TRIGGERS`].
+    pub fn new(triggers: Vec<Schedule>) -> Result<Timetable, JobError> {
+        match triggers.len() {
+            0 => Err(JobError::NoTrigger),
+            1..=MAX_TRIGGERS => {
+                Ok(Timetable { triggers, exclusions: Vec::new(), start: Timestamp::MIN, end: Timestamp::MAX })
+            }
+            _ => Err(JobError::TooManyTriggers),
+        }
+    }
+
+    /// Leaves out what any of these holds.
+    ///
+    /// # Errors
+    /// When there are more than [`MAX_EXCLUSIONS`].
+    pub fn without(mut self, exclusions: Vec<Exclusion>) -> Result<Timetable, JobError> {
+        if MAX_EXCLUSIONS < exclusions.len() {
+            return Err(JobError::TooManyExclusions);
+        }
+        self.exclusions = exclusions;
+        Ok(self)
+    }
+
+    /// Only occurrences from `start` up to and not including `end`.
+    ///
+    /// # Errors
+    /// When that is no time at all.
+    pub fn between(
+        mut self,
+        start: Option<Timestamp>,
+        end: Option<Timestamp>,
+    ) -> Result<Timetable, JobError> {
+        let (start, end) = (start.unwrap_or(Timestamp::MIN), end.unwrap_or(Timestamp::MAX));
+        if end <= start {
+            return Err(JobError::EmptyRange);
+        }
+        (self.start, self.end) = (start, end);
+        Ok(self)
+    }
+
+    /// The schedules.
+    pub fn triggers(&self) -> &[Schedule] {
+        &self.triggers
+    }
+
+    /// What is left out.
+    pub fn exclusions(&self) -> &[Exclusion] {
+        &self.exclusions
+    }
+
+    /// The first moment at which it may be due, if there is one.
+    pub fn start(&self) -> Option<Timestamp> {
+        Some(self.start).filter(|&start| start != Timestamp::MIN)
+    }
+
+    /// The first moment at which it is not due any more, if there is one.
+    pub fn end(&self) -> Option<Timestamp> {
+        Some(self.end).filter(|&end| end != Timestamp::MAX)
+    }
+
+    /// Whether one of the triggers is the start of the server.
+    pub fn is_at_boot(&self) -> bool {
+        self.triggers.iter().any(Schedule::is_reboot)
+    }
+
+    /// The first occurrence strictly after a moment.
+    pub fn next_after(&self, after: Timestamp) -> Next {
+        let mut after = after.max(before(self.start));
+        for _ in 0..MAX_STEPS {
+            let times = self.triggers.iter().filter_map(|trigger| trigger.next_after(after));
+            let Some(moment) = times.map(|time| time.timestamp()).min().filter(|&time| time < self.end)
+            else {
+                return Next::Never;
+            };
+            match self.exclusions.iter().find(|exclusion| exclusion.holds(moment)) {
+                None => return Next::At(moment),
+                Some(exclusion) => after = exclusion.end(moment),
+            }
+        }
+        Next::NotBefore(after)
+    }
+
+    /// The last occurrence strictly before a moment and after `floor`, or `None` if there is none, or none within
+    /// [`MAX_STEPS`] excluded ones.
+    pub fn prev_before(&self, before: Timestamp, floor: Timestamp) -> Option<Timestamp> {
+        let mut before = before.min(self.end);
+        for _ in 0..MAX_STEPS {
+            let times = self.triggers.iter().filter_map(|trigger| trigger.prev_before(before));
+            let moment = times.map(|time| time.timestamp()).max()?;
+            if moment <= floor || moment < self.start {
+                return None;
+            }
+            if !self.exclusions.iter().any(|exclusion| exclusion.holds(moment)) {
+                return Some(moment);
+            }
+            before = moment;
+        }
+        None
+    }
+
+    /// The occurrences in `(after, up_to]`, in order, at most `limit`.
+    pub fn occurrences(&self, after: Timestamp, up_to: Timestamp, limit: usize) -> Vec<Timestamp> {
+        let mut found = Vec::new();
+        let mut after = after;
+        for _ in 0..limit.saturating_add(MAX_STEPS) {
+            match self.next_after(after) {
+                Next::At(moment) if moment <= up_to && found.len() < limit => {
+                    found.push(moment);
+                    after = moment;
+                }
+                Next::NotBefore(moment) if moment <= up_to => after = moment,
+                _ => break,
+            }
+        }
+        found
+    }
+
+    /// How many occurrences lie in `[first, last]`, which both are occurrences: exactly for one fixed period or for few, else
+    /// at least so many.
+    pub fn count(&self, first: Timestamp, last: Timestamp) -> Span {
+        assert!(first <= last, "occurrences are counted from the first to the last");
+        if let ([trigger], []) = (self.triggers.as_slice(), self.exclusions.as_slice())
+            && let Expression::Every(every) = trigger.expression()
+        {
+            let span_ns = (last.as_nanosecond() - first.as_nanosecond()).unsigned_abs();
+            let count = u64::try_from(span_ns / every.period().as_nanos() + 1).unwrap_or(u64::MAX);
+            return Span { last, count, is_exact: true };
+        }
+        let mut count = 1;
+        let mut at = first;
+        while at < last && count < MAX_COUNTED {
+            match self.next_after(at) {
+                Next::At(next) if next <= last => (at, count) = (next, count + 1),
+                _ => break,
+            }
+        }
+        Span { last, count, is_exact: last <= at }
+    }
+}
+
+/// A text that is equal for timetables that mean the same; the store keeps it to see that one has changed.
+impl fmt::Display for Timetable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = self.triggers.iter().map(schedule_text).collect();
+        parts.extend(self.exclusions.iter().map(|exclusion| match exclusion {
+            Exclusion::Dates { first, last, zone } => format!("not {first}..{last} {}", zone_text(zone)),
+            Exclusion::Times(schedule) => format!("not {}", schedule_text(schedule)),
+        }));
+        parts.extend(self.start().map(|start| format!("from {start}")));
+        parts.extend(self.end().map(|end| format!("until {end}")));
+        f.write_str(&parts.join("; "))
+    }
+}
+
+fn schedule_text(schedule: &Schedule) -> String {
+    match schedule.expression() {
+        expression @ Expression::Every(every) => format!("{expression} phase {}ns", every.phase().as_nanos()),
+        expression @ (Expression::At(_) | Expression::Reboot) => expression.to_string(),
+        expression => format!("{expression} {} {}", zone_text(schedule.zone()), schedule.dst()),
+    }
+}
+
+fn zone_text(zone: &TimeZone) -> String {
+    zone.iana_name().map_or_else(|| format!("{zone:?}"), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn cron(text: &str) -> Schedule {
+        Schedule::new(Expression::parse(text).unwrap(), TimeZone::UTC)
+    }
+
+    #[test]
+    fn several_triggers_at_one_moment_are_one_occurrence() {
+        let timetable =
+            Timetable::new(vec![cron("0 * * * *"), cron("0 12 * * *"), cron("@every 20m")]).unwrap();
+        let found = timetable.occurrences(at("2026-01-01T11:30:00Z"), at("2026-01-01T12:30:00Z"), 10);
+        let expected = ["11:40", "12:00", "12:20"].map(|time| at(&format!("2026-01-01T{time}:00Z")));
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn excluded_days_and_minutes_are_stepped_over_and_the_range_is_half_open() {
+        let day = |text: &str| text.parse::<Date>().unwrap();
+        let dates =
+            Exclusion::Dates { first: day("2026-12-24"), last: day("2026-12-26"), zone: TimeZone::UTC };
+        let noon = Exclusion::Times(Box::new(cron("* 12 * * *")));
+        let timetable =
+            Timetable::new(vec![cron("30 0 12,13 * * *")]).unwrap().without(vec![dates, noon]).unwrap();
+        let timetable =
+            timetable.between(Some(at("2026-12-23T13:00:30Z")), Some(at("2026-12-28T13:00:30Z"))).unwrap();
+        let found = timetable.occurrences(at("2026-01-01T00:00:00Z"), at("2027-01-01T00:00:00Z"), 10);
+        assert_eq!(found, [at("2026-12-23T13:00:30Z"), at("2026-12-27T13:00:30Z")]);
+        assert_eq!(timetable.prev_before(at("2027-01-01T00:00:00Z"), Timestamp::MIN), Some(found[1]));
+        assert_eq!(timetable.prev_before(found[1], found[0]), None);
+    }
+
+    #[test]
+    fn a_rest_of_three_months_costs_a_bounded_number_of_steps() {
+        let winter = Exclusion::Times(Box::new(cron("* * * 1-3 *")));
+        let timetable = Timetable::new(vec![cron("* * * * * *")]).unwrap().without(vec![winter]).unwrap();
+        let from = at("2026-01-01T00:00:00Z");
+        let Next::NotBefore(later) = timetable.next_after(from) else { panic!("it is excluded") };
+        assert_eq!(later.duration_since(from).as_secs(), i64::try_from(MAX_STEPS).unwrap());
+    }
+
+    #[test]
+    fn a_fixed_period_is_counted_by_arithmetic_and_a_calendar_up_to_a_limit() {
+        let (first, last) = (at("2023-01-01T00:00:00Z"), at("2026-01-01T00:00:00Z"));
+        let every = Timetable::new(vec![cron("@every 1s")]).unwrap();
+        assert_eq!(every.count(first, last), Span { last, count: 94_694_401, is_exact: true });
+        let seconds = Timetable::new(vec![cron("* * * * * *")]).unwrap();
+        assert_eq!(seconds.count(first, last), Span { last, count: MAX_COUNTED, is_exact: false });
+        let days = Timetable::new(vec![cron("@daily")]).unwrap();
+        assert_eq!(days.count(at("2025-12-01T00:00:00Z"), last), Span { last, count: 32, is_exact: true });
+    }
+
+    #[test]
+    fn the_text_tells_timetables_apart() {
+        let anchored = |anchor: &str| {
+            let Expression::Every(every) = Expression::parse("@every 1h").unwrap() else { unreachable!() };
+            Schedule::new(Expression::Every(every.with_anchor(at(anchor))), TimeZone::UTC)
+        };
+        let texts = [cron("@daily"), anchored("2026-01-01T00:07:00Z"), anchored("2026-01-01T00:08:00Z")]
+            .map(|trigger| Timetable::new(vec![trigger]).unwrap().to_string());
+        assert_eq!(texts[0], "@daily UTC cron");
+        assert!(texts[1] != texts[2]);
+    }
+}

@@ -1,0 +1,172 @@
+//! The store in memory keeps the contract, and stores that are broken on purpose are caught.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Answer, Attempt, Batch, Counts, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation, Query,
+    Run, RunKey, Shard, Store, StoreError, contract,
+};
+
+/// Makes stores with a flaw.
+struct Broken(Flaw);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    None,
+    AppliesTwice,
+    FencesNobody,
+    EpochStays,
+    ForgetsOnClose,
+    BeginsTwice,
+    DropsLastRow,
+    TurnsPages,
+    LosesOneOfABatch,
+    LeavesPending,
+    MovesWatermarkBack,
+}
+
+const FLAWS: [Flaw; 10] = [
+    Flaw::AppliesTwice,
+    Flaw::FencesNobody,
+    Flaw::EpochStays,
+    Flaw::ForgetsOnClose,
+    Flaw::BeginsTwice,
+    Flaw::DropsLastRow,
+    Flaw::TurnsPages,
+    Flaw::LosesOneOfABatch,
+    Flaw::LeavesPending,
+    Flaw::MovesWatermarkBack,
+];
+
+struct BrokenStore {
+    flaw: Flaw,
+    store: MemoryStore,
+    lease: Option<Lease>,
+    number: u64,
+}
+
+impl contract::Ground for Broken {
+    type Store = BrokenStore;
+
+    fn fresh(&mut self) -> BrokenStore {
+        BrokenStore { flaw: self.0, store: MemoryStore::new(), lease: None, number: 0 }
+    }
+
+    fn reopened(&mut self, store: BrokenStore) -> BrokenStore {
+        match self.0 {
+            Flaw::ForgetsOnClose => self.fresh(),
+            _ => store,
+        }
+    }
+}
+
+impl Store for BrokenStore {
+    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+        if self.flaw == Flaw::EpochStays
+            && let Some(lease) = self.lease
+        {
+            return Ok(lease);
+        }
+        self.lease = Some(self.store.acquire(shard, owner)?);
+        Ok(self.lease.unwrap())
+    }
+
+    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
+        if self.flaw == Flaw::FencesNobody { Ok(()) } else { self.store.renew(lease) }
+    }
+
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.store.release(lease)
+    }
+
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+        let mut batch = batch.clone();
+        match self.flaw {
+            Flaw::AppliesTwice => {
+                self.number += 1;
+                batch.number = self.number;
+            }
+            Flaw::LosesOneOfABatch if 6 < batch.operations.len() => {
+                batch.operations.pop();
+                let mut answers = self.store.commit(lease, &batch)?;
+                answers.push(Answer::New);
+                return Ok(answers);
+            }
+            _ => (),
+        }
+        let before = self.store.clone();
+        let mut answers = self.store.commit(lease, &batch)?;
+        for (operation, answer) in batch.operations.iter().zip(&mut answers) {
+            match (self.flaw, operation) {
+                (Flaw::BeginsTwice, Operation::Begin { .. }) if *answer == Answer::Duplicate(None) => {
+                    *answer = Answer::New;
+                }
+                (Flaw::LeavesPending, Operation::Fire { .. }) => self.store = before.clone(),
+                (Flaw::MovesWatermarkBack, Operation::Mark(_)) => *answer = Answer::Missing,
+                _ => (),
+            }
+        }
+        Ok(answers)
+    }
+
+    fn load(
+        &mut self,
+        shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError> {
+        let mut page = self.store.load(shard, after, up_to, limit)?;
+        match self.flaw {
+            Flaw::DropsLastRow => drop(page.pop()),
+            Flaw::TurnsPages => page.reverse(),
+            _ => (),
+        }
+        Ok(page)
+    }
+
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+        self.store.jobs(shard)
+    }
+
+    fn open_runs(
+        &mut self,
+        shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.store.open_runs(shard, after, limit)
+    }
+
+    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+        self.store.find(shard, query)
+    }
+
+    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.store.run(shard, key)
+    }
+
+    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        self.store.attempts(shard, key)
+    }
+
+    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+        self.store.pending_named(shard, name)
+    }
+
+    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
+        self.store.counts(shard)
+    }
+}
+
+#[test]
+fn the_store_in_memory_keeps_the_contract() {
+    assert_eq!(contract::exercise(&mut Broken(Flaw::None), 500), Ok(()));
+}
+
+#[test]
+fn a_broken_store_is_caught() {
+    for flaw in FLAWS {
+        let found = contract::exercise(&mut Broken(flaw), 100);
+        assert!(found.is_err(), "{flaw:?} was not caught");
+    }
+}

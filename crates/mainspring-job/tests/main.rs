@@ -1,0 +1,7 @@
+//! Tests of the public face: the planner under simulation, its rules one by one, and the contract of stores.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[cfg(feature = "contract")]
+mod contract;
+mod rules;
+mod simulation;

@@ -1,0 +1,458 @@
+//! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+use mainspring_cron::Expression;
+use mainspring_job::{
+    Action, Applied, Cause, Command, Definitions, Failure, Group, Input, Job, JobName, Lease, Limits,
+    MemoryStore, Note, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard,
+    Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
+};
+
+fn name(text: &str) -> JobName {
+    JobName::new(text).unwrap()
+}
+
+fn at(time: &str) -> Timestamp {
+    time.parse().unwrap()
+}
+
+fn work(policies: &str) -> Work {
+    let action = Action::new("process", "true").unwrap();
+    Work { policies: policies.parse().unwrap(), ..Work::new(action) }
+}
+
+fn job(text: &str, expression: &str, policies: &str) -> Job {
+    let trigger = Trigger::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
+    Job {
+        name: name(text),
+        timetable: Timetable::new(vec![trigger]).unwrap(),
+        max_runs: None,
+        work: Arc::new(work(policies)),
+        source: String::new(),
+        text: String::new(),
+    }
+}
+
+/// A shell that does what it should.
+struct Shell {
+    now: Timestamp,
+    store: MemoryStore,
+    lease: Lease,
+    planner: Planner,
+    jobs: Vec<Job>,
+    groups: Vec<Group>,
+    limits: Limits,
+    started: Vec<Start>,
+    killed_count: usize,
+    notes: Vec<Note>,
+    replies: Vec<Reply>,
+    load_count: usize,
+    operation_count: usize,
+}
+
+impl Shell {
+    fn new(now: &str, jobs: Vec<Job>) -> Shell {
+        Shell::with(now, jobs, Vec::new(), Limits::default())
+    }
+
+    fn with(now: &str, jobs: Vec<Job>, groups: Vec<Group>, limits: Limits) -> Shell {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, "test").unwrap();
+        let mut shell = Shell {
+            now: at(now),
+            store,
+            lease,
+            planner: Planner::new(0, limits),
+            jobs,
+            groups,
+            limits,
+            started: Vec::new(),
+            killed_count: 0,
+            notes: Vec::new(),
+            replies: Vec::new(),
+            load_count: 0,
+            operation_count: 0,
+        };
+        shell.boot();
+        shell
+    }
+
+    /// Ends without a word and starts again.
+    fn boot(&mut self) {
+        self.lease = self.store.acquire(Shard::WHOLE, "test").unwrap();
+        self.planner = Planner::new(self.lease.epoch, self.limits);
+        let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
+        let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
+        self.tell(Input::Restore { jobs, runs, is_paused });
+        self.apply(self.jobs.clone());
+        self.tell(Input::Begin);
+        self.tell(Input::Tick);
+    }
+
+    fn apply(&mut self, jobs: Vec<Job>) -> Applied {
+        let groups = self.groups.clone();
+        let definitions = Definitions { source: "test".to_owned(), jobs, groups, prune: Prune::Remove };
+        match self.command(Command::Apply(definitions)) {
+            Reply::Applied(applied) => applied,
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    fn command(&mut self, command: Command) -> Reply {
+        self.replies.clear();
+        self.tell(Input::Command { ticket: Ticket(1), command });
+        self.replies.pop().expect("every command has a reply")
+    }
+
+    fn tell(&mut self, input: Input) {
+        let mut outputs = Vec::new();
+        self.planner.handle(self.now, input, &mut outputs);
+        self.planner.check();
+        while let Some(batch) = self.planner.take_batch() {
+            self.operation_count += batch.operations.len();
+            let answers = self.store.commit(self.lease, &batch).unwrap();
+            self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
+        }
+        for output in outputs {
+            match output {
+                Output::Start(start) => self.started.push(start),
+                Output::Kill { .. } => self.killed_count += 1,
+                Output::Reply { reply, .. } => self.replies.push(reply),
+                Output::Note(note) => self.notes.push(note),
+                Output::Load { after, up_to, limit } => {
+                    self.load_count += 1;
+                    let pending = self.store.load(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let is_complete = pending.len() < limit;
+                    self.tell(Input::Loaded { pending, is_complete });
+                }
+            }
+        }
+    }
+
+    /// Lives up to a time, looking whenever something is due.
+    fn live(&mut self, until: &str) {
+        let until = at(until);
+        while let Some(due) = self.planner.next_due().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.tell(Input::Tick);
+        }
+        self.now = until;
+    }
+
+    /// Looks once, at that time.
+    fn wake(&mut self, now: &str) {
+        self.now = at(now);
+        while self.planner.next_due().is_some_and(|due| due <= self.now) {
+            self.tell(Input::Tick);
+        }
+    }
+
+    fn end(&mut self, index: usize, outcome: Outcome) {
+        let (key, attempt) = (self.started[index].key.clone(), self.started[index].attempt);
+        self.tell(Input::Ended { key, attempt, outcome });
+    }
+
+    fn runs(&mut self, job: &str) -> Vec<Run> {
+        let query = Query { job: Some(name(job)), limit: 10_000, ..Query::default() };
+        let mut runs = self.store.find(Shard::WHOLE, &query).unwrap();
+        runs.reverse();
+        runs
+    }
+
+    fn states(&mut self, job: &str) -> String {
+        self.runs(job).iter().map(|run| run.state.name()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn started_names(&self) -> String {
+        self.started.iter().map(|start| start.key.job.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+fn failed() -> Outcome {
+    Outcome::Failed(Failure::Exit(1))
+}
+
+#[test]
+fn three_years_of_a_job_that_is_due_each_second_are_a_constant_amount_of_work() {
+    for expression in ["@every 1s", "* * * * * *"] {
+        let mut shell = Shell::new(
+            "2023-01-01T00:00:00.5Z",
+            vec![job("tick", expression, "misfire=all,cap=5,spread=0s overlap=allow")],
+        );
+        shell.operation_count = 0;
+        shell.wake("2026-01-01T00:00:00.5Z");
+        assert!(shell.operation_count < 20, "{expression}: {} operations", shell.operation_count);
+        let runs = shell.runs("tick");
+        assert_eq!(
+            runs.iter().filter(|run| run.state == RunState::Running).count(),
+            6,
+            "five made good, one on time"
+        );
+        let span = runs[0].span.unwrap();
+        assert_eq!((runs[0].state, span.is_exact), (RunState::Missed, expression == "@every 1s"));
+        assert_eq!(span.last, at("2025-12-31T23:59:54Z"));
+        assert!(span.count == 94_694_394 || !span.is_exact, "{span:?}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_fires_nothing_again_and_is_noted() {
+    let mut shell = Shell::new("2026-01-01T00:00:30Z", vec![job("tick", "* * * * *", "overlap=allow")]);
+    shell.live("2026-01-01T02:00:30Z");
+    assert_eq!(shell.started.len(), 120);
+    shell.wake("2026-01-01T00:30:00Z");
+    shell.tell(Input::Tick);
+    let watermark = at("2026-01-01T02:00:00Z");
+    assert_eq!(shell.notes.pop(), Some(Note::BehindWatermark { job: name("tick"), watermark }));
+    shell.boot();
+    shell.live("2026-01-01T02:00:59Z");
+    assert_eq!(shell.started.len(), 120);
+    shell.live("2026-01-01T02:01:00Z");
+    assert_eq!(shell.started.len(), 121);
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
+    let jobs = vec![
+        job("once", "@every 1h", ""),
+        job("often", "@every 1h", "retry=2,backoff=5s,jitter=0%,on=abandoned"),
+    ];
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    shell.live("2026-01-01T01:00:00Z");
+    shell.boot();
+    assert_eq!(
+        (shell.states("once"), shell.states("often")),
+        ("abandoned".to_owned(), "scheduled".to_owned())
+    );
+    shell.live("2026-01-01T01:00:04Z");
+    assert_eq!(shell.started_names(), "often once");
+    shell.live("2026-01-01T01:00:05Z");
+    assert_eq!(shell.started_names(), "often once often");
+    assert_eq!(shell.started[2].attempt, 2);
+    let key = shell.started[2].key.clone();
+    let attempts = shell.store.attempts(Shard::WHOLE, &key).unwrap();
+    assert_eq!(
+        attempts.iter().map(|attempt| attempt.state).collect::<Vec<_>>(),
+        [Some(RunState::Abandoned), None]
+    );
+}
+
+#[test]
+fn every_overlap_policy_does_what_its_table_says() {
+    // Three occurrences while the first runs, then the first ends.
+    let cases = [
+        ("skip", "running skipped_overlap skipped_overlap", 0, "succeeded skipped_overlap skipped_overlap"),
+        ("queue-one", "running queued skipped_overlap", 0, "succeeded running skipped_overlap"),
+        ("queue-all,cap=2", "running queued queued", 0, "succeeded running queued"),
+        ("queue-all,cap=1", "running queued skipped_overlap", 0, "succeeded running skipped_overlap"),
+        ("replace", "running skipped_overlap queued", 0, "succeeded skipped_overlap running"),
+        ("kill-old", "running skipped_overlap queued", 1, "cancelled skipped_overlap running"),
+        ("allow", "running running running", 0, "succeeded running running"),
+    ];
+    for (policy, during, killed_count, after) in cases {
+        let mut shell =
+            Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", &format!("overlap={policy}"))]);
+        shell.live("2026-01-01T03:00:00Z");
+        assert_eq!(shell.states("j"), during, "{policy}");
+        assert_eq!(shell.killed_count, killed_count, "{policy}");
+        shell.end(0, if killed_count == 0 { Outcome::Succeeded } else { Outcome::Killed });
+        assert_eq!(shell.states("j"), after, "{policy}");
+    }
+}
+
+#[test]
+fn failures_are_retried_with_growing_waits_and_then_dead_and_can_be_revived() {
+    let mut shell = Shell::new(
+        "2026-01-01T00:30:00Z",
+        vec![job("j", "0 * * * *", "retry=2,backoff=10s,factor=3,jitter=0%")],
+    );
+    shell.live("2026-01-01T01:00:00Z");
+    let mut dues = Vec::new();
+    for index in 0..3 {
+        shell.end(index, failed());
+        dues.push(shell.runs("j")[0].due.to_string());
+        shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+    }
+    assert_eq!(dues[..2], ["2026-01-01T01:00:10Z", "2026-01-01T01:01:30Z"]);
+    assert_eq!(shell.states("j"), "dead");
+    let run = Box::new(shell.runs("j")[0].clone());
+    assert_eq!(shell.command(Command::RetryDead(run.clone())), Reply::Done);
+    assert_eq!(shell.command(Command::RetryDead(run)), Reply::Refused(Refusal::NoSuchRun));
+    shell.tell(Input::Tick);
+    assert_eq!(shell.started[3].attempt, 4);
+    shell.end(3, failed());
+    assert_eq!(shell.states("j"), "scheduled", "it has all its retries again");
+}
+
+#[test]
+fn a_job_that_fails_in_a_row_is_paused_and_what_passed_is_one_record() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "* * * * *", "pause-after=2")]);
+    shell.live("2026-01-01T00:31:00Z");
+    shell.end(0, failed());
+    shell.live("2026-01-01T00:32:00Z");
+    shell.end(1, failed());
+    assert!(shell.notes.contains(&Note::PausedAfterFailures(name("j"))));
+    shell.live("2026-01-01T05:00:30Z");
+    shell.boot();
+    assert_eq!(shell.states("j"), "failed failed");
+    assert_eq!(shell.command(Command::Resume(Scope::Job(name("j")))), Reply::Done);
+    let last = shell.runs("j").pop().unwrap();
+    assert_eq!((last.state, last.span.unwrap().count), (RunState::SkippedPaused, 268));
+    shell.live("2026-01-01T05:01:00Z");
+    assert_eq!(shell.started.len(), 3);
+}
+
+#[test]
+fn groups_share_a_limit_and_higher_priorities_go_first() {
+    let mut jobs: Vec<Job> = ["a", "b", "c"].map(|text| job(text, "@every 1h", "")).into();
+    for (job, priority) in jobs.iter_mut().zip([0, 0, 7]) {
+        let work = Arc::make_mut(&mut job.work);
+        (work.group, work.priority) = (Some(name("db")), priority);
+    }
+    let groups = vec![Group { name: name("db"), limit: 1 }];
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, Limits::default());
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.started_names(), "a");
+    shell.end(0, Outcome::Succeeded);
+    shell.end(1, Outcome::Succeeded);
+    assert_eq!(shell.started_names(), "a c b");
+}
+
+#[test]
+fn jitter_is_the_same_after_a_restart_and_for_every_planner() {
+    let due_times = |restart: bool| {
+        let mut shell =
+            Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", "jitter=30m overlap=allow")]);
+        for hour in 1..6 {
+            shell.live(&format!("2026-01-01T{hour:02}:00:00Z"));
+            if restart {
+                shell.boot();
+            }
+        }
+        shell.live("2026-01-01T05:30:00Z");
+        shell.started.iter().map(|start| start.due).collect::<Vec<_>>()
+    };
+    let times = due_times(false);
+    assert_eq!(times.len(), 5);
+    assert_eq!(times, due_times(true));
+    let minutes: std::collections::BTreeSet<i64> = times.iter().map(|due| due.as_second() % 3_600).collect();
+    assert_eq!(minutes.len(), 5, "each occurrence has its own");
+}
+
+#[test]
+fn a_backfill_runs_each_time_once_in_order_and_never_early() {
+    let mut shell = Shell::new("2026-01-01T06:30:00Z", vec![job("j", "@every 1h", "")]);
+    let (from, to) = (at("2026-01-01T04:00:00Z"), at("2026-01-01T09:00:00Z"));
+    let expected = [4, 5, 6].map(|hour| at(&format!("2026-01-01T{hour:02}:00:00Z")));
+    assert_eq!(preview(&shell.jobs[0].timetable, from, to, shell.now), Ok(expected.to_vec()));
+    let backfill = Command::Backfill { job: name("j"), from, to };
+    assert_eq!(shell.command(backfill.clone()), Reply::Backfilled { count: 3, series: 1 });
+    for (index, nominal) in expected.into_iter().enumerate() {
+        assert_eq!(shell.started.len(), index + 1);
+        let start = &shell.started[index];
+        assert_eq!((start.key.nominal, start.cause), (nominal, Cause::Backfill));
+        shell.end(index, Outcome::Succeeded);
+    }
+    assert_eq!(shell.command(backfill), Reply::Backfilled { count: 3, series: 2 });
+    let endless = Command::Backfill { job: name("j"), from: at("2020-01-01T00:00:00Z"), to };
+    assert_eq!(shell.command(endless), Reply::Refused(Refusal::BackfillTooLarge));
+}
+
+#[test]
+fn only_near_one_shot_jobs_are_in_memory_and_all_fire_in_order() {
+    let limits = Limits { page: 10, max_near: 50, max_running: 1_000, ..Limits::default() };
+    let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
+    for index in 0..500_i64 {
+        let due = shell.now + SignedDuration::from_secs(index * 37 % 500 * 60 + 1);
+        let submission = Submission { due, name: None, key: None, work: Arc::new(work("")) };
+        assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
+        assert!(shell.planner.near_count() <= 50);
+    }
+    shell.boot();
+    shell.live("2026-01-01T09:00:00Z");
+    assert_eq!(shell.started.len(), 500);
+    assert!(shell.started.is_sorted_by_key(|start| start.due));
+    let load_count = shell.load_count;
+    shell.live("2026-01-11T09:00:00Z");
+    assert!(
+        shell.load_count - load_count <= 40,
+        "an idle server reads seldom: {}",
+        shell.load_count - load_count
+    );
+}
+
+#[test]
+fn a_submission_with_a_known_key_is_answered_with_the_first() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    let due = at("2026-01-01T00:00:10Z");
+    let submission = Submission { due, name: None, key: Some("k".to_owned()), work: Arc::new(work("")) };
+    let Reply::Submitted { id, .. } = shell.command(Command::Submit(submission.clone())) else {
+        panic!("it is new")
+    };
+    for time in ["2026-01-01T00:00:05Z", "2026-01-01T00:00:15Z"] {
+        shell.live(time);
+        assert_eq!(shell.command(Command::Submit(submission.clone())), Reply::Duplicate { id: Some(id) });
+    }
+    assert_eq!(shell.started.len(), 1);
+    assert_eq!(shell.command(Command::Withdraw(id)), Reply::Refused(Refusal::NoSuchOnce));
+}
+
+#[test]
+fn history_is_kept_as_long_as_retention_says() {
+    let mut shell =
+        Shell::new("2026-01-01T00:00:30Z", vec![job("j", "* * * * *", "retention=keep=5,days=1")]);
+    for minute in 1..=50 {
+        shell.live(&format!("2026-01-01T00:{minute:02}:00Z"));
+        shell.end(minute - 1, Outcome::Succeeded);
+    }
+    let count = shell.runs("j").len();
+    assert!((5..5 + 16).contains(&count), "{count}");
+}
+
+#[test]
+fn a_new_set_of_definitions_adds_changes_and_removes_and_running_jobs_go_on() {
+    let jobs =
+        vec![job("stays", "@every 1h", ""), job("goes", "@every 1h", ""), job("moves", "@every 1h", "")];
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs.clone());
+    shell.live("2026-01-01T01:00:00Z");
+    let new = vec![jobs[0].clone(), job("moves", "@every 20m", ""), job("comes", "@every 1h", "")];
+    let applied = shell.apply(new);
+    let expected = Applied {
+        added: vec![name("comes")],
+        changed: vec![name("moves")],
+        removed: vec![name("goes")],
+        unchanged_count: 1,
+        refused: Vec::new(),
+    };
+    assert_eq!(applied, expected);
+    for index in 0..3 {
+        shell.end(index, Outcome::Succeeded);
+    }
+    assert_eq!(shell.states("goes"), "succeeded");
+    shell.live("2026-01-01T02:00:00Z");
+    assert_eq!(shell.states("goes"), "succeeded");
+    assert_eq!(shell.runs("moves").len(), 4);
+}
+
+#[test]
+fn a_job_ends_after_its_last_run_or_at_its_end() {
+    let mut limited = job("limited", "@every 1h", "overlap=allow");
+    limited.max_runs = Some(2);
+    let mut short = job("short", "@every 1h", "overlap=allow");
+    short.timetable = short.timetable.between(None, Some(at("2026-01-01T03:00:00Z"))).unwrap();
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![limited, short]);
+    shell.live("2026-01-01T12:00:00Z");
+    assert_eq!(shell.started_names(), "limited short limited short");
+    assert!(shell.planner.next_due().is_some_and(|due| shell.now < due), "only the store is looked at again");
+}
+
+#[test]
+fn a_job_for_the_start_of_the_server_runs_at_each_start() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
+    shell.end(0, Outcome::Succeeded);
+    shell.boot();
+    assert_eq!(shell.started.iter().map(|start| start.cause).collect::<Vec<_>>(), [Cause::Boot, Cause::Boot]);
+}

@@ -1,0 +1,108 @@
+//! What goes wrong: faults of the world, which a right planner survives, and flaws, which the checker must see.
+
+use jiff::{SignedDuration, Timestamp};
+use mainspring_job::{JobRecord, Run, RunState};
+
+/// What goes wrong at the next commit, or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Busy,
+    UnknownApplied,
+    UnknownLost,
+    IoApplied,
+    IoLost,
+    CrashBeforeCommit,
+    CrashAfterCommit,
+    CrashAfterOneOutput,
+    CrashAfterTwoOutputs,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Fault; 9] = [
+        Fault::Busy,
+        Fault::UnknownApplied,
+        Fault::UnknownLost,
+        Fault::IoApplied,
+        Fault::IoLost,
+        Fault::CrashBeforeCommit,
+        Fault::CrashAfterCommit,
+        Fault::CrashAfterOneOutput,
+        Fault::CrashAfterTwoOutputs,
+    ];
+}
+
+/// What is wrong on purpose, to see that the checker sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    None,
+    /// Outputs are performed before their batch is on disk.
+    EffectBeforeCommit,
+    /// A restart plans from now on, and not from the watermark.
+    WatermarkForgotten,
+    /// A restart plans from before the watermark, and the store does not mind.
+    WatermarkMovedBack,
+    /// A restart draws jitter and spread again.
+    JitterDrawnAgain,
+    /// A restart takes runs that were running for queued ones.
+    AbandonedStartsAgain,
+    /// A restart forgets runs that wait.
+    WaitingForgotten,
+    /// The disk loses the last batch before a crash, though it said that it was there.
+    FlushLies,
+    /// A batch whose answer was lost is sent as a new one.
+    RetriedUnderNewNumber,
+    /// A page of pending jobs lacks its last row.
+    ShortPage,
+    /// The shell looks before it is time.
+    ClockAhead,
+    /// The group's limit is not known.
+    GroupForgotten,
+    /// An end is told twice, and the second is believed to be of the next attempt.
+    StartsTwice,
+}
+
+impl Flaw {
+    pub(crate) const ALL: [Flaw; 12] = [
+        Flaw::EffectBeforeCommit,
+        Flaw::WatermarkForgotten,
+        Flaw::WatermarkMovedBack,
+        Flaw::JitterDrawnAgain,
+        Flaw::AbandonedStartsAgain,
+        Flaw::WaitingForgotten,
+        Flaw::FlushLies,
+        Flaw::RetriedUnderNewNumber,
+        Flaw::ShortPage,
+        Flaw::ClockAhead,
+        Flaw::GroupForgotten,
+        Flaw::StartsTwice,
+    ];
+
+    /// What a broken server makes of what it reads.
+    pub(crate) fn bend(
+        self,
+        now: Timestamp,
+        mut jobs: Vec<JobRecord>,
+        mut runs: Vec<Run>,
+    ) -> (Vec<JobRecord>, Vec<Run>) {
+        for record in &mut jobs {
+            match self {
+                Flaw::WatermarkForgotten => record.mark.watermark = now,
+                Flaw::WatermarkMovedBack => record.mark.watermark -= SignedDuration::from_hours(1),
+                _ => (),
+            }
+        }
+        for run in &mut runs {
+            match (self, run.state) {
+                (Flaw::JitterDrawnAgain, RunState::Scheduled) if run.attempt == 0 => {
+                    run.due += SignedDuration::from_secs(3);
+                }
+                (Flaw::AbandonedStartsAgain, RunState::Running) => run.state = RunState::Queued,
+                _ => (),
+            }
+        }
+        if self == Flaw::WaitingForgotten {
+            runs.retain(|run| run.state == RunState::Running);
+        }
+        (jobs, runs)
+    }
+}

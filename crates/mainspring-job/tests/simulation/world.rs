@@ -1,0 +1,494 @@
+//! The world of a history: a disk, a clock, an executor, and a server that dies.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use mainspring_job::{
+    Action, Answer, Cause, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
+    MemoryStore, OnceId, Operation, Outcome, Output, Planner, Policies, Prune, Query, Reply, Run, RunKey,
+    RunState, Scope, Shard, Store, StoreError, Submission, Ticket, Work,
+};
+
+use crate::simulation::fault::{Fault, Flaw};
+use crate::simulation::script::{End, Script, Step};
+
+/// What the world saw.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Started {
+        key: RunKey,
+        attempt: u32,
+        cause: Cause,
+        due: Timestamp,
+        high_water: Timestamp,
+    },
+    Ended {
+        key: RunKey,
+        attempt: u32,
+    },
+    Acknowledged {
+        ticket: Ticket,
+        command: Command,
+        reply: Reply,
+    },
+    /// A command was told; what it asks for may be in force from now on.
+    Asked {
+        ticket: Ticket,
+        command: Command,
+    },
+    Crashed,
+}
+
+pub(crate) struct World<'s> {
+    pub script: &'s Script,
+    pub now: Timestamp,
+    /// The latest time that any clock showed.
+    pub high_water: Timestamp,
+    pub disk: MemoryStore,
+    /// What the disk has accepted, with its answers.
+    pub journal: Vec<(Operation, Answer)>,
+    pub log: Vec<Event>,
+    /// Names of states and faults that were reached.
+    pub seen: BTreeSet<String>,
+    /// The records of all jobs before the last of them was taken away.
+    pub last_records: Vec<JobRecord>,
+    /// When the last look at all jobs was.
+    pub last_look: Timestamp,
+    flaw: Flaw,
+    lease: Lease,
+    planner: Planner,
+    defined: BTreeSet<usize>,
+    running: BTreeMap<(RunKey, u32), bool>,
+    asked: BTreeMap<Ticket, Command>,
+    submitted: Vec<OnceId>,
+    fault: Option<Fault>,
+    gather_count: usize,
+    /// The disk as it was before the last batch.
+    before_last: Option<(MemoryStore, usize)>,
+    /// The batch that was written into the journal last.
+    journal_number: Option<(u64, u64)>,
+    ticket_count: u64,
+}
+
+/// The server is no more.
+struct Crash;
+
+fn start() -> Timestamp {
+    // Between two occurrences of everything.
+    "2026-03-01T09:58:30Z".parse().unwrap()
+}
+
+impl<'s> World<'s> {
+    pub(crate) fn run(script: &'s Script, flaw: Flaw) -> World<'s> {
+        let mut disk = MemoryStore::new();
+        let lease = disk.acquire(Shard::WHOLE, "world").unwrap();
+        let mut world = World {
+            script,
+            now: start(),
+            high_water: start(),
+            disk,
+            journal: Vec::new(),
+            log: Vec::new(),
+            seen: BTreeSet::new(),
+            last_records: Vec::new(),
+            last_look: start(),
+            flaw,
+            lease,
+            planner: Planner::new(0, Limits::default()),
+            defined: (0..script.subjects.len()).collect(),
+            running: BTreeMap::new(),
+            asked: BTreeMap::new(),
+            submitted: Vec::new(),
+            fault: None,
+            gather_count: 0,
+            before_last: None,
+            journal_number: None,
+            ticket_count: 0,
+        };
+        world.boot();
+        for step in &script.steps {
+            if world.step(step).is_err() {
+                world.crash();
+            }
+        }
+        world.settle();
+        world
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Crash> {
+        match step {
+            Step::Live(seconds) => self.live(*seconds),
+            Step::Pass(seconds) => {
+                self.set_clock(*seconds);
+                Ok(())
+            }
+            Step::Back(seconds) => {
+                self.set_clock(-*seconds);
+                Ok(())
+            }
+            Step::Tick => self.tick(),
+            Step::Gather(count) => {
+                self.gather_count = *count;
+                Ok(())
+            }
+            Step::Fault(fault) => {
+                self.fault = Some(*fault);
+                Ok(())
+            }
+            Step::Restart => Err(Crash),
+            Step::End(pick, end) => self.end(*pick, *end),
+            command => match self.command_of(command) {
+                Some(command) => self.command(command),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn command_of(&mut self, step: &Step) -> Option<Command> {
+        let name = |index: &usize| Script::name(*index);
+        let scope = |index: &Option<usize>| index.map_or(Scope::All, |index| Scope::Job(Script::name(index)));
+        Some(match step {
+            Step::Submit { due_in, policies, key, name } => {
+                let policies: Policies = policies.parse().unwrap();
+                let work = Work { policies, ..Work::new(Action::new("process", "true").unwrap()) };
+                Command::Submit(Submission {
+                    due: self.now + SignedDuration::from_secs(*due_in),
+                    name: name.map(|name| JobName::new(&format!("asked-{name}")).unwrap()),
+                    key: key.map(|key| format!("key-{key}")),
+                    work: Arc::new(work),
+                })
+            }
+            Step::Withdraw(pick) => Command::Withdraw(*self.submitted.get(*pick)?),
+            Step::Cancel(pick) => Command::Cancel(self.planner.open_runs().nth(*pick)?.key.clone()),
+            Step::Pause(index) => Command::Pause(scope(index)),
+            Step::Resume(index) => Command::Resume(scope(index)),
+            Step::Trigger(index) => Command::Trigger(name(index)),
+            Step::Backfill(index, seconds) => Command::Backfill {
+                job: name(index),
+                from: self.now - SignedDuration::from_secs(*seconds),
+                to: self.now + SignedDuration::from_secs(120),
+            },
+            Step::RetryDead(pick) => Command::RetryDead(Box::new(self.dead(*pick)?)),
+            Step::DropDead(pick) => Command::DropDead(self.dead(*pick)?.key),
+            Step::Toggle(index) => {
+                if !self.defined.remove(index) {
+                    self.defined.insert(*index);
+                }
+                self.definitions()
+            }
+            _ => unreachable!("the other steps are no commands"),
+        })
+    }
+
+    fn dead(&mut self, pick: usize) -> Option<Run> {
+        let query = Query { states: vec![RunState::Dead], limit: 10, ..Query::default() };
+        self.disk.find(Shard::WHOLE, &query).unwrap().into_iter().nth(pick)
+    }
+
+    fn definitions(&self) -> Command {
+        let limit = if self.flaw == Flaw::GroupForgotten { 100 } else { self.script.group_limit };
+        Command::Apply(Definitions {
+            source: "jobs.toml".to_owned(),
+            jobs: self.defined.iter().map(|index| self.script.job(*index)).collect(),
+            groups: vec![Group { name: JobName::new("group").unwrap(), limit }],
+            prune: Prune::Remove,
+        })
+    }
+
+    fn set_clock(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+        self.high_water = self.high_water.max(self.now);
+    }
+
+    /// The shell lives for a while: it looks when it should.
+    fn live(&mut self, seconds: i64) -> Result<(), Crash> {
+        let until = self.now + SignedDuration::from_secs(seconds);
+        for _ in 0..12 {
+            let Some(due) = self.planner.next_due().filter(|due| *due <= until) else { break };
+            self.now = self.now.max(due);
+            self.high_water = self.high_water.max(self.now);
+            self.tick()?;
+        }
+        self.now = until;
+        self.high_water = self.high_water.max(until);
+        self.tick()
+    }
+
+    fn tick(&mut self) -> Result<(), Crash> {
+        self.tell(Input::Tick)
+    }
+
+    fn end(&mut self, pick: usize, end: End) -> Result<(), Crash> {
+        let Some(((key, attempt), is_killed)) = self.running.iter().nth(pick) else { return Ok(()) };
+        let outcome = match (end, is_killed) {
+            (End::Succeeded, _) => Outcome::Succeeded,
+            (_, true) | (End::Killed, _) => Outcome::Killed,
+            (End::Failed, false) => Outcome::Failed(Failure::Exit(1)),
+            (End::TimedOut, false) => Outcome::TimedOut,
+        };
+        let (key, attempt) = (key.clone(), *attempt);
+        self.running.remove(&(key.clone(), attempt));
+        self.log.push(Event::Ended { key: key.clone(), attempt });
+        self.tell(Input::Ended { key, attempt, outcome })
+    }
+
+    fn command(&mut self, command: Command) -> Result<(), Crash> {
+        self.ticket_count += 1;
+        let ticket = Ticket(self.ticket_count);
+        self.asked.insert(ticket, command.clone());
+        self.log.push(Event::Asked { ticket, command: command.clone() });
+        self.tell(Input::Command { ticket, command })
+    }
+
+    fn tell(&mut self, input: Input) -> Result<(), Crash> {
+        let mut outputs = Vec::new();
+        let now = match self.flaw {
+            Flaw::ClockAhead => self.now + SignedDuration::from_secs(5),
+            _ => self.now,
+        };
+        self.planner.handle(now, input, &mut outputs);
+        self.planner.check();
+        self.perform(outputs)?;
+        if 0 < self.gather_count {
+            self.gather_count -= 1;
+            return Ok(());
+        }
+        self.write()
+    }
+
+    /// Commits and performs until nothing is left to write.
+    fn write(&mut self) -> Result<(), Crash> {
+        while let Some(batch) = self.planner.take_batch() {
+            let number = batch.number;
+            let answers = if self.flaw == Flaw::EffectBeforeCommit {
+                // Believes the answers of a store that has not written them.
+                let mut copy = self.disk.clone();
+                let answers = copy.commit(self.lease, &batch).unwrap();
+                let mut outputs = Vec::new();
+                let committed = Input::Committed { number, answers };
+                self.planner.handle(self.now, committed, &mut outputs);
+                self.perform(outputs)?;
+                self.commit(batch)?;
+                continue;
+            } else {
+                self.commit(batch)?
+            };
+            let mut outputs = Vec::new();
+            self.planner.handle(self.now, Input::Committed { number, answers }, &mut outputs);
+            self.planner.check();
+            self.perform(outputs)?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self, mut batch: mainspring_job::Batch) -> Result<Vec<Answer>, Crash> {
+        loop {
+            match self.try_commit(&batch)? {
+                Ok(answers) => return Ok(answers),
+                Err(StoreError::Busy) => (),
+                Err(StoreError::Unknown) => {
+                    if self.flaw == Flaw::RetriedUnderNewNumber {
+                        batch.number += 1_000_000;
+                    }
+                }
+                Err(_) => return Err(Crash),
+            }
+        }
+    }
+
+    fn try_commit(
+        &mut self,
+        batch: &mainspring_job::Batch,
+    ) -> Result<Result<Vec<Answer>, StoreError>, Crash> {
+        // Faults that strike later stay for `perform`.
+        let at_commit =
+            |fault: &mut Fault| !matches!(fault, Fault::CrashAfterOneOutput | Fault::CrashAfterTwoOutputs);
+        let fault = self.fault.take_if(at_commit);
+        self.seen.extend(fault.map(|fault| format!("{fault:?}")));
+        match fault {
+            Some(Fault::Busy) => return Ok(Err(StoreError::Busy)),
+            Some(Fault::UnknownLost) => return Ok(Err(StoreError::Unknown)),
+            Some(Fault::CrashBeforeCommit | Fault::IoLost) => return Err(Crash),
+            _ => (),
+        }
+        let before = (self.flaw == Flaw::FlushLies).then(|| (self.disk.clone(), self.journal.len()));
+        let is_new = self.journal_number != Some((self.lease.epoch, batch.number));
+        let answers = self.disk.commit(self.lease, batch).unwrap();
+        if is_new {
+            self.before_last = before;
+            self.journal_number = Some((self.lease.epoch, batch.number));
+            self.journal.extend(batch.operations.iter().cloned().zip(answers.iter().copied()));
+        }
+        match fault {
+            Some(Fault::UnknownApplied) => Ok(Err(StoreError::Unknown)),
+            Some(Fault::CrashAfterCommit | Fault::IoApplied) => Err(Crash),
+            _ => Ok(Ok(answers)),
+        }
+    }
+
+    fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Crash> {
+        let mut left = match self.fault {
+            Some(Fault::CrashAfterOneOutput) => 1,
+            Some(Fault::CrashAfterTwoOutputs) => 2,
+            _ => usize::MAX,
+        };
+        for output in outputs {
+            if left == 0 {
+                self.seen.extend(self.fault.take().map(|fault| format!("{fault:?}")));
+                return Err(Crash);
+            }
+            if !matches!(output, Output::Note(_)) {
+                left -= 1;
+            }
+            self.perform_one(output)?;
+        }
+        Ok(())
+    }
+
+    fn perform_one(&mut self, output: Output) -> Result<(), Crash> {
+        match output {
+            Output::Start(start) => {
+                let (key, attempt) = (start.key.clone(), start.attempt);
+                let high_water = self.high_water;
+                let event = Event::Started { key, attempt, cause: start.cause, due: start.due, high_water };
+                if self.flaw == Flaw::StartsTwice {
+                    self.log.push(event.clone());
+                }
+                self.log.push(event);
+                self.running.insert((start.key, start.attempt), false);
+            }
+            Output::Kill { key, attempt, .. } => {
+                if let Some(is_killed) = self.running.get_mut(&(key, attempt)) {
+                    *is_killed = true;
+                }
+            }
+            Output::Reply { ticket, reply } => {
+                if let Some(command) = self.asked.remove(&ticket) {
+                    if let Reply::Submitted { id, .. } = &reply {
+                        self.submitted.push(*id);
+                    }
+                    self.log.push(Event::Acknowledged { ticket, command, reply });
+                }
+            }
+            Output::Load { after, up_to, limit } => {
+                let mut pending = self.disk.load(Shard::WHOLE, after, up_to, limit).unwrap();
+                let is_complete = pending.len() < limit;
+                if self.flaw == Flaw::ShortPage {
+                    pending.pop();
+                }
+                let mut outputs = Vec::new();
+                self.planner.handle(self.now, Input::Loaded { pending, is_complete }, &mut outputs);
+                self.perform(outputs)?;
+            }
+            Output::Note(_) => (),
+        }
+        Ok(())
+    }
+
+    /// The server dies, and its processes with it; another one starts.
+    fn crash(&mut self) {
+        self.log.push(Event::Crashed);
+        self.running.clear();
+        self.asked.clear();
+        self.gather_count = 0;
+        if self.flaw == Flaw::FlushLies
+            && let Some((disk, length)) = self.before_last.take()
+        {
+            self.disk = disk;
+            self.journal.truncate(length);
+        }
+        self.boot();
+    }
+
+    fn boot(&mut self) {
+        // A server may die while it starts; the next one gets through, because a fault strikes once.
+        while self.try_boot().is_err() {
+            self.log.push(Event::Crashed);
+            self.running.clear();
+            self.asked.clear();
+        }
+    }
+
+    fn try_boot(&mut self) -> Result<(), Crash> {
+        self.lease = self.disk.acquire(Shard::WHOLE, "world").unwrap();
+        let limits =
+            Limits { max_running: self.script.max_running, page: 3, per_turn: 16, ..Limits::default() };
+        self.planner = Planner::new(self.lease.epoch, limits);
+        let (jobs, is_paused) = self.disk.jobs(Shard::WHOLE).unwrap();
+        let mut runs = Vec::new();
+        loop {
+            let page = self.disk.open_runs(Shard::WHOLE, runs.last().map(|run: &Run| &run.key), 4).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            runs.extend(page);
+        }
+        let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
+        let mut outputs = Vec::new();
+        let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
+        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin] {
+            self.planner.handle(self.now, input, &mut outputs);
+        }
+        self.planner.check();
+        self.perform(outputs)?;
+        self.write()?;
+        self.tick()
+    }
+
+    /// Everything is put in order, so that what is still missing then is lost: pauses end, the clock is right again, all runs end, and
+    /// in the end there are no jobs.
+    fn settle(&mut self) {
+        self.fault = None;
+        self.gather_count = 0;
+        self.now = self.high_water + SignedDuration::from_secs(3_601);
+        self.high_water = self.now;
+        let is_there = |found: Result<(), Crash>| assert!(found.is_ok(), "nothing crashes any more");
+        is_there(self.command(Command::Resume(Scope::All)));
+        for index in 0..self.script.subjects.len() {
+            is_there(self.command(Command::Resume(Scope::Job(Script::name(index)))));
+        }
+        self.look_until_quiet();
+        self.last_records = self.disk.jobs(Shard::WHOLE).unwrap().0;
+        self.last_look = self.now;
+        self.defined.clear();
+        is_there(self.command(self.definitions()));
+        for _ in 0..400 {
+            while !self.running.is_empty() {
+                is_there(self.end(0, End::Succeeded));
+            }
+            let horizon = self.now + SignedDuration::from_hours(48);
+            match self.planner.next_due().filter(|due| *due <= horizon) {
+                Some(due) => {
+                    self.now = self.now.max(due);
+                    self.high_water = self.high_water.max(self.now);
+                    is_there(self.tick());
+                }
+                None => break,
+            }
+        }
+        let runs = Query { limit: 10_000, ..Query::default() };
+        let runs = self.disk.find(Shard::WHOLE, &runs).unwrap();
+        self.seen.extend(runs.iter().map(|run| run.state.name().to_owned()));
+        for (operation, answer) in &self.journal {
+            let state = match operation {
+                Operation::Plan(run) | Operation::Fire { run, .. } => Some(run.state),
+                Operation::End { state, .. } => Some(*state),
+                Operation::Move { to, .. } => Some(*to),
+                _ => None,
+            };
+            if *answer == Answer::New {
+                self.seen.extend(state.map(|state| state.name().to_owned()));
+            }
+        }
+    }
+
+    fn look_until_quiet(&mut self) {
+        for _ in 0..100 {
+            assert!(self.tick().is_ok(), "nothing crashes any more");
+            if self.planner.next_due().is_none_or(|due| self.now < due) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The arguments of the commands that change something.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not do anything: see [`commands`](crate::commands).
+//!
+//! Source: the conventions of <https://clig.dev>; `at` and `every` after at(1) and watch(1).
+
+use clap::{Args, Subcommand};
+use mainspring_job::JobName;
+
+use super::FormatArgs;
+use super::look::HistoryArgs;
+use super::serve::AskArgs;
+use super::value::{Moment, parse_moment, parse_period};
+
+/// The arguments of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The job's name
+    pub job: String,
+    /// Waits for the end of the run, whose success is then the exit code
+    #[arg(long)]
+    pub wait: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `at`.
+#[derive(Debug, Args)]
+pub struct AtArgs {
+    /// When: 17:30, '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m from now
+    #[arg(value_name = "TIME|+DURATION", value_parser = parse_moment)]
+    pub when: Moment,
+    /// A second submission with the same key changes nothing
+    #[arg(long)]
+    pub key: Option<String>,
+    /// What it is called [default: a name is made]
+    #[arg(long)]
+    pub name: Option<JobName>,
+    /// Policies, such as retry=3,backoff=10s or timeout=1h
+    #[arg(long = "policy", value_name = "NAME=VALUE")]
+    pub policies: Vec<String>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `every`.
+#[derive(Debug, Args)]
+pub struct EveryArgs {
+    /// How often: 90s, 5m, 1h30m
+    #[arg(value_name = "DURATION", value_parser = parse_period)]
+    pub period: String,
+    /// What it is called [default: the command's first word]
+    #[arg(long)]
+    pub name: Option<JobName>,
+    /// Replaces a job of that name that came by `every`
+    #[arg(long)]
+    pub replace: bool,
+    /// Policies, such as retry=3,backoff=10s or timeout=1h
+    #[arg(long = "policy", value_name = "NAME=VALUE")]
+    pub policies: Vec<String>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `pause` and `resume`.
+#[derive(Debug, Args)]
+pub struct ScopeArgs {
+    /// The job's name
+    #[arg(required_unless_present = "all")]
+    pub job: Option<String>,
+    /// Everything
+    #[arg(long, conflicts_with = "job")]
+    pub all: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `cancel`.
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// A run as `history` names it, a pending job of `at`, or a job, all of whose open runs are meant
+    #[arg(value_name = "RUN|JOB")]
+    pub of: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `remove`.
+#[derive(Debug, Args)]
+pub struct RemoveArgs {
+    /// The job's name
+    pub job: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `backfill`.
+#[derive(Debug, Args)]
+pub struct BackfillArgs {
+    /// The job's name
+    pub job: String,
+    /// Occurrences from this time
+    #[arg(value_parser = parse_moment)]
+    pub from: Moment,
+    /// up to this one, both included
+    #[arg(value_parser = parse_moment)]
+    pub to: Moment,
+    /// Runs them without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// What to do with dead letters.
+#[derive(Debug, Subcommand)]
+pub enum DeadCommand {
+    /// Shows runs whose attempts have all failed
+    List(HistoryArgs),
+    /// Runs a dead letter again, with all its attempts
+    Retry(DeadArgs),
+    /// Lets go of a dead letter
+    Drop(DeadArgs),
+}
+
+/// Which dead letter.
+#[derive(Debug, Args)]
+pub struct DeadArgs {
+    /// The run as `dead list` names it
+    pub run: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `apply`.
+#[derive(Debug, Args)]
+pub struct ApplyArgs {
+    /// Job files (.toml) and crontabs
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub format: FormatArgs,
+    /// Shows what would change, and changes nothing
+    #[arg(long)]
+    pub diff: bool,
+    /// Removes jobs that came from these files before and are not in them any more
+    #[arg(long)]
+    pub prune: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}

@@ -1,0 +1,181 @@
+//! What stands below the options in the help of the server's commands.
+//!
+//! Cost: none.
+//!
+//! Does not describe the options: their comments do, beside their types.
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0    done; for serve: ended in order after a signal; for run --wait: the run succeeded
+  1    failed; for run --wait: the run failed
+  2    the command line was not understood
+  3    no server answers at the data directory
+  4    there is no such job or run
+  5    a name or key is taken, or the data directory is in use
+  6    a file has a problem
+  7    a permission is missing, or a file is not safe to run
+  75   not now: the server is full or still starting; try again later
+  124  for run --wait: the run took longer than its timeout";
+
+pub(super) const SERVE: &str = "\
+The server runs the jobs of the files and of the commands `at`, `every` and `apply`, keeps what happens
+in its data directory, and answers the other commands on a socket there. A job is acknowledged only
+when it is on disk, and one start record of a run is on disk before anything starts. What was due while
+no server ran is made good for as the job's misfire policy says, or recorded as missed.
+
+Files that end in .toml are job files, others are crontabs; see examples/jobs.toml. Above an entry of a
+crontab a comment may give it a name and policies: # mainspring: name=backup timeout=1h retry=3
+A file is read again when it changes and on SIGHUP. Running jobs go on; a file with a problem changes
+nothing, and `mainspring status` shows it.
+
+The data directory is --data, or $MAINSPRING_DATA, or /var/lib/mainspring for root, or else
+$XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time has it.
+
+SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, running jobs have the grace period to end by
+themselves, then each gets its kill signal, and SIGKILL. A second signal kills at once.
+
+With --memory one crontab runs in the foreground and nothing is kept.
+
+Examples:
+  mainspring serve examples/jobs.toml
+  mainspring serve --data /srv/mainspring /etc/mainspring/*.toml
+  mainspring serve --standby --data /srv/mainspring /etc/mainspring/*.toml
+  mainspring serve --memory examples/crontab
+  sudo mainspring serve --system /etc/crontab";
+
+pub(super) const LIST: &str = "\
+Examples:
+  mainspring list
+  mainspring list --json";
+
+pub(super) const SHOW: &str = "\
+Shown are a job's triggers, policies and state, its last run, and its definition as a table of a job
+file; or a pending job of `at`.
+
+Examples:
+  mainspring show backup";
+
+pub(super) const HISTORY: &str = "\
+The latest run comes first. States are scheduled, queued, running, succeeded, failed, timed_out,
+cancelled, skipped_overlap, skipped_paused, missed, abandoned and dead. A record of many missed or
+skipped occurrences is one line with their count.
+
+Examples:
+  mainspring history
+  mainspring history backup -n 100
+  mainspring history --state failed,timed_out,dead --json";
+
+pub(super) const LOGS: &str = "\
+Lines of standard error are marked with `!`. Secrets are not in them.
+
+Examples:
+  mainspring logs backup
+  mainspring logs -f backup
+  mainspring logs backup@2026-11-21T03:00:00Z";
+
+pub(super) const RUN: &str = "\
+The run waits for its place like any other: under an overlap policy other than allow, behind the run
+that is running. Its name is printed as soon as it is on disk.
+
+Examples:
+  mainspring run backup
+  mainspring run backup --wait && echo done";
+
+pub(super) const AT: &str = "\
+The command runs once, without a shell, in the current directory, with the current PATH and otherwise
+the environment of a cron job. It is on disk when its name is printed. With --key a second submission
+with the same key is answered with the name of the first.
+
+Examples:
+  mainspring at +10m -- notify-send 'tea is ready'
+  mainspring at 17:30 --name home -- echo 'time to go'
+  mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books";
+
+pub(super) const EVERY: &str = "\
+The job is defined until `mainspring remove` removes it. The command runs without a shell, in the
+current directory.
+
+Examples:
+  mainspring every 5m -- curl -fsS https://example.com/health
+  mainspring every 1h --name sync --policy overlap=skip --policy timeout=30m -- /usr/local/bin/sync";
+
+pub(super) const PAUSE: &str = "\
+A paused job plans nothing; what passes meanwhile is recorded as skipped. Running runs go on.
+
+Examples:
+  mainspring pause backup
+  mainspring pause --all";
+
+pub(super) const RESUME: &str = "\
+Examples:
+  mainspring resume backup
+  mainspring resume --all";
+
+pub(super) const CANCEL: &str = "\
+A run that waits is withdrawn; one that runs gets its kill signal, and SIGKILL after its grace period.
+
+Examples:
+  mainspring cancel backup
+  mainspring cancel backup@2026-11-21T03:00:00Z";
+
+pub(super) const REMOVE: &str = "\
+Only jobs that came by `every` or `apply` can be removed: others would come back with their files.
+
+Examples:
+  mainspring remove sync";
+
+pub(super) const BACKFILL: &str = "\
+The job is run once for each occurrence in the range, one after the other unless its overlap policy is
+allow. First they are shown; on a terminal there is a question, elsewhere nothing happens without --yes.
+
+Examples:
+  mainspring backfill report '2026-11-01 00:00' '2026-11-07 23:59'
+  mainspring backfill report 2026-11-01T00:00:00Z 2026-11-08T00:00:00Z --yes";
+
+pub(super) const DEAD: &str = "\
+A run whose attempts have all failed becomes a dead letter, if the job's policy dead_letters says so.
+
+Examples:
+  mainspring dead list
+  mainspring dead retry report@2026-11-21T03:00:00Z
+  mainspring dead drop report@2026-11-21T03:00:00Z";
+
+pub(super) const APPLY: &str = "\
+The jobs are added to the server and kept in its data directory. A file with a problem changes nothing.
+Jobs of other files are never touched.
+
+Examples:
+  mainspring apply --diff jobs.toml
+  mainspring apply --prune jobs.toml";
+
+pub(super) const EXPORT: &str = "\
+Without --history all jobs are printed as one job file, defaults filled in. With it all runs that are
+kept are printed, one JSON document a line, the latest first.
+
+Examples:
+  mainspring export > jobs.toml
+  mainspring export --history | jq -r 'select(.state == \"failed\") | .run'";
+
+pub(super) const STATUS: &str = "\
+Examples:
+  mainspring status
+  mainspring status --json";
+
+pub(super) const DOCTOR: &str = "\
+Each line is one thing that was looked at: the data directory and its permissions, the store, the
+server, its files, the clock and the zone. The exit code is 1 if any of them is in trouble.
+
+Examples:
+  mainspring doctor";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  mainspring completions bash > /etc/bash_completion.d/mainspring
+  mainspring completions zsh > ~/.zfunc/_mainspring";
+
+pub(super) const MAN: &str = "\
+Examples:
+  mainspring man | man -l -
+  mainspring man /usr/local/share/man/man1";

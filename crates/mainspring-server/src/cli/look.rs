@@ -1,0 +1,53 @@
+//! The arguments of the commands that only look.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not do anything: see [`commands`](crate::commands).
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+use clap::Args;
+use mainspring_job::RunState;
+
+use super::serve::AskArgs;
+use super::value::parse_state;
+
+/// The arguments of `show`.
+#[derive(Debug, Args)]
+pub struct JobArgs {
+    /// The job's name
+    pub job: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `history` and `dead list`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// Only runs of this job
+    pub job: Option<String>,
+    /// Only runs in these states, such as failed,missed
+    #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = parse_state)]
+    pub state: Vec<RunState>,
+    /// How many runs
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: u32,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `logs`.
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// A job, of which the latest run is meant, or a run as `history` names it
+    #[arg(value_name = "JOB|RUN")]
+    pub of: String,
+    /// Goes on with what is written from now on, of later runs of the job too
+    #[arg(short, long)]
+    pub follow: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}

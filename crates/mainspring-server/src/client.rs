@@ -1,0 +1,84 @@
+//! A connection to the server, for the commands.
+//!
+//! Cost: one connection per command.
+//!
+//! Does not retry.
+//!
+//! Source: unix(7).
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::place::Place;
+use crate::protocol::{Answered, Asked, Request, Response};
+
+/// A connection.
+#[derive(Debug)]
+pub struct Client {
+    reader: BufReader<UnixStream>,
+    path: PathBuf,
+    last_id: u64,
+}
+
+impl Client {
+    /// Connects to the server of a data directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreachable`] when no server answers there.
+    pub fn connect(place: &Place) -> Result<Client, Error> {
+        let path = place.socket();
+        match UnixStream::connect(&path) {
+            Ok(stream) => Ok(Client { reader: BufReader::new(stream), path, last_id: 0 }),
+            Err(source) => Err(Error::Unreachable { path, source }),
+        }
+    }
+
+    /// Asks, and waits for the first answer.
+    ///
+    /// # Errors
+    ///
+    /// When the connection breaks off, and the server's own errors as [`Error::Refused`].
+    pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
+        self.send(request)?;
+        self.next_answer()
+    }
+
+    /// Waits for the next answer to the last request.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub fn next_answer(&mut self) -> Result<Response, Error> {
+        loop {
+            let mut line = String::new();
+            match self.reader.read_line(&mut line) {
+                Ok(0) => return Err(self.broken(io::Error::other("the server closed the connection"))),
+                Ok(_) => {}
+                Err(error) => return Err(self.broken(error)),
+            }
+            let answered: Answered =
+                serde_json::from_str(&line).map_err(|error| self.broken(error.into()))?;
+            match answered.response {
+                // The server may say something about the connection as a whole.
+                Response::Error(error) => return Err(Error::Refused(error)),
+                response if answered.id == self.last_id => return Ok(response),
+                _ => {}
+            }
+        }
+    }
+
+    fn send(&mut self, request: Request) -> Result<(), Error> {
+        self.last_id += 1;
+        let asked = Asked { id: self.last_id, request };
+        let mut line = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
+        line.push('\n');
+        self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))
+    }
+
+    fn broken(&self, source: io::Error) -> Error {
+        Error::Unreachable { path: self.path.clone(), source }
+    }
+}

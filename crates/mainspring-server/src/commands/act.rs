@@ -1,0 +1,164 @@
+//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `dead`.
+//!
+//! Cost: one connection.
+//!
+//! Does not check what the server checks better.
+//!
+//! Source: own.
+
+use std::env;
+use std::io::{self, BufRead, IsTerminal};
+
+use jiff::tz::TimeZone;
+use mainspring_job::Policies;
+
+use super::ask::{ask, show};
+use super::{counted, print, zone_or_system};
+use crate::action::ProcessBody;
+use crate::cli::act::{
+    AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+};
+use crate::client::Client;
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::job::name_word;
+use crate::jobfile::written::Table;
+use crate::message::say;
+use crate::protocol::{Request, Response, SubmitWire};
+
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let first = client.ask(Request::Run { job: args.job.clone(), wait: args.wait })?;
+    if !args.wait {
+        return show(&args.ask, &first);
+    }
+    if !args.ask.json {
+        show(&args.ask, &first)?;
+    }
+    let last = client.next_answer()?;
+    show(&args.ask, &last)?;
+    Ok(match &last {
+        Response::Ended(run) if run.state == "succeeded" => Exit::Ok,
+        Response::Ended(run) if run.outcome.as_deref() == Some("timed out") => Exit::TimedOut,
+        _ => Exit::Failed,
+    })
+}
+
+pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
+    let due = args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?;
+    let submission = SubmitWire {
+        due: due.to_string(),
+        name: args.name.as_ref().map(ToString::to_string),
+        key: args.key.clone(),
+        process: ProcessBody {
+            run: args.command.clone(),
+            cwd: env::current_dir().ok(),
+            env: search_path().into_iter().collect(),
+            ..ProcessBody::default()
+        },
+        policies: policies(&args.policies)?.to_string(),
+    };
+    ask(&args.ask, Request::Submit(Box::new(submission)))
+}
+
+pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
+    let word = || name_word(&args.command[0]);
+    let name = args.name.as_ref().map_or_else(word, ToString::to_string);
+    let mut table = Table::new(&name);
+    table.text("every", &args.period);
+    table.texts("run", &args.command);
+    if let Ok(directory) = env::current_dir() {
+        table.text("cwd", &directory.to_string_lossy());
+    }
+    table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    policies(&args.policies)?;
+    for policy in &args.policies {
+        let (name, value) = policy.split_once('=').unwrap_or((policy, ""));
+        let is_number = name.replace('-', "_") == "pause_after" && value != "never";
+        let name = name.replace('-', "_");
+        if is_number { table.raw(&name, value) } else { table.text(&name, value) }
+    }
+    ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
+}
+
+pub(super) fn pause(args: &ScopeArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Pause { job: args.job.clone() })
+}
+
+pub(super) fn resume(args: &ScopeArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Resume { job: args.job.clone() })
+}
+
+pub(super) fn cancel(args: &CancelArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Cancel { of: args.of.clone() })
+}
+
+pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Remove { job: args.job.clone() })
+}
+
+pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
+    let (now, zone) = (Moment::now().wall, zone_or_system(None));
+    let time = |moment: &crate::cli::value::Moment, zone: &TimeZone| {
+        moment.resolve(now, zone).map(|time| time.to_string()).map_err(|error| beyond(&error))
+    };
+    let (from, to) = (time(&args.from, &zone)?, time(&args.to, &zone)?);
+    let request =
+        |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
+    let mut client = Client::connect(&args.ask.place.place())?;
+    if !args.yes {
+        let preview = client.ask(request(true))?;
+        show(&args.ask, &preview)?;
+        let Response::Preview { times } = preview else { return Ok(Exit::Failed) };
+        if times.is_empty() || !is_confirmed(&args.job, times.len())? {
+            return Ok(Exit::Ok);
+        }
+    }
+    show(&args.ask, &client.ask(request(false))?)
+}
+
+/// Asks a person; where there is none, the answer is no.
+fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
+    let runs = counted(count, "run");
+    if !io::stdin().is_terminal() {
+        say(&format!("mainspring: {runs} of {job} would be added; --yes adds them\n"));
+        return Ok(false);
+    }
+    print(&format!("Add {runs} of {job}? [y/N] "))?;
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    Ok(read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+pub(super) fn dead(command: DeadCommand) -> Result<Exit, Error> {
+    match command {
+        DeadCommand::List(mut args) => {
+            args.state = vec![mainspring_job::RunState::Dead];
+            super::look::history(&args)
+        }
+        DeadCommand::Retry(args) => ask(&args.ask, Request::DeadRetry { run: args.run }),
+        DeadCommand::Drop(args) => ask(&args.ask, Request::DeadDrop { run: args.run }),
+    }
+}
+
+/// The policies of `--policy`, checked here so that a mistake is one of the command line.
+fn policies(words: &[String]) -> Result<Policies, Error> {
+    let mut policies = Policies::default();
+    for word in words {
+        let (name, value) = word
+            .split_once('=')
+            .ok_or_else(|| Error::Usage(format!("--policy {word}: expected a word such as retry=3")))?;
+        let set = policies.set(&name.replace('_', "-"), value);
+        set.map_err(|error| Error::Usage(format!("--policy {word}: {error}")))?;
+    }
+    Ok(policies)
+}
+
+fn search_path() -> Option<(String, String)> {
+    Some(("PATH".to_owned(), env::var("PATH").ok()?))
+}
+
+fn beyond(error: &jiff::Error) -> Error {
+    Error::Usage(format!("that time cannot be: {error}"))
+}

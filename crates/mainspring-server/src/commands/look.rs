@@ -1,0 +1,136 @@
+//! The commands that only look: `list`, `show`, `history`, `logs`, `status`, `export`.
+//!
+//! Cost: one connection, and one request per [`MAX_ROWS`] rows.
+//!
+//! Does not change anything.
+//!
+//! Source: own.
+
+use std::io::{self, Write};
+
+use super::ask::{Looking, ask, show};
+use super::progress::Progress;
+use super::{print, printed};
+use crate::cli::look::{HistoryArgs, JobArgs, LogsArgs};
+use crate::cli::serve::{AskArgs, ExportArgs};
+use crate::client::Client;
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::protocol::{JobWire, MAX_ROWS, Request, Response, RunWire};
+
+pub(super) fn list(args: &AskArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.place.place())?;
+    let mut found: Vec<JobWire> = Vec::new();
+    let mut next = None;
+    loop {
+        let Response::Jobs { jobs, after } = client.ask(Request::List { after: next })? else {
+            return Ok(Exit::Failed);
+        };
+        found.extend(jobs);
+        next = after;
+        if next.is_none() {
+            return show(args, &Response::Jobs { jobs: found, after: None });
+        }
+    }
+}
+
+pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
+    let answer = Looking::open(&args.ask.place.place())?.ask(Request::Show { job: args.job.clone() })?;
+    show(&args.ask, &answer)
+}
+
+pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
+    ask(args, Request::Status)
+}
+
+pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.ask.place.place())?;
+    let mut found: Vec<RunWire> = Vec::new();
+    let mut next = None;
+    loop {
+        let rest = args.count as usize - found.len();
+        let request = Request::History {
+            job: args.job.clone(),
+            states: args.state.iter().map(|state| state.name().to_owned()).collect(),
+            limit: rest.min(MAX_ROWS),
+            cursor: next,
+        };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
+        found.extend(runs);
+        next = cursor;
+        if next.is_none() || args.count as usize <= found.len() {
+            return show(&args.ask, &Response::Runs { runs: found, cursor: next });
+        }
+    }
+}
+
+pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
+    while let Response::Line(line) = &response {
+        if args.ask.json {
+            let text = serde_json::to_string(line).expect("wire types have string keys and finite numbers");
+            print(&format!("{text}\n"))?;
+        } else {
+            show(&args.ask, &response)?;
+        }
+        response = client.next_answer()?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.place.place())?;
+    if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
+}
+
+fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
+    let mut groups = Vec::new();
+    let mut next = None;
+    loop {
+        let Response::Export { texts, after } = client.ask(Request::Export { after: next })? else {
+            return Ok(Exit::Failed);
+        };
+        for text in texts {
+            // Each table comes with that of its group, which stands in the file once.
+            let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
+            print(&format!("{}\n\n", job.trim_end()))?;
+            let group = format!("[groups.{}", group.trim_end());
+            if group != "[groups." && !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        next = after;
+        if next.is_none() {
+            break;
+        }
+    }
+    groups.iter().try_for_each(|group| print(&format!("{group}\n\n")))?;
+    Ok(Exit::Ok)
+}
+
+fn export_history(client: &mut Looking) -> Result<Exit, Error> {
+    let total = match client.ask(Request::Status) {
+        Ok(Response::Status(status)) => status.runs,
+        _ => 0,
+    };
+    let mut progress = Progress::new(total);
+    let mut next = None;
+    loop {
+        let request = Request::History { job: None, states: Vec::new(), limit: MAX_ROWS, cursor: next };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
+        let mut output = io::stdout().lock();
+        for run in &runs {
+            let text = serde_json::to_string(run).expect("wire types have string keys and finite numbers");
+            if writeln!(output, "{text}").is_err() {
+                return printed(output.flush()).map(|()| Exit::Ok);
+            }
+        }
+        progress.add(runs.len() as u64);
+        next = cursor;
+        if next.is_none() {
+            progress.finish();
+            return Ok(Exit::Ok);
+        }
+    }
+}

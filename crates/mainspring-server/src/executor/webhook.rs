@@ -1,0 +1,244 @@
+//! What to send as a webhook, and one delivery of it.
+//!
+//! ```text
+//! POST https://example.com/hooks/{job}         url, headers and body are templates
+//! Idempotency-Key: backup/2026-01-01T03:00:00Z the same for all attempts of one run
+//! Mainspring-Signature: t=..,v1=..             with a signing secret: see signature
+//! ```
+//!
+//! An answer whose status is in the success rule (200 to 299 unless the job says otherwise) is a success. No redirect is
+//! followed: a 3xx is an answer like any other. Each delivery has a connection of its own, because a kept one may be dead,
+//! and then nobody can say whether a request arrived. Certificates are checked against Mozilla's roots, or against `ca_file`
+//! alone. `HTTPS_PROXY` and `NO_PROXY` of the server's environment are honoured.
+//!
+//! Cost: a connection, with TLS some tens of kilobytes and a handshake, per delivery; memory for the answer up to its cap.
+//!
+//! Does not retry: the planner does.
+//!
+//! Source: Idempotency-Key is draft-ietf-httpapi-idempotency-key-header. That a pooled connection can be stale, with the
+//! outcome unknown: <https://github.com/algesten/ureq/issues/772>.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ureq::http::{Method, Request, Uri};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Error};
+
+use super::process::Outcome;
+use super::secret::{Masks, Secret, SecretForm, SecretVariable};
+use super::signature::{SIGNATURE_HEADER, signature};
+use super::template::{Template, Values};
+
+/// How long a delivery may take where the job does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest that a delivery may take: as long as it does, it holds one of the few places.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The most of an answer that is kept where the job does not say.
+pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
+
+/// The most headers of a webhook: twice what anybody needs.
+pub const MAX_HEADERS: usize = 64;
+
+/// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
+pub const MAX_CA_BYTES: u64 = 1 << 20;
+
+const USER_AGENT: &str = concat!("mainspring/", env!("CARGO_PKG_VERSION"));
+
+/// A webhook to be.
+#[derive(Clone, Debug)]
+pub struct WebhookSpec {
+    /// GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS.
+    pub method: Method,
+    /// Where to.
+    pub url: Template,
+    /// Names and values, in order.
+    pub headers: Vec<(String, Template)>,
+    /// Empty for methods that have none.
+    pub body: Template,
+    /// The whole delivery, from the look-up of the name to the end of the answer.
+    pub timeout: Duration,
+    /// Which statuses are a success: inclusive ranges.
+    pub success: Vec<(u16, u16)>,
+    /// Secrets that the templates name.
+    pub secrets: Vec<SecretVariable>,
+    /// The file of the secret that signs, if the webhook is signed.
+    pub signing: Option<PathBuf>,
+    /// The file of the certificates that vouch for the receiver, in place of Mozilla's.
+    pub ca_file: Option<PathBuf>,
+    /// How much of the answer is kept.
+    pub answer_bytes_max: u64,
+}
+
+/// The statuses that are a success where the job does not say.
+pub const DEFAULT_SUCCESS: (u16, u16) = (200, 299);
+
+impl WebhookSpec {
+    /// A POST to `url` with nothing special about it.
+    pub fn new(url: Template) -> WebhookSpec {
+        WebhookSpec {
+            method: Method::POST,
+            url,
+            headers: Vec::new(),
+            body: Template::default(),
+            timeout: DEFAULT_TIMEOUT,
+            success: vec![DEFAULT_SUCCESS],
+            secrets: Vec::new(),
+            signing: None,
+            ca_file: None,
+            answer_bytes_max: DEFAULT_ANSWER_BYTES,
+        }
+    }
+
+    /// Whether an answer of this status is a success.
+    pub fn is_success(&self, status: u16) -> bool {
+        self.success.iter().any(|&(first, last)| (first..=last).contains(&status))
+    }
+}
+
+/// Whether a request of this method may carry a body.
+pub fn has_body(method: &Method) -> bool {
+    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
+}
+
+/// What came of a delivery.
+#[derive(Debug)]
+pub struct Delivered {
+    /// The status, or why there is none.
+    pub outcome: Outcome,
+    /// Whether the success rule takes it.
+    pub is_success: bool,
+    /// Whether it took longer than it may.
+    pub is_timeout: bool,
+    /// The body of the answer, up to the cap.
+    pub answer: Vec<u8>,
+    /// How much of the answer was not kept, as far as is known.
+    pub dropped_bytes: u64,
+    /// What must be taken out of whatever is shown of the above.
+    pub masks: Masks,
+}
+
+impl Delivered {
+    fn failed(reason: &str, masks: Masks) -> Delivered {
+        let outcome = Outcome::NoAnswer(masks.apply(reason).into_owned());
+        let answer = Vec::new();
+        Delivered { outcome, is_success: false, is_timeout: false, answer, dropped_bytes: 0, masks }
+    }
+}
+
+/// Sends a webhook and waits for its answer. `unix_s` is the time that is signed.
+pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered {
+    let mut masks = Masks::default();
+    for variable in &spec.secrets {
+        debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
+        match variable.value() {
+            Ok(secret) => {
+                masks.add(&secret);
+                values.secrets.insert(variable.name.clone(), secret);
+            }
+            Err(error) => return Delivered::failed(&error.to_string(), masks),
+        }
+    }
+    let prepared = request(spec, &values, unix_s).and_then(|request| Ok((request, agent(spec)?)));
+    match prepared {
+        Ok((request, agent)) => send(spec, &agent, request, masks),
+        Err(reason) => Delivered::failed(&reason, masks),
+    }
+}
+
+fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<String>, String> {
+    let body = spec.body.fill(values);
+    let uri: Uri = spec.url.fill(values).parse().map_err(|error| format!("the URL is none: {error}"))?;
+    let mut request = Request::builder().method(spec.method.clone()).uri(uri);
+    let mut names = vec!["user-agent", "idempotency-key"];
+    let filled: Vec<(&str, String)> =
+        spec.headers.iter().map(|(name, value)| (name.as_str(), value.fill(values))).collect();
+    names.retain(|own| !filled.iter().any(|(name, _)| name.eq_ignore_ascii_case(own)));
+    for own in names {
+        request = request.header(own, if own == "user-agent" { USER_AGENT } else { &values.key });
+    }
+    if !body.is_empty() && !filled.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        request = request.header("content-type", "application/json");
+    }
+    for (name, value) in &filled {
+        request = request.header(*name, value);
+    }
+    if let Some(path) = &spec.signing {
+        let secret = Secret::read(path).map_err(|error| error.to_string())?;
+        request = request.header(SIGNATURE_HEADER, signature(&secret, unix_s, &body));
+    }
+    request.body(body).map_err(|error| format!("the request cannot be made: {error}"))
+}
+
+fn agent(spec: &WebhookSpec) -> Result<Agent, String> {
+    let mut config = Agent::config_builder()
+        .timeout_global(Some(spec.timeout))
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .max_idle_connections(0);
+    if let Some(path) = &spec.ca_file {
+        config = config.tls_config(TlsConfig::builder().root_certs(roots(path)?).build());
+    }
+    Ok(config.build().new_agent())
+}
+
+fn roots(path: &PathBuf) -> Result<RootCerts, String> {
+    let failed = |reason: String| format!("cannot read the certificates {}: {reason}", path.display());
+    let size = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if MAX_CA_BYTES < size {
+        return Err(failed(format!("the file is longer than {MAX_CA_BYTES} bytes")));
+    }
+    let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let items: Vec<_> =
+        parse_pem(&pem).collect::<Result<_, _>>().map_err(|error| failed(error.to_string()))?;
+    let certificates: Vec<_> = items
+        .into_iter()
+        .filter_map(|item| match item {
+            PemItem::Certificate(certificate) => Some(certificate),
+            _ => None,
+        })
+        .collect();
+    if certificates.is_empty() {
+        return Err(failed("it holds no certificate".into()));
+    }
+    Ok(RootCerts::Specific(Arc::new(certificates)))
+}
+
+fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {
+    let result = if has_body(&spec.method) { agent.run(request) } else { agent.run(request.map(|_| ())) };
+    let mut response = match result {
+        Ok(response) => response,
+        Err(error) => {
+            let is_timeout = matches!(error, Error::Timeout(_));
+            return Delivered { is_timeout, ..Delivered::failed(&reason(&error), masks) };
+        }
+    };
+    let status = response.status().as_u16();
+    let mut answer = Vec::new();
+    // One byte more than the cap tells an answer at the cap from one beyond it. The rest of a longer one is left unread.
+    let read = response.body_mut().as_reader().take(spec.answer_bytes_max + 1).read_to_end(&mut answer);
+    let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
+    let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
+    answer.truncate(kept);
+    // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the request.
+    let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
+    let is_success = spec.is_success(status);
+    let outcome = Outcome::Status(status);
+    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, masks }
+}
+
+/// An error in words of this program.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Timeout(_) => "the timeout is over".to_owned(),
+        Error::HostNotFound => "the host is not known".to_owned(),
+        Error::Io(error) => error.to_string(),
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,244 @@
+//! Reading keys of TOML tables, each with its place in the file.
+//!
+//! ```text
+//! cron = "0 24 * * *"        a string's own faults are placed inside of its quotes, if nothing in it is escaped:
+//!           ^^               the characters of the file are then those of the value
+//! ```
+//!
+//! Cost: a look-up per key.
+//!
+//! Does not know what the keys mean.
+//!
+//! Source: own.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::Fault;
+use crate::spelling::suggestion;
+
+/// A name or value with its place.
+pub(super) type Name<'s> = Spanned<Cow<'s, str>>;
+
+/// What was found to be wrong, with places in the file.
+pub(super) struct Faults<'s> {
+    text: &'s str,
+    found: Vec<Fault>,
+}
+
+impl<'s> Faults<'s> {
+    pub(super) fn new(text: &'s str) -> Faults<'s> {
+        Faults { text, found: Vec::new() }
+    }
+
+    /// Adds a fault, unless the very same is known: a mistake in the defaults is met with every job.
+    pub(super) fn push(&mut self, fault: Fault) {
+        if !self.found.contains(&fault) {
+            self.found.push(fault);
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.found.len()
+    }
+
+    pub(super) fn into_sorted(mut self) -> Vec<Fault> {
+        self.found.sort_by_key(|fault| (fault.span.start, fault.span.end));
+        self.found
+    }
+
+    /// Adds a fault whose span lies within the value of a string.
+    pub(super) fn push_inside(&mut self, text: &Text<'_>, fault: Fault) {
+        let span = self.inside(text, &fault.span);
+        self.push(Fault { span, ..fault });
+    }
+
+    /// The table that a value is, or a fault.
+    pub(super) fn table_of<'d>(
+        &mut self,
+        name: &Name<'_>,
+        value: &'d Spanned<DeValue<'s>>,
+    ) -> Option<&'d DeTable<'s>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.push(Fault::new(name.span(), format!("expected a table, found {}", kind(value.get_ref()))));
+        }
+        table
+    }
+
+    fn inside(&self, text: &Text<'_>, inner: &Range<usize>) -> Range<usize> {
+        let raw = &self.text[text.span.clone()];
+        let quotes = ["\"\"\"\n", "'''\n", "\"\"\"", "'''", "\"", "'"];
+        let opened = quotes.iter().find(|quote| raw.starts_with(**quote)).map_or(0, |quote| quote.len());
+        let is_plain = raw[opened..].starts_with(text.value);
+        if !is_plain || text.value.len() < inner.end {
+            return text.span.clone();
+        }
+        let start = text.span.start + opened;
+        start + inner.start..start + inner.end
+    }
+}
+
+/// A string of the file.
+#[derive(Clone, Debug)]
+pub(super) struct Text<'d> {
+    pub(super) value: &'d str,
+    /// With its quotes.
+    pub(super) span: Range<usize>,
+}
+
+/// A table, and one whose keys hold where it has none.
+pub(super) struct Fields<'d, 's> {
+    own: Option<&'d DeTable<'s>>,
+    defaults: Option<&'d DeTable<'s>>,
+}
+
+impl<'d, 's> Fields<'d, 's> {
+    pub(super) fn of(own: &'d DeTable<'s>) -> Fields<'d, 's> {
+        Fields { own: Some(own), defaults: None }
+    }
+
+    pub(super) fn over(self, defaults: Option<&'d DeTable<'s>>) -> Fields<'d, 's> {
+        Fields { defaults, ..self }
+    }
+
+    /// The table's own keys and values.
+    pub(super) fn own(&self) -> impl Iterator<Item = (&'d Name<'s>, &'d Spanned<DeValue<'s>>)> + use<'d, 's> {
+        self.own.into_iter().flatten()
+    }
+
+    /// All keys and values, in the order of their names.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&'d Name<'s>, &'d Spanned<DeValue<'s>>)> + use<'d, 's> {
+        let layers = [self.defaults, self.own].into_iter().flatten().flatten();
+        let merged: BTreeMap<&str, _> =
+            layers.map(|(name, value)| (name.get_ref().as_ref(), (name, value))).collect();
+        merged.into_values()
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    pub(super) fn has_own(&self, name: &str) -> bool {
+        self.own.is_some_and(|own| own.contains_key(name))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'d Spanned<DeValue<'s>>> {
+        self.own.and_then(|own| own.get(name)).or_else(|| self.defaults?.get(name))
+    }
+
+    /// The place of a key's name, for faults about what it means together with others.
+    pub(super) fn name_span(&self, name: &str) -> Range<usize> {
+        self.all().find(|(known, _)| known.get_ref() == name).map_or(0..0, |(known, _)| known.span())
+    }
+
+    /// A fault for each of the table's own keys that is not known.
+    pub(super) fn check_known(&self, known: &[&str], faults: &mut Faults<'_>) {
+        for (name, _) in self.own() {
+            if !known.contains(&name.get_ref().as_ref()) {
+                let fault = Fault::new(name.span(), format!("unknown key `{}`", name.get_ref()));
+                faults.push(fault.with_hint(suggestion(name.get_ref(), known)));
+            }
+        }
+    }
+
+    pub(super) fn text(&self, name: &str, faults: &mut Faults<'_>) -> Option<Text<'d>> {
+        text_of(self.get(name)?, faults)
+    }
+
+    /// A string, or a list of strings.
+    pub(super) fn texts(&self, name: &str, faults: &mut Faults<'_>) -> Vec<Text<'d>> {
+        self.values(name).into_iter().filter_map(|value| text_of(value, faults)).collect()
+    }
+
+    /// A value, or the values of a list.
+    pub(super) fn values(&self, name: &str) -> Vec<&'d Spanned<DeValue<'s>>> {
+        match self.get(name) {
+            None => Vec::new(),
+            Some(value) => match value.get_ref() {
+                DeValue::Array(values) => values.iter().collect(),
+                _ => vec![value],
+            },
+        }
+    }
+
+    pub(super) fn integer(&self, name: &str, min: i64, max: i64, faults: &mut Faults<'_>) -> Option<i64> {
+        integer_of(self.get(name)?, min, max, faults)
+    }
+
+    pub(super) fn boolean(&self, name: &str, faults: &mut Faults<'_>) -> Option<bool> {
+        let value = self.get(name)?;
+        if let DeValue::Boolean(answer) = value.get_ref() {
+            return Some(*answer);
+        }
+        faults.push(Fault::new(
+            value.span(),
+            format!("expected true or false, found {}", kind(value.get_ref())),
+        ));
+        None
+    }
+
+    /// The fields of a table within this one, over the same table of the defaults.
+    pub(super) fn table(&self, name: &str, faults: &mut Faults<'_>) -> Option<Fields<'d, 's>> {
+        let mut of = |layer: Option<&'d DeTable<'s>>| {
+            let (name, value) = layer?.get_key_value(name)?;
+            match value.get_ref() {
+                DeValue::Table(table) => Some(table),
+                other => {
+                    let message = format!("expected a table, found {}", kind(other));
+                    faults.push(Fault::new(name.span(), message));
+                    None
+                }
+            }
+        };
+        let (own, defaults) = (of(self.own), of(self.defaults));
+        (own.is_some() || defaults.is_some()).then_some(Fields { own, defaults })
+    }
+}
+
+pub(super) fn text_of<'d>(value: &'d Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Text<'d>> {
+    let DeValue::String(text) = value.get_ref() else {
+        let found = kind(value.get_ref());
+        faults.push(Fault::new(value.span(), format!("expected a string in quotes, found {found}")));
+        return None;
+    };
+    if text.contains('\0') {
+        faults.push(Fault::new(value.span(), "a NUL character cannot be part of anything here"));
+        return None;
+    }
+    Some(Text { value: text, span: value.span() })
+}
+
+pub(super) fn integer_of(
+    value: &Spanned<DeValue<'_>>,
+    min: i64,
+    max: i64,
+    faults: &mut Faults<'_>,
+) -> Option<i64> {
+    let number = match value.get_ref() {
+        DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok(),
+        _ => None,
+    };
+    let found = number.filter(|number| (min..=max).contains(number));
+    if found.is_none() {
+        faults.push(Fault::new(value.span(), format!("expected a number from {min} to {max}")));
+    }
+    found
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a fraction",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

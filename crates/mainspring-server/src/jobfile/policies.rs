@@ -1,0 +1,118 @@
+//! The rules of a job: `overlap = "queue-one"`, `retry = 3`, `retry = { max = 3, backoff = "10s" }`.
+//!
+//! | key | as a string or number | as a table |
+//! |---|---|---|
+//! | `misfire` | `"latest"`, `"all,cap=10,window=24h"` | `rule`, `cap`, `window`, `spread`, `grace` |
+//! | `overlap` | `"skip"`, `"queue-all,cap=5"` | `rule`, `cap` |
+//! | `retry` | `3`, `"3,backoff=10s"` | `max`, `backoff`, `factor`, `cap`, `jitter`, `on` |
+//! | `timeout` | `"1h"`, `"1h,signal=INT,grace=30s"` | `after`, `signal`, `grace` |
+//! | `retention` | `"keep=100,days=90"` | `keep`, `days` |
+//! | `jitter`, `pause_after`, `dead_letters` | `"30s"`, `5`, `"always"` | |
+//!
+//! A table is written as the text of the policy, so that there is one reader of policies, with one set of limits.
+//!
+//! Cost: one short text per policy.
+//!
+//! Does not know what the rules mean: `mainspring-job` does.
+//!
+//! Source: own.
+
+use mainspring_job::{Policies, PolicyError};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::fields::{Faults, Fields, Text, kind};
+use crate::problem::Fault;
+
+/// The keys.
+pub(super) const NAMES: &[&str] =
+    &["misfire", "overlap", "retry", "timeout", "retention", "jitter", "pause_after", "dead_letters"];
+
+/// The key of a table whose value comes first in the text.
+const HEADS: &[(&str, &str)] =
+    &[("misfire", "rule"), ("overlap", "rule"), ("retry", "max"), ("timeout", "after")];
+
+pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Policies {
+    let mut policies = Policies::default();
+    for name in NAMES {
+        let Some(value) = fields.get(name) else { continue };
+        let Some(text) = policy_text(name, value, faults) else { continue };
+        if let Err(error) = policies.set(&name.replace('_', "-"), &text) {
+            place(&error, value, faults);
+        }
+    }
+    policies
+}
+
+/// The text that `Policies::set` reads.
+fn policy_text(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
+    match value.get_ref() {
+        DeValue::Table(table) => {
+            let head = HEADS.iter().find(|(policy, _)| *policy == name).map(|(_, head)| *head);
+            table_text(head, table, value, faults)
+        }
+        _ => part_text(value, faults),
+    }
+}
+
+fn table_text(
+    head: Option<&str>,
+    table: &DeTable<'_>,
+    value: &Spanned<DeValue<'_>>,
+    faults: &mut Faults<'_>,
+) -> Option<String> {
+    let mut words = Vec::new();
+    if let Some(head) = head {
+        let Some(first) = table.get(head) else {
+            faults.push(Fault::new(value.span(), format!("expected the key `{head}` in this table")));
+            return None;
+        };
+        words.push(part_text(first, faults)?);
+    }
+    for (name, part) in table.iter().filter(|(name, _)| Some(name.get_ref().as_ref()) != head) {
+        words.push(format!("{}={}", name.get_ref(), part_text(part, faults)?));
+    }
+    Some(words.join(","))
+}
+
+/// A string, a number, or a list of strings.
+fn part_text(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
+    match value.get_ref() {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.as_str().to_owned()),
+        DeValue::Array(values) => {
+            let texts: Option<Vec<String>> = values.iter().map(|value| part_text(value, faults)).collect();
+            Some(texts?.join("+"))
+        }
+        other => {
+            faults.push(Fault::new(value.span(), format!("expected a string, found {}", kind(other))));
+            None
+        }
+    }
+}
+
+/// A fault under the words that are wrong, if they are to be found, or else under the whole value.
+fn place(error: &PolicyError, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) {
+    let message = error.to_string();
+    match value.get_ref() {
+        DeValue::String(text) => {
+            let at = text.find(&error.found).map_or(0..text.len(), |at| at..at + error.found.len());
+            faults.push_inside(&Text { value: text, span: value.span() }, Fault::new(at, message));
+        }
+        DeValue::Table(table) => {
+            let is_wrong = |text: &str| text == error.found;
+            let wrong = table.iter().find_map(|(name, part)| match part.get_ref() {
+                _ if is_wrong(name.get_ref()) => Some(name.span()),
+                DeValue::String(text) if is_wrong(text) => Some(part.span()),
+                DeValue::Integer(number) if is_wrong(number.as_str()) => Some(part.span()),
+                DeValue::Array(values) => {
+                    let word = values.iter().find(|value| value.get_ref().as_str().is_some_and(is_wrong));
+                    word.map(Spanned::span)
+                }
+                _ => None,
+            });
+            faults.push(Fault::new(wrong.unwrap_or(value.span()), message));
+        }
+        _ => faults.push(Fault::new(value.span(), message)),
+    }
+}

@@ -1,0 +1,150 @@
+//! A job's table written out again, with its defaults filled in: what `show` and `export` print, and what the store keeps of
+//! jobs that came by command.
+//!
+//! ```text
+//! [jobs.backup]
+//! cron = "30 2 * * *"
+//! shell = "backup"
+//! zone = "Europe/Berlin"         from [defaults], or the server's own: a definition means the same elsewhere
+//! ```
+//!
+//! Cost: one pass.
+//!
+//! Does not keep comments and layout.
+//!
+//! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
+
+use std::fmt::Write;
+
+use jiff::tz::TimeZone;
+use mainspring_job::{Group, JobName};
+use toml::de::DeValue;
+
+use super::fields::Fields;
+
+/// The table of a job, and that of its group.
+pub(super) fn job_table(
+    name: &JobName,
+    fields: &Fields<'_, '_>,
+    zone: &TimeZone,
+    group: Option<&Group>,
+) -> String {
+    let mut table = Table::new(name.as_str());
+    for (name, value) in fields.all() {
+        let is_layered = matches!(name.get_ref().as_ref(), "env" | "secrets" | "limits" | "webhook");
+        match is_layered {
+            true => table.raw(name.get_ref(), &layered(fields, name.get_ref())),
+            false => table.raw(name.get_ref(), &value_text(value.get_ref())),
+        }
+    }
+    if let (false, Some(zone)) = (fields.has("zone"), zone.iana_name()) {
+        table.text("zone", zone);
+    }
+    match group {
+        None => table.finish(),
+        Some(group) => table.finish() + &group_table(group),
+    }
+}
+
+/// The table of a group.
+pub fn group_table(group: &Group) -> String {
+    format!("\n[groups.{}]\nlimit = {}\n", key(group.name.as_str()), group.limit)
+}
+
+fn layered(fields: &Fields<'_, '_>, name: &str) -> String {
+    let mut faults = super::Faults::new("");
+    let Some(inner) = fields.table(name, &mut faults) else { return "{}".to_owned() };
+    let parts = inner.all().map(|(name, value)| {
+        let is_table = matches!(value.get_ref(), DeValue::Table(_));
+        let text = if is_table { layered(&inner, name.get_ref()) } else { value_text(value.get_ref()) };
+        format!("{} = {text}", key(name.get_ref()))
+    });
+    format!("{{ {} }}", parts.collect::<Vec<_>>().join(", "))
+}
+
+fn value_text(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(number) if number.radix() == 8 => format!("0o{}", number.as_str()),
+        DeValue::Integer(number) if number.radix() == 16 => format!("0x{}", number.as_str()),
+        DeValue::Integer(number) if number.radix() == 2 => format!("0b{}", number.as_str()),
+        DeValue::Integer(number) => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(answer) => answer.to_string(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(values) => {
+            let values: Vec<String> = values.iter().map(|value| value_text(value.get_ref())).collect();
+            format!("[{}]", values.join(", "))
+        }
+        DeValue::Table(table) => {
+            let parts = table
+                .iter()
+                .map(|(name, value)| format!("{} = {}", key(name.get_ref()), value_text(value.get_ref())));
+            format!("{{ {} }}", parts.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// A table that is being written.
+#[derive(Clone, Debug)]
+pub struct Table {
+    text: String,
+}
+
+impl Table {
+    /// The table of the job called `name`.
+    pub fn new(name: &str) -> Table {
+        Table { text: format!("[jobs.{}]\n", key(name)) }
+    }
+
+    /// Adds a string.
+    pub fn text(&mut self, name: &str, value: &str) {
+        self.raw(name, &quoted(value));
+    }
+
+    /// Adds a list of strings.
+    pub fn texts(&mut self, name: &str, values: &[String]) {
+        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
+        self.raw(name, &format!("[{}]", values.join(", ")));
+    }
+
+    /// Adds a table of strings.
+    pub fn pairs<'p>(&mut self, name: &str, pairs: impl Iterator<Item = (&'p str, &'p str)>) {
+        let pairs: Vec<String> =
+            pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))).collect();
+        if !pairs.is_empty() {
+            self.raw(name, &format!("{{ {} }}", pairs.join(", ")));
+        }
+    }
+
+    /// Adds a value that is written already.
+    pub fn raw(&mut self, name: &str, value: &str) {
+        writeln!(self.text, "{} = {value}", key(name)).expect("a string can be written");
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() => {
+                write!(quoted, "\\u{:04X}", u32::from(c)).expect("a string can be written");
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}

@@ -1,0 +1,116 @@
+//! The data directory: where it is, and what is in it.
+//!
+//! ```text
+//! $MAINSPRING_DATA, or for root /var/lib/mainspring, or else $XDG_STATE_HOME/mainspring, $HOME/.local/state/mainspring
+//!   mainspring.db      the store
+//!   mainspring.sock    where the server answers, mode 0600
+//!   mainspring.lock    held by the server that runs; its number is in it
+//!   output/JOB/RUN     what runs wrote
+//! ```
+//!
+//! The directory is made with mode 0700, and refused if others may write it: whoever may can have commands run.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not remove anything, and does not lock: see [`store`](crate::store).
+//!
+//! Source: the XDG base directories, <https://specifications.freedesktop.org/basedir-spec/latest/>.
+
+use std::env;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::Uid;
+
+use crate::error::Error;
+
+/// The variable that names the data directory.
+pub const VARIABLE: &str = "MAINSPRING_DATA";
+
+/// A data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    directory: PathBuf,
+}
+
+impl Place {
+    /// The directory that is given, or the usual one.
+    pub fn find(given: Option<&Path>) -> Place {
+        let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let usual = || match Uid::effective().is_root() {
+            true => PathBuf::from("/var/lib/mainspring"),
+            false => named("XDG_STATE_HOME")
+                .or_else(|| Some(named("HOME")?.join(".local/state")))
+                .unwrap_or_else(|| PathBuf::from("."))
+                .join("mainspring"),
+        };
+        Place { directory: given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual) }
+    }
+
+    /// The directory itself.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The store's file.
+    pub fn store(&self) -> PathBuf {
+        self.directory.join("mainspring.db")
+    }
+
+    /// The server's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.join("mainspring.sock")
+    }
+
+    /// Where the output of runs is kept.
+    pub fn output(&self) -> PathBuf {
+        self.directory.join("output")
+    }
+
+    /// Makes the directory if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made, is none, or others may write it.
+    pub fn make(&self) -> Result<(), Error> {
+        let failed = |source| Error::Data { path: self.directory.clone(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(failed)?;
+        let metadata = fs::metadata(self.directory.join(".")).map_err(failed)?;
+        let us = Uid::effective().as_raw();
+        if metadata.uid() != us && metadata.uid() != 0 {
+            return Err(failed(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "it belongs to another user",
+            )));
+        }
+        if metadata.mode() & 0o022 != 0 {
+            let message = "others may write it: take that away with chmod go-w";
+            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, message)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn temporary(name: &str) -> Place {
+        let directory = env::temp_dir().join(format!("mainspring-place-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        Place::find(Some(&directory))
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_refused() {
+        let place = temporary("open");
+        place.make().unwrap();
+        assert_eq!(fs::metadata(place.directory()).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(place.directory(), Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(place.make(), Err(Error::Data { .. })));
+    }
+}

@@ -1,0 +1,355 @@
+//! What a client and the server say to each other over the socket: one JSON document a line, in both directions.
+//!
+//! ```text
+//! {"id": 1, "command": "run", "job": "backup", "wait": true}
+//!                                              {"id": 1, "planned": {"run": "backup@2026-11-21T03:00:00Z"}}
+//!                                              {"id": 1, "ended": {"run": .., "state": "succeeded", ..}}
+//! ```
+//!
+//! Requests of a connection may be sent without waiting for answers; an answer carries the id of its request. A request has
+//! one answer, but for `logs` with `follow` and `run` with `wait`, which have several and end with `done` or `ended`. Times
+//! are RFC 3339. Fields and commands are only added, never renamed; a field that the other side does not know is ignored.
+//!
+//! Cost: one line.
+//!
+//! Does not carry secrets: a definition names files.
+//!
+//! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
+
+use serde::{Deserialize, Serialize};
+
+use crate::action::ProcessBody;
+use crate::exit::Exit;
+
+/// The longest request: the longest file of jobs, as JSON writes it.
+pub const MAX_REQUEST_BYTES: usize = 16 << 20;
+
+/// The most files of one `apply`.
+pub const MAX_APPLIED_FILES: usize = 256;
+
+/// The most rows of one page of runs or jobs.
+pub const MAX_ROWS: usize = 1_000;
+
+/// A request with its id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Comes back with each answer.
+    #[serde(default)]
+    pub id: u64,
+    /// What is asked.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are the arguments of the commands of the same names")]
+pub enum Request {
+    /// How the server is.
+    Status,
+    /// Jobs after a name, in order.
+    List { after: Option<String> },
+    /// One job, or one pending one-shot job.
+    Show { job: String },
+    /// Runs, the latest nominal time first.
+    History { job: Option<String>, states: Vec<String>, limit: usize, cursor: Option<String> },
+    /// What a job's latest run, or a certain run, wrote.
+    Logs { of: String, follow: bool },
+    /// Run a job now.
+    Run { job: String, wait: bool },
+    /// Do something once.
+    Submit(Box<SubmitWire>),
+    /// Define one job, given as a table of a job file.
+    Define { text: String, replace: bool },
+    /// Remove one job that came by command.
+    Remove { job: String },
+    /// Rest; without a job everything does.
+    Pause { job: Option<String> },
+    /// Go on.
+    Resume { job: Option<String> },
+    /// End a run, or withdraw a pending one-shot job.
+    Cancel { of: String },
+    /// Run the occurrences of a range, or only tell them.
+    Backfill { job: String, from: String, to: String, preview: bool },
+    /// Run a dead letter again.
+    DeadRetry { run: String },
+    /// Let go of a dead letter.
+    DeadDrop { run: String },
+    /// Take over files of jobs, or only tell what that would change.
+    Apply { files: Vec<FileWire>, prune: bool, preview: bool },
+    /// All definitions, after a name.
+    Export { after: Option<String> },
+}
+
+/// Something to do once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the arguments of `at`")]
+pub struct SubmitWire {
+    pub due: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    pub process: ProcessBody,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub policies: String,
+}
+
+/// A file of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileWire {
+    /// Its whole path: the source of its jobs.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+    /// Whether it is a crontab with a user column.
+    pub system: bool,
+}
+
+/// An answer with the id of its request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// That of the request.
+    pub id: u64,
+    /// The answer.
+    #[serde(flatten)]
+    pub response: Response,
+}
+
+/// What is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the documents that --json prints")]
+pub enum Response {
+    /// It is so, or there is no more.
+    Done(Done),
+    Error(ErrorWire),
+    Status(Box<StatusWire>),
+    Jobs {
+        jobs: Vec<JobWire>,
+        after: Option<String>,
+    },
+    Job(Box<JobWire>),
+    Once(OnceWire),
+    Runs {
+        runs: Vec<RunWire>,
+        cursor: Option<String>,
+    },
+    Line(LineWire),
+    Planned {
+        run: String,
+    },
+    Ended(Box<RunWire>),
+    Submitted {
+        name: String,
+        due: String,
+    },
+    Duplicate {
+        name: Option<String>,
+    },
+    Preview {
+        times: Vec<String>,
+    },
+    Backfilled {
+        count: usize,
+        series: u32,
+    },
+    Applied(AppliedWire),
+    Export {
+        texts: Vec<String>,
+        after: Option<String>,
+    },
+}
+
+/// Nothing more to say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {}
+
+/// What went wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorWire {
+    /// Which kind of error; its number is the exit code of the client.
+    pub kind: ErrorKind,
+    /// For people.
+    pub message: String,
+}
+
+/// The kinds of errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "see the exit codes of the same names")]
+pub enum ErrorKind {
+    Failed,
+    Usage,
+    NotFound,
+    Conflict,
+    Invalid,
+    Denied,
+    Temporary,
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Exit {
+        match kind {
+            ErrorKind::Failed => Exit::Failed,
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::NotFound => Exit::NotFound,
+            ErrorKind::Conflict => Exit::Conflict,
+            ErrorKind::Invalid => Exit::Invalid,
+            ErrorKind::Denied => Exit::Denied,
+            ErrorKind::Temporary => Exit::Temporary,
+        }
+    }
+}
+
+impl ErrorWire {
+    /// What went wrong.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> ErrorWire {
+        ErrorWire { kind, message: message.into() }
+    }
+
+    /// An answer that says what went wrong.
+    pub fn response(kind: ErrorKind, message: impl Into<String>) -> Response {
+        Response::Error(ErrorWire::new(kind, message))
+    }
+}
+
+/// How the server is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `status`")]
+pub struct StatusWire {
+    pub version: String,
+    pub pid: u32,
+    pub data: String,
+    pub started: String,
+    pub state: String,
+    pub paused: bool,
+    pub jobs: u64,
+    pub pending: u64,
+    pub open: u64,
+    pub running: u64,
+    pub runs: u64,
+    pub dead: u64,
+    pub next: Option<String>,
+    pub files: Vec<FileStateWire>,
+}
+
+/// A file that is served.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FileStateWire {
+    /// Its path.
+    pub name: String,
+    /// When the set that is in force was read.
+    pub read: Option<String>,
+    /// How many jobs it gave.
+    pub jobs: usize,
+    /// What is wrong with it as it is now; empty if nothing is.
+    pub problems: String,
+}
+
+/// A job, and how far it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
+pub struct JobWire {
+    pub name: String,
+    pub state: String,
+    pub next: Option<String>,
+    pub triggers: Vec<String>,
+    pub action: String,
+    pub policies: String,
+    pub group: Option<String>,
+    pub priority: i8,
+    pub source: String,
+    pub runs: u64,
+    pub failures: u32,
+    pub running: usize,
+    pub queued: usize,
+    pub last: Option<RunWire>,
+    /// The definition as a table of a job file; in `show` alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
+}
+
+/// A pending one-shot job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `show`")]
+pub struct OnceWire {
+    pub name: String,
+    pub due: String,
+    pub key: Option<String>,
+    pub submitted: String,
+    pub action: String,
+    pub policies: String,
+}
+
+/// A run, or several that did not run in one record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `history`")]
+pub struct RunWire {
+    pub run: String,
+    pub job: String,
+    pub nominal: String,
+    pub cause: String,
+    pub state: String,
+    pub attempt: u32,
+    pub due: String,
+    pub started: Option<String>,
+    pub ended: Option<String>,
+    pub outcome: Option<String>,
+    pub reason: String,
+    /// More than 1 for a record of several occurrences.
+    pub count: u64,
+    /// The last of them.
+    pub last: Option<String>,
+}
+
+/// A line that a run wrote.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `logs`")]
+pub struct LineWire {
+    pub run: String,
+    pub attempt: u32,
+    pub time: String,
+    pub stream: String,
+    pub text: String,
+}
+
+/// What a set of definitions changed, or would.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `apply`")]
+pub struct AppliedWire {
+    pub added: Vec<String>,
+    pub changed: Vec<String>,
+    pub removed: Vec<String>,
+    pub refused: Vec<String>,
+    pub unchanged: usize,
+    pub problems: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_answers_are_plain_documents() {
+        let asked = Asked { id: 7, request: Request::Run { job: "a".into(), wait: true } };
+        let text = serde_json::to_string(&asked).unwrap();
+        assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
+        assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
+        let answered = Answered { id: 7, response: ErrorWire::response(ErrorKind::NotFound, "no") };
+        let text = serde_json::to_string(&answered).unwrap();
+        assert_eq!(text, r#"{"id":7,"error":{"kind":"not_found","message":"no"}}"#);
+        assert_eq!(serde_json::from_str::<Answered>(&text).unwrap(), answered);
+        let done = Answered { id: 0, response: Response::Done(Done {}) };
+        assert_eq!(serde_json::from_str::<Answered>(&serde_json::to_string(&done).unwrap()).unwrap(), done);
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_request_has_a_default() {
+        let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
+        assert_eq!(asked, Asked { id: 0, request: Request::Status });
+        let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
+        assert_eq!(asked.request, Request::Pause { job: None });
+    }
+}

@@ -1,0 +1,383 @@
+//! The durable server: one thread that turns facts into decisions, decisions into records, and records into deeds.
+//!
+//! ```text
+//!  due, ended, requests, signals, files ─▶ planner.handle ─▶ take_batch ─▶ store.commit ─▶ Committed ─▶ outputs
+//!            ▲                              all that waits       one batch a turn, on disk     │
+//!            └──────────────────────── poll ◀──────── start, kill, reply, load ◀──────────────┘
+//! ```
+//!
+//! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
+//! `Committed`. All that has happened since the last turn shares one commit.
+//!
+//! ```text
+//! Running ──SIGTERM, SIGINT──▶ Draining ──grace over──▶ Ending ──▶ nothing runs ──▶ end
+//!                                 └── a second signal: SIGKILL ──▶ Killed ──▶ nothing runs, or KILL_WAIT ──▶ end
+//! ```
+//!
+//! What runs when the server stops and is killed by it has no end on disk: it is `abandoned` at the next start, as after a
+//! crash, and its retry policy decides. What waits goes on waiting.
+//!
+//! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
+//! anything to write. While nothing happens, nothing wakes the loop.
+//!
+//! Does not know policies: the planner does.
+//!
+//! Source: own.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{Stdout, stdout};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Command, Input, JobName, Lease, Note, Operation, Output, Planner, RunKey, Scope, Shard, Store,
+    StoreError, Ticket,
+};
+
+use crate::accounts::Account;
+use crate::alarm::Alarm;
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::executor::deliveries::Deliveries;
+use crate::executor::run::KillCause;
+use crate::executor::span::Span;
+use crate::executor::{Executor, orphans};
+use crate::log::{Kind, Log};
+use crate::message::PROGRAM;
+use crate::place::Place;
+use crate::signals::Signals;
+use crate::waiting::wait_for;
+
+pub mod alone;
+mod ask;
+mod boot;
+mod describe;
+mod effects;
+mod feed;
+mod files;
+mod look;
+mod output;
+mod peer;
+mod reports;
+
+use ask::Purpose;
+use effects::Started;
+use files::{Files, Reading};
+use output::Outputs;
+use peer::Peers;
+use reports::Heard;
+
+/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
+pub const KILL_WAIT: Duration = Duration::from_secs(1);
+
+/// How often one commit is tried again while the store is busy or its answer was lost.
+const MAX_COMMIT_TRIES: usize = 100;
+
+/// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
+const MAX_ROUNDS_PER_TURN: usize = 16;
+
+/// An attempt of a run, as executors know it.
+pub type Attempted = (RunKey, u32);
+
+/// The server.
+pub struct Server {
+    place: Place,
+    store: Box<dyn Store>,
+    lease: Lease,
+    planner: Planner,
+    /// Facts that the planner is still to be told.
+    inputs: VecDeque<Input>,
+    executor: Executor<Attempted>,
+    deliveries: Deliveries<Attempted>,
+    /// What runs, by its attempt.
+    started: HashMap<Attempted, Started>,
+    /// The run of each job that started last, for those who follow its output.
+    latest: HashMap<JobName, RunKey>,
+    outputs: Outputs,
+    peers: Peers,
+    /// Who waits for which answer.
+    asked: HashMap<Ticket, Purpose>,
+    last_ticket: u64,
+    /// Who waits for the end of which run.
+    waiters: Vec<(RunKey, u64, u64)>,
+    files: Files,
+    signals: Signals,
+    alarm: Alarm,
+    log: Log<Stdout>,
+    ourselves: Account,
+    began: Moment,
+    grace: Duration,
+    phase: Phase,
+    reaps_orphans: bool,
+    /// Whether everything rested before the end began, which is what stays on disk.
+    was_paused: bool,
+}
+
+/// See the drawing at the head of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Draining { since: Moment },
+    Ending { since: Moment },
+    Killed { since: Moment },
+}
+
+impl Server {
+    /// Runs until a signal asks to stop and nothing runs any more, or until the store fails.
+    ///
+    /// # Errors
+    ///
+    /// When the store fails, or polling.
+    pub fn run(mut self) -> Result<(), Error> {
+        loop {
+            let now = Moment::now();
+            self.turn(now)?;
+            if self.is_done(now) {
+                break;
+            }
+            self.wait(now)?;
+        }
+        self.finish()
+    }
+
+    fn turn(&mut self, now: Moment) -> Result<(), Error> {
+        self.take_signals(now);
+        self.take_ends(now);
+        self.take_requests(now);
+        self.take_files(now);
+        self.alarm.quiet();
+        self.settle(now)?;
+        self.answer_waiters()?;
+        self.outputs.flush();
+        self.feed_peers();
+        self.peers.write();
+        self.log.flush(now.wall);
+        let next = self.next_due();
+        self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
+    }
+
+    /// Tells the planner all that waits, commits what it wants written, and does what it wants done, until it is quiet.
+    fn settle(&mut self, now: Moment) -> Result<(), Error> {
+        for _ in 0..MAX_ROUNDS_PER_TURN {
+            let now = Moment { wall: Moment::now().wall, ..now };
+            if self.next_due().is_some_and(|due| due <= now.wall) {
+                self.inputs.push_back(Input::Tick);
+            }
+            let mut outputs = Vec::new();
+            while let Some(input) = self.inputs.pop_front() {
+                self.planner.handle(now.wall, input, &mut outputs);
+            }
+            self.commit(now.wall, &mut outputs)?;
+            let is_quiet = outputs.is_empty();
+            self.perform(outputs)?;
+            if is_quiet && self.inputs.is_empty() && self.next_due().is_none_or(|due| now.wall < due) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes everything durable that the planner has decided.
+    fn commit(&mut self, now: Timestamp, outputs: &mut Vec<Output>) -> Result<(), Error> {
+        while let Some(mut batch) = self.planner.take_batch() {
+            if self.phase != Phase::Running {
+                // Everything rests while the server ends, and only that long: what is on disk is what was asked for.
+                for operation in &mut batch.operations {
+                    if let Operation::PauseAll(is_paused) = operation {
+                        *is_paused = self.was_paused;
+                    }
+                }
+            }
+            let mut tries = 0;
+            let answers = loop {
+                match self.store.commit(self.lease, &batch) {
+                    Ok(answers) => break answers,
+                    Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
+                        tries += 1;
+                        wait_for(&[], &[], Some(Duration::from_millis(10))).map_err(polling)?;
+                    }
+                    Err(error) => return Err(self.stop_for(error)),
+                }
+            };
+            self.planner.handle(now, Input::Committed { number: batch.number, answers }, outputs);
+        }
+        Ok(())
+    }
+
+    /// The store is not to be trusted any more: what runs is killed, and nothing more is promised.
+    fn stop_for(&mut self, error: StoreError) -> Error {
+        let now = Moment::now();
+        self.note(now.wall, &format!("the store failed, and the server stops: {error}"));
+        self.executor.kill_all_at_once(now);
+        self.log.flush(now.wall);
+        Error::Store(error)
+    }
+
+    fn next_due(&self) -> Option<Timestamp> {
+        // While the server ends nothing more comes due.
+        self.planner.next_due().filter(|_| self.phase == Phase::Running)
+    }
+
+    fn take_signals(&mut self, now: Moment) {
+        if 0 < self.signals.clear_child() && self.reaps_orphans {
+            orphans::reap(self.executor.pids());
+        }
+        let requests = self.signals.stop_requests();
+        match self.phase {
+            Phase::Running if 0 < requests => self.drain(now),
+            Phase::Draining { .. } | Phase::Ending { .. } if 0 < requests => {
+                self.kill(now, "a second signal came");
+            }
+            Phase::Draining { since } if self.grace <= now.since(since) => {
+                self.note(now.wall, "the grace period is over: what runs gets its kill signal");
+                self.phase = Phase::Ending { since: now };
+                self.executor.kill_all(KillCause::Asked, now);
+                let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+                self.deliveries.kill_all(now, &mut heard);
+            }
+            _ => {}
+        }
+    }
+
+    fn drain(&mut self, now: Moment) {
+        let count = self.executor.running_count() + self.deliveries.running_count();
+        let text = match count {
+            0 => "stopping".to_owned(),
+            1 => format!("stopping: 1 run has {} to end by itself", Span(self.grace)),
+            count => format!("stopping: {count} runs have {} to end by themselves", Span(self.grace)),
+        };
+        self.note(now.wall, &text);
+        self.was_paused = self.planner.is_paused();
+        self.phase = Phase::Draining { since: now };
+        let command = Command::Pause(Scope::All);
+        self.inputs.push_back(Input::Command { ticket: Ticket(0), command });
+    }
+
+    fn kill(&mut self, now: Moment, why: &str) {
+        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
+        self.executor.kill_all_at_once(now);
+        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+        self.deliveries.kill_all(now, &mut heard);
+        self.phase = Phase::Killed { since: now };
+    }
+
+    /// What the executors have to tell becomes facts for the planner.
+    fn take_ends(&mut self, now: Moment) {
+        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+        self.executor.turn(now, &mut heard);
+        self.deliveries.turn(now, &mut heard);
+        for (attempted, outcome) in heard.into_ends() {
+            let started = self.started.remove(&attempted);
+            // What this server killed in order to end has no end on disk: see the head of this file.
+            let is_ours = matches!(self.phase, Phase::Ending { .. } | Phase::Killed { .. })
+                && outcome == mainspring_job::Outcome::Killed;
+            let (key, attempt) = attempted;
+            if let Some(started) = started {
+                self.outputs.close(&key, started.is_once, started.keep);
+            }
+            if !is_ours {
+                self.inputs.push_back(Input::Ended { key, attempt, outcome });
+            }
+        }
+    }
+
+    fn take_files(&mut self, now: Moment) {
+        self.files.look(now);
+        let is_asked = self.signals.is_reload_asked();
+        if self.phase != Phase::Running {
+            return;
+        }
+        for index in self.files.due(is_asked, now) {
+            let path = self.files.served[index].path.clone();
+            match self.files.read(index, false, now.wall) {
+                Reading::Loaded(loaded) => {
+                    let ticket = self.ticket(Purpose::Reload { path: path.clone() });
+                    let command = Command::Apply(boot::definitions(loaded, path, false));
+                    self.inputs.push_back(Input::Command { ticket, command });
+                }
+                Reading::Bad => {
+                    let problems = self.files.served[index].problems.clone();
+                    let text = format!("{path} has problems, and what was read before stays in force");
+                    self.note(now.wall, &text);
+                    crate::message::say(&problems);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, now: Timestamp, text: &str) {
+        self.log.line(now, &PROGRAM, Kind::Note, text);
+    }
+
+    fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
+        let (job, text) = describe::note(note);
+        self.log.line(now, &job, Kind::Note, &text);
+    }
+
+    fn ticket(&mut self, purpose: Purpose) -> Ticket {
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.asked.insert(ticket, purpose);
+        ticket
+    }
+
+    fn is_done(&self, now: Moment) -> bool {
+        let is_idle = self.executor.running_count() == 0 && self.deliveries.running_count() == 0;
+        match self.phase {
+            Phase::Running => false,
+            Phase::Draining { .. } | Phase::Ending { .. } => is_idle,
+            Phase::Killed { since } => is_idle || KILL_WAIT <= now.since(since),
+        }
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        let now = Moment::now();
+        self.settle(now)?;
+        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+        self.executor.close(now, &mut heard);
+        self.outputs.flush();
+        self.peers.write();
+        // The socket says that there is a server, and there is none any more.
+        let _ = std::fs::remove_file(self.place.socket());
+        self.store.release(self.lease).map_err(Error::Store)?;
+        self.note(now.wall, "stopped");
+        self.log.flush(now.wall);
+        Ok(())
+    }
+
+    /// Waits for anything to do.
+    fn wait(&self, now: Moment) -> Result<(), Error> {
+        if !self.inputs.is_empty() || self.peers.has_request() {
+            return Ok(());
+        }
+        let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
+        let mut writable = Vec::new();
+        readable.extend(self.signals.fds());
+        readable.extend(self.signals.reload_fd());
+        readable.extend(self.files.fd());
+        self.executor.watch(&mut readable, &mut writable);
+        self.peers.watch(&mut readable, &mut writable);
+        writable.extend(self.log.fd());
+        let phase_wait = match self.phase {
+            Phase::Running | Phase::Ending { .. } => None,
+            Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
+            Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
+        };
+        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now)];
+        let wait = waits.into_iter().flatten().min();
+        wait_for(&readable, &writable, wait).map_err(polling)
+    }
+
+    fn shard(&self) -> Shard {
+        self.lease.shard
+    }
+}
+
+fn polling(source: std::io::Error) -> Error {
+    Error::Setup { what: "polling", source }
+}
+
+fn log_to_stdout(width: usize) -> Log<Stdout> {
+    Log::new(stdout(), width)
+}

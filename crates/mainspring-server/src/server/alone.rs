@@ -1,0 +1,119 @@
+//! Looking at a data directory that no server has.
+//!
+//! ```text
+//! lock ─▶ store ─▶ records, runs ─▶ the same documents as from a server
+//! ```
+//!
+//! The directory is locked while it is looked at, so that nothing changes meanwhile.
+//!
+//! Cost: opening the store.
+//!
+//! Does not write, and knows no next time better than the definition says.
+//!
+//! Source: own.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mainspring_job::{Job, JobName, JobRecord, MAX_PAGE, Query, RunState, Shard, Store};
+
+use super::ask::run_key;
+use super::describe;
+use crate::error::Error;
+use crate::jobfile::JobFile;
+use crate::place::Place;
+use crate::protocol::{ErrorKind, ErrorWire, JobWire, Request, Response};
+use crate::source::Source;
+use crate::store::{Directory, SqliteStore};
+
+/// The store of a data directory, for looking.
+pub struct Alone {
+    store: SqliteStore,
+    now: Timestamp,
+    _directory: Directory,
+}
+
+impl Alone {
+    /// Opens the store as it stands at `now`. `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// When a server has it, or it cannot be read.
+    pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
+        if !place.store().exists() {
+            return Ok(None);
+        }
+        let directory = Directory::open(place.directory()).map_err(Error::Directory)?;
+        let store = SqliteStore::open(&directory).map_err(Error::Store)?;
+        Ok(Some(Alone { store, now, _directory: directory }))
+    }
+
+    /// Answers a request that only looks.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, there is nothing of that name, or only a server can answer.
+    pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
+        match request {
+            Request::List { .. } => {
+                let records = self.records()?;
+                let jobs =
+                    records.iter().map(|(job, record)| self.job(job, record)).collect::<Result<_, _>>()?;
+                Ok(Response::Jobs { jobs, after: None })
+            }
+            Request::Show { job } => self.show(job),
+            Request::History { job, states, limit, cursor } => {
+                let query = Query {
+                    job: job.as_deref().map(name).transpose()?,
+                    states: states.iter().filter_map(|name| RunState::from_name(name)).collect(),
+                    cursor: cursor.as_deref().and_then(run_key),
+                    limit: (*limit).min(MAX_PAGE),
+                };
+                let runs = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+                let cursor = runs.last().filter(|_| runs.len() == query.limit).map(|run| run.key.to_string());
+                Ok(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor })
+            }
+            Request::Export { .. } => {
+                let texts = self.records()?.into_iter().map(|(_, record)| record.text).collect();
+                Ok(Response::Export { texts, after: None })
+            }
+            _ => Err(Error::Refused(ErrorWire::new(ErrorKind::Temporary, "no server is running"))),
+        }
+    }
+
+    fn show(&mut self, text: &str) -> Result<Response, Error> {
+        let wanted = name(text)?;
+        let found = self.records()?.into_iter().find(|(job, _)| job.name == wanted);
+        if let Some((job, record)) = found {
+            let wire = JobWire { definition: record.text.clone(), ..self.job(&job, &record)? };
+            return Ok(Response::Job(Box::new(wire)));
+        }
+        let once = self.store.pending_named(Shard::WHOLE, &wanted).map_err(Error::Store)?;
+        once.map(|once| Response::Once(describe::once(&once))).ok_or_else(|| missing(text))
+    }
+
+    /// The jobs that were not removed, each with its record.
+    fn records(&mut self) -> Result<Vec<(Job, JobRecord)>, Error> {
+        let (records, _) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let defined = records.into_iter().filter_map(|record| {
+            let source = Source::new(record.source.clone()?, record.text.clone());
+            let placed = JobFile::parse(&source, &TimeZone::UTC).jobs.into_iter().next()?;
+            Some((placed.job, record))
+        });
+        Ok(defined.collect())
+    }
+
+    fn job(&mut self, job: &Job, record: &JobRecord) -> Result<JobWire, Error> {
+        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
+        let query = Query { job: Some(job.name.clone()), states, cursor: None, limit: 1 };
+        let last = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+        Ok(JobWire { last: last.first().map(describe::run), ..describe::job(job, &record.mark, self.now) })
+    }
+}
+
+fn name(text: &str) -> Result<JobName, Error> {
+    JobName::new(text).map_err(|_| missing(text))
+}
+
+fn missing(text: &str) -> Error {
+    Error::Refused(ErrorWire::new(ErrorKind::NotFound, format!("there is no job `{text}`")))
+}

@@ -1,0 +1,416 @@
+//! Requests of clients: answered from what is known, or turned into commands for the planner.
+//!
+//! | request | is answered |
+//! |---|---|
+//! | `status`, `list`, `show`, `history`, `logs`, `export`, previews | at once, from the planner and the store: see `look` |
+//! | all others | when what they ask for is on disk |
+//!
+//! Cost: a request that looks costs a query of the store, of a page at most.
+//!
+//! Does not trust a client with more than the limits of the protocol.
+//!
+//! Source: own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Refusal, Reply, RunKey, RunState,
+    Scope, Submission, Ticket, Work, preview,
+};
+
+use super::feed::Feed;
+use super::{Phase, Server, describe};
+use crate::action::Body;
+use crate::clock::Moment;
+use crate::crontab::Format;
+use crate::error::Error;
+use crate::jobfile::JobFile;
+use crate::loaded::Loaded;
+use crate::protocol::{
+    AppliedWire, Asked, Done, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Request, Response,
+    SubmitWire,
+};
+use crate::source::Source;
+
+/// How many waiting runs of a job one `cancel` ends.
+const MAX_CANCELLED: usize = 1_000;
+
+/// Who gets the reply to a command, and as what.
+#[derive(Clone, Debug)]
+pub(super) enum Purpose {
+    /// A client, as it is.
+    Answer { peer: u64, id: u64 },
+    /// A client that waits for the end of the run as well.
+    AnswerAndWait { peer: u64, id: u64 },
+    /// A client that applied files, of which this is the last.
+    LastOf { peer: u64, id: u64, applied: AppliedWire },
+    /// The log: a served file was read again.
+    Reload { path: String },
+}
+
+/// What a request leads to.
+pub(super) enum Next {
+    Answer(Response),
+    Command(Command),
+    Wait(Command),
+    Files(Vec<Definitions>),
+    Feed(RunKey, Option<JobName>),
+}
+
+pub(super) type Asking = Result<Next, ErrorWire>;
+
+pub(super) fn not_found(what: &str) -> ErrorWire {
+    ErrorWire::new(ErrorKind::NotFound, format!("there is no {what}"))
+}
+
+pub(super) fn usage(message: impl Into<String>) -> ErrorWire {
+    ErrorWire::new(ErrorKind::Usage, message)
+}
+
+fn time(text: &str) -> Result<Timestamp, ErrorWire> {
+    text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
+}
+
+pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
+    JobName::new(text).map_err(|_| not_found(&format!("job `{text}`")))
+}
+
+/// The key in the text of a run: `job@time` or `job@time#series`.
+pub(super) fn run_key(text: &str) -> Option<RunKey> {
+    let (job, rest) = text.rsplit_once('@')?;
+    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
+    Some(RunKey {
+        job: JobName::new(job).ok()?,
+        nominal: nominal.parse().ok()?,
+        series: series.parse().ok()?,
+    })
+}
+
+impl Server {
+    pub(super) fn take_requests(&mut self, now: Moment) {
+        for (peer, asked) in self.peers.read() {
+            let Asked { id, request } = asked;
+            let follows = matches!(request, Request::Logs { follow: true, .. });
+            match self.consider(request, now) {
+                Ok(Next::Answer(response)) => self.answer(peer, id, response),
+                Err(error) => self.answer(peer, id, Response::Error(error)),
+                Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
+                Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
+                Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
+                Ok(Next::Feed(key, job)) => {
+                    let is_once = self.is_once(&key);
+                    let path = self.outputs.path(&key, is_once);
+                    if let Some(peer) = self.peers.get(peer) {
+                        peer.end_feed();
+                        peer.feed = Some(Feed::new(id, key, job, follows, &path));
+                    }
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, purpose: Purpose, command: Command) {
+        if let Purpose::Answer { peer, .. }
+        | Purpose::AnswerAndWait { peer, .. }
+        | Purpose::LastOf { peer, .. } = &purpose
+            && let Some(peer) = self.peers.get(*peer)
+        {
+            peer.awaited_count += 1;
+        }
+        let ticket = self.ticket(purpose);
+        self.inputs.push_back(Input::Command { ticket, command });
+    }
+
+    fn command_files(&mut self, peer: u64, id: u64, mut sets: Vec<Definitions>) {
+        let Some(last) = sets.pop() else {
+            return self.answer(peer, id, Response::Applied(AppliedWire::default()));
+        };
+        let mut applied = AppliedWire::default();
+        for set in sets {
+            let before = self.changes(&set);
+            describe::merge(&mut applied, before);
+            let ticket = Ticket(0);
+            self.inputs.push_back(Input::Command { ticket, command: Command::Apply(set) });
+        }
+        self.command(Purpose::LastOf { peer, id, applied }, Command::Apply(last));
+    }
+
+    fn answer(&mut self, peer: u64, id: u64, response: Response) {
+        // Who has gone does not want it any more.
+        if let Some(peer) = self.peers.get(peer) {
+            peer.answer(id, response);
+        }
+    }
+
+    /// The reply to a command finds its asker.
+    pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) -> Result<(), Error> {
+        let Some(purpose) = self.asked.remove(&ticket) else { return Ok(()) };
+        match purpose {
+            Purpose::Reload { path } => {
+                if let Reply::Applied(applied) = reply {
+                    let wire = describe::applied(&applied);
+                    let text = format!(
+                        "{path} was read again: {} added, {} changed, {} removed",
+                        wire.added.len(),
+                        wire.changed.len(),
+                        wire.removed.len()
+                    );
+                    self.note(now.wall, &text);
+                }
+            }
+            Purpose::Answer { peer, id } => self.answer_awaited(peer, id, describe::reply(&reply)),
+            Purpose::LastOf { peer, id, mut applied } => {
+                if let Reply::Applied(last) = &reply {
+                    describe::merge(&mut applied, describe::applied(last));
+                }
+                self.answer_awaited(peer, id, Response::Applied(applied));
+            }
+            Purpose::AnswerAndWait { peer, id } => {
+                if let Reply::Planned { key } = &reply {
+                    self.answer(peer, id, describe::reply(&reply));
+                    self.waiters.push((key.clone(), peer, id));
+                } else {
+                    self.answer_awaited(peer, id, describe::reply(&reply));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_awaited(&mut self, peer: u64, id: u64, response: Response) {
+        if let Some(peer) = self.peers.get(peer) {
+            peer.awaited_count = peer.awaited_count.saturating_sub(1);
+        }
+        self.answer(peer, id, response);
+    }
+
+    /// Tells those who wait for a run that it has ended.
+    pub(super) fn answer_waiters(&mut self) -> Result<(), Error> {
+        if self.waiters.is_empty() {
+            return Ok(());
+        }
+        let open: BTreeSet<&RunKey> = self.planner.open_runs().map(|run| &run.key).collect();
+        let is_over = |waiter: &mut (RunKey, u64, u64)| !open.contains(&waiter.0);
+        let over: Vec<(RunKey, u64, u64)> = self.waiters.extract_if(.., is_over).collect();
+        for (key, peer, id) in over {
+            let run = self.store.run(self.shard(), &key).map_err(Error::Store)?;
+            let response = run.map_or_else(
+                || Response::Error(not_found("such run any more")),
+                |run| Response::Ended(Box::new(describe::run(&run))),
+            );
+            self.answer_awaited(peer, id, response);
+        }
+        Ok(())
+    }
+
+    fn consider(&mut self, request: Request, now: Moment) -> Asking {
+        let looks = matches!(
+            request,
+            Request::Status
+                | Request::List { .. }
+                | Request::Show { .. }
+                | Request::History { .. }
+                | Request::Logs { .. }
+                | Request::Export { .. }
+        );
+        if !looks && self.phase != Phase::Running {
+            return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
+        }
+        let scope = |job: Option<String>| match job {
+            None => Ok(Scope::All),
+            Some(job) => job_name(&job).map(Scope::Job),
+        };
+        match request {
+            Request::Status => self.status(now),
+            Request::List { after } => Ok(Next::Answer(self.list(after.as_deref(), now)?)),
+            Request::Show { job } => self.show(&job, now),
+            Request::History { job, states, limit, cursor } => {
+                self.history(job.as_deref(), &states, limit, cursor.as_deref())
+            }
+            Request::Logs { of, .. } => self.logs(&of),
+            Request::Run { job, wait } => {
+                let command = Command::Trigger(job_name(&job)?);
+                Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
+            }
+            Request::Submit(submission) => submit(*submission).map(Next::Command),
+            Request::Define { text, replace } => self.define(&text, replace),
+            Request::Remove { job } => self.remove(&job),
+            Request::Pause { job } => Ok(Next::Command(Command::Pause(scope(job)?))),
+            Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
+            Request::Cancel { of } => self.cancel(&of),
+            Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
+            Request::DeadRetry { run } => {
+                let run = self.dead(&run)?;
+                Ok(Next::Command(Command::RetryDead(Box::new(run))))
+            }
+            Request::DeadDrop { run } => Ok(Next::Command(Command::DropDead(self.dead(&run)?.key))),
+            Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
+            Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
+        }
+    }
+
+    fn define(&mut self, text: &str, replace: bool) -> Asking {
+        let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
+        if let Some(problem) = file.problems.first() {
+            return Err(ErrorWire::new(ErrorKind::Invalid, problem.in_file("definition").to_string()));
+        }
+        let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
+        let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
+        let known = self.planner.jobs().find(|(known, _)| known.name == job.name);
+        if let Some((known, _)) = known
+            && !(replace && known.source.is_empty())
+        {
+            let hint = if known.source.is_empty() { "; --replace replaces it" } else { "" };
+            let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
+            return Err(ErrorWire::new(ErrorKind::Conflict, message));
+        }
+        let definitions =
+            Definitions { source: String::new(), jobs, groups: file.groups, prune: Prune::Keep };
+        Ok(Next::Command(Command::Apply(definitions)))
+    }
+
+    fn remove(&mut self, text: &str) -> Asking {
+        let name = job_name(text)?;
+        let found = self.planner.jobs().find(|(job, _)| job.name == name);
+        let (job, _) = found.ok_or_else(|| not_found(&format!("job `{text}`")))?;
+        if self.files.served.iter().any(|file| file.path == job.source) {
+            let message = format!("the job comes from {}: remove it there", job.source);
+            return Err(ErrorWire::new(ErrorKind::Conflict, message));
+        }
+        Ok(Next::Command(Command::Remove(name)))
+    }
+
+    fn cancel(&mut self, of: &str) -> Asking {
+        if let Some(key) = run_key(of) {
+            return Ok(Next::Command(Command::Cancel(key)));
+        }
+        if let Ok(id) = of.parse::<OnceId>() {
+            return Ok(Next::Command(Command::Withdraw(id)));
+        }
+        let name = job_name(of)?;
+        let runs = self.planner.open_runs().filter(|run| run.key.job == name);
+        let mut keys: Vec<RunKey> = runs.map(|run| run.key.clone()).take(MAX_CANCELLED).collect();
+        if let Some(last) = keys.pop() {
+            for key in keys {
+                self.inputs.push_back(Input::Command { ticket: Ticket(0), command: Command::Cancel(key) });
+            }
+            return Ok(Next::Command(Command::Cancel(last)));
+        }
+        let once = self.store.pending_named(self.shard(), &name).map_err(store_failed)?;
+        let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{of}`")))?;
+        Ok(Next::Command(Command::Withdraw(once.id)))
+    }
+
+    fn backfill(&mut self, job: &str, from: &str, to: &str, is_preview: bool, now: Moment) -> Asking {
+        let (name, from, to) = (job_name(job)?, time(from)?, time(to)?);
+        if !is_preview {
+            return Ok(Next::Command(Command::Backfill { job: name, from, to }));
+        }
+        let found = self.planner.jobs().find(|(known, _)| known.name == name);
+        let (found, _) = found.ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let times =
+            preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
+        Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
+    }
+
+    fn dead(&mut self, text: &str) -> Result<mainspring_job::Run, ErrorWire> {
+        let missing = || not_found(&format!("dead letter `{text}`"));
+        let key = run_key(text).ok_or_else(missing)?;
+        let run = self.store.run(self.shard(), &key).map_err(store_failed)?;
+        run.filter(|run| run.state == RunState::Dead).ok_or_else(missing)
+    }
+
+    fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {
+        if MAX_APPLIED_FILES < files.len() {
+            return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
+        }
+        let mut sets = Vec::new();
+        for file in files {
+            let format = if file.system { Format::System } else { Format::User };
+            let source = Source::new(file.name.clone(), file.text);
+            let loaded = Loaded::parse(&source, format, &self.files.reader().zone);
+            if !loaded.is_good() {
+                return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
+            }
+            sets.push(super::boot::definitions(loaded, file.name, !prune));
+        }
+        if !is_preview {
+            return Ok(Next::Files(sets));
+        }
+        let mut applied = AppliedWire::default();
+        for set in sets {
+            describe::merge(&mut applied, self.changes(&set));
+        }
+        Ok(Next::Answer(Response::Applied(applied)))
+    }
+
+    /// What a set would change.
+    fn changes(&self, set: &Definitions) -> AppliedWire {
+        let mut applied = AppliedWire::default();
+        for job in &set.jobs {
+            let name = job.name.to_string();
+            match self.planner.jobs().find(|(known, _)| known.name == job.name) {
+                None => applied.added.push(name),
+                Some((known, _)) if known.source != set.source => applied.refused.push(name),
+                Some((known, _)) if known == job => applied.unchanged += 1,
+                Some(_) => applied.changed.push(name),
+            }
+        }
+        if set.prune == Prune::Remove {
+            let is_gone =
+                |job: &Job| job.source == set.source && !set.jobs.iter().any(|kept| kept.name == job.name);
+            let gone = self.planner.jobs().filter(|(job, _)| is_gone(job));
+            applied.removed.extend(gone.map(|(job, _)| job.name.to_string()));
+        }
+        applied
+    }
+}
+
+fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
+    let policies: Policies =
+        wire.policies.parse().map_err(|error: mainspring_job::PolicyError| usage(error.to_string()))?;
+    let body = Body::Process(wire.process);
+    let action = body.encode().map_err(|error| usage(error.to_string()))?;
+    let name =
+        wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
+    let work = Arc::new(Work { policies, ..Work::new(action) });
+    Ok(Command::Submit(Submission { due: time(&wire.due)?, name, key: wire.key, work }))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
+    ErrorWire::new(ErrorKind::Failed, error.to_string())
+}
+
+/// Which kind of error a refusal is.
+pub(super) fn kind_of(refusal: &Refusal) -> ErrorKind {
+    match refusal {
+        Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
+        Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
+        Refusal::Conflict => ErrorKind::Conflict,
+        Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
+        _ => ErrorKind::Failed,
+    }
+}
+
+/// An answer without content.
+pub(super) fn done() -> Response {
+    Response::Done(Done {})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_run_is_read_back() {
+        for text in ["a@2026-11-21T03:00:00Z", "user@host@2026-11-21T03:00:00.5Z#2"] {
+            assert_eq!(run_key(text).unwrap().to_string(), text);
+        }
+        for bad in ["a", "a@", "@2026-11-21T03:00:00Z", "a@2026-11-21T03:00:00Z#x"] {
+            assert_eq!(run_key(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The start of the server: from files and the store to a planner that plans.
+//!
+//! ```text
+//! lock ─▶ store ─▶ acquire ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
+//! ```
+//!
+//! Cost: reads the jobs, the open runs, and the files; pending one-shot jobs stay on disk but for the near ones.
+//!
+//! Does not wait for the lock: its owner does.
+//!
+//! Source: own.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use mainspring_job::{
+    Command, Definitions, Input, JobRecord, Limits, MAX_PAGE, Planner, Prune, Run, Shard, Store, Ticket,
+};
+
+use super::files::{Files, Reading};
+use super::output::Outputs;
+use super::peer::Peers;
+use super::{Phase, Server, log_to_stdout};
+use crate::alarm::Alarm;
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::executor::deliveries::Deliveries;
+use crate::executor::{Executor, MAX_RUNNING, orphans};
+use crate::jobfile::JobFile;
+use crate::loaded::{Loaded, Reader};
+use crate::message::say;
+use crate::place::Place;
+use crate::signals::Signals;
+use crate::source::Source;
+
+/// The width of the log's second column.
+const SUBJECT_WIDTH: usize = 16;
+
+impl Server {
+    /// Makes a server that has planned nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// When a served file is not there, the store cannot be read, or the operating system refuses something.
+    pub fn prepare(
+        place: Place,
+        mut store: Box<dyn Store>,
+        names: &[String],
+        reader: Reader,
+        grace: Duration,
+    ) -> Result<Server, Error> {
+        let setup = |what| move |source| Error::Setup { what, source };
+        let began = Moment::now();
+        let files = Files::new(names, reader)?;
+        // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+        let signals = Signals::register_with_reload().map_err(setup("signals"))?;
+        let owner = format!("process {}", std::process::id());
+        let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
+        let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
+        let mut server = Server {
+            planner: Planner::new(lease.epoch, limits),
+            store,
+            lease,
+            inputs: VecDeque::new(),
+            executor: Executor::default(),
+            deliveries: Deliveries::new().map_err(setup("a socket pair"))?,
+            started: HashMap::new(),
+            latest: HashMap::new(),
+            outputs: Outputs::new(place.output()),
+            peers: Peers::listen(&place.socket())
+                .map_err(|source| Error::Data { path: place.socket(), source })?,
+            asked: HashMap::new(),
+            last_ticket: 0,
+            waiters: Vec::new(),
+            ourselves: files.reader().ourselves.clone(),
+            files,
+            signals,
+            alarm: Alarm::new().map_err(setup("a timer"))?,
+            log: log_to_stdout(SUBJECT_WIDTH),
+            began,
+            grace,
+            phase: Phase::Running,
+            reaps_orphans: orphans::fall_to_us(),
+            was_paused: false,
+            place,
+        };
+        server.restore(began)?;
+        Ok(server)
+    }
+
+    fn restore(&mut self, now: Moment) -> Result<(), Error> {
+        let (records, is_paused) = self.store.jobs(self.shard()).map_err(Error::Store)?;
+        // A file with problems keeps what was known of it: that comes first, and what can be read of the file on top.
+        let files = self.read_files(now);
+        let by_command = self.definitions_by_command(&records, now);
+        self.inputs.push_back(Input::Restore { jobs: records, runs: Vec::new(), is_paused });
+        let mut after: Option<Run> = None;
+        loop {
+            let key = after.as_ref().map(|run| &run.key);
+            let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
+            let Some(last) = runs.last().cloned() else { break };
+            after = Some(last);
+            self.inputs.push_back(Input::Restore { jobs: Vec::new(), runs, is_paused });
+        }
+        let sets = by_command.into_iter().chain(files);
+        let mut names = HashSet::new();
+        for definitions in sets {
+            names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
+            self.apply(definitions);
+        }
+        self.inputs.push_back(Input::Begin);
+        let text = format!(
+            "mainspring {}: {} jobs, data in {}",
+            env!("CARGO_PKG_VERSION"),
+            names.len(),
+            self.place.directory().display()
+        );
+        self.note(now.wall, &text);
+        Ok(())
+    }
+
+    fn read_files(&mut self, now: Moment) -> Vec<Definitions> {
+        let mut sets = Vec::new();
+        for index in 0..self.files.served.len() {
+            let path = self.files.served[index].path.clone();
+            let read = self.files.read(index, true, now.wall);
+            say(&self.files.served[index].problems);
+            if let Reading::Loaded(loaded) = read {
+                let is_good = loaded.is_good();
+                sets.push(definitions(loaded, path, !is_good));
+            }
+        }
+        sets
+    }
+
+    fn apply(&mut self, definitions: Definitions) {
+        self.inputs.push_back(Input::Command { ticket: Ticket(0), command: Command::Apply(definitions) });
+    }
+
+    /// What the store keeps of jobs whose source is not served now, or has problems: a set for each source.
+    fn definitions_by_command(&mut self, records: &[JobRecord], now: Moment) -> Vec<Definitions> {
+        let mut sets: BTreeMap<String, Definitions> = BTreeMap::new();
+        for record in records.iter().filter(|record| !record.text.is_empty()) {
+            // A job that was removed has none.
+            let Some(name) = &record.source else { continue };
+            if self.files.served.iter().any(|file| file.path == *name && file.problems.is_empty()) {
+                continue;
+            }
+            let source = Source::new(name.clone(), record.text.clone());
+            let file = JobFile::parse(&source, &self.files.reader().zone);
+            if !file.problems.is_empty() {
+                let text = format!("the kept definition of {} cannot be read and rests", record.mark.job);
+                self.note(now.wall, &text);
+            }
+            let set = sets.entry(name.clone()).or_insert_with(|| Definitions {
+                source: name.clone(),
+                jobs: Vec::new(),
+                groups: Vec::new(),
+                prune: Prune::Keep,
+            });
+            set.jobs.extend(file.jobs.into_iter().map(|placed| placed.job));
+            for group in file.groups {
+                if !set.groups.contains(&group) {
+                    set.groups.push(group);
+                }
+            }
+        }
+        sets.into_values().collect()
+    }
+}
+
+/// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some could not be read.
+pub(super) fn definitions(loaded: Loaded, source: String, keeps: bool) -> Definitions {
+    Definitions {
+        source,
+        jobs: loaded.jobs.into_iter().map(|placed| placed.job).collect(),
+        groups: loaded.groups,
+        prune: if keeps { Prune::Keep } else { Prune::Remove },
+    }
+}

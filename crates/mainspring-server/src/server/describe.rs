@@ -1,0 +1,162 @@
+//! What the planner and the store know, as the documents of the protocol.
+//!
+//! Cost: some strings; for a job one search of its calendar.
+//!
+//! Does not ask the store: it is given what was found.
+//!
+//! Source: own.
+
+use jiff::Timestamp;
+use mainspring_job::{Applied, Job, Mark, Next, Note, Once, Pause, Refusal, Reply, Run};
+
+use super::ask::{done, kind_of};
+use super::files::Served;
+use crate::action::Body;
+use crate::protocol::{AppliedWire, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire};
+
+/// When a job is due next, as far as its timetable says.
+pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> {
+    if mark.pause.is_some() || job.max_runs.is_some_and(|max| max <= mark.runs) {
+        return None;
+    }
+    match job.timetable.next_after(mark.watermark.max(now)) {
+        Next::At(next) => Some(next),
+        Next::NotBefore(_) | Next::Never => None,
+    }
+}
+
+pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
+    let next = next(job, mark, now);
+    let state = match mark.pause {
+        Some(Pause::Asked) => "paused",
+        Some(Pause::Failures) => "paused after failures",
+        None if next.is_none() && !job.timetable.is_at_boot() => "done",
+        None => "active",
+    };
+    let work = &job.work;
+    JobWire {
+        name: job.name.to_string(),
+        state: state.to_owned(),
+        next: next.map(|next| next.to_string()),
+        triggers: job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect(),
+        action: summary(&work.action),
+        policies: work.policies.to_string(),
+        group: work.group.as_ref().map(ToString::to_string),
+        priority: work.priority,
+        source: if job.source.is_empty() { "the command line".to_owned() } else { job.source.clone() },
+        runs: mark.runs,
+        failures: mark.failures,
+        ..JobWire::default()
+    }
+}
+
+fn summary(action: &mainspring_job::Action) -> String {
+    Body::decode(action).map_or_else(|error| error.to_string(), |body| body.summary())
+}
+
+pub(super) fn once(once: &Once) -> OnceWire {
+    OnceWire {
+        name: once.name.to_string(),
+        due: once.id.due.to_string(),
+        key: once.key.clone(),
+        submitted: once.submitted.to_string(),
+        action: summary(&once.work.action),
+        policies: once.work.policies.to_string(),
+    }
+}
+
+pub(super) fn run(run: &Run) -> RunWire {
+    let text = |time: Option<Timestamp>| time.map(|time| time.to_string());
+    RunWire {
+        run: run.key.to_string(),
+        job: run.key.job.to_string(),
+        nominal: run.key.nominal.to_string(),
+        cause: run.cause.name().to_owned(),
+        state: run.state.name().to_owned(),
+        attempt: run.attempt,
+        due: run.due.to_string(),
+        started: text(run.started),
+        ended: text(run.ended),
+        outcome: run.outcome.as_ref().map(ToString::to_string),
+        reason: run.reason.clone(),
+        count: run.span.map_or(1, |span| span.count),
+        last: run.span.map(|span| span.last.to_string()),
+    }
+}
+
+pub(super) fn file(file: &Served) -> FileStateWire {
+    FileStateWire {
+        name: file.path.clone(),
+        read: file.read.map(|read| read.to_string()),
+        jobs: file.job_count,
+        problems: file.problems.clone(),
+    }
+}
+
+pub(super) fn applied(applied: &Applied) -> AppliedWire {
+    let texts = |names: &[mainspring_job::JobName]| names.iter().map(ToString::to_string).collect();
+    AppliedWire {
+        added: texts(&applied.added),
+        changed: texts(&applied.changed),
+        removed: texts(&applied.removed),
+        refused: texts(&applied.refused),
+        unchanged: applied.unchanged_count,
+        problems: String::new(),
+    }
+}
+
+pub(super) fn merge(all: &mut AppliedWire, more: AppliedWire) {
+    all.added.extend(more.added);
+    all.changed.extend(more.changed);
+    all.removed.extend(more.removed);
+    all.refused.extend(more.refused);
+    all.unchanged += more.unchanged;
+    all.problems.push_str(&more.problems);
+}
+
+pub(super) fn refused(refusal: &Refusal) -> ErrorWire {
+    ErrorWire::new(kind_of(refusal), refusal.to_string())
+}
+
+pub(super) fn reply(reply: &Reply) -> Response {
+    match reply {
+        Reply::Done => done(),
+        Reply::Submitted { id, name } => {
+            Response::Submitted { name: name.to_string(), due: id.due.to_string() }
+        }
+        Reply::Duplicate { id } => Response::Duplicate { name: id.map(|id| id.name().to_string()) },
+        Reply::Planned { key } => Response::Planned { run: key.to_string() },
+        Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
+        Reply::Applied(found) => Response::Applied(applied(found)),
+        Reply::Refused(refusal) => Response::Error(refused(refusal)),
+    }
+}
+
+/// What the log says of a note: the job, and the text.
+pub(super) fn note(note: &Note) -> (String, String) {
+    let of = |key: &mainspring_job::RunKey, text: String| (key.job.to_string(), text);
+    match note {
+        Note::Missed { key, count: 1 } => {
+            of(key, format!("missed: due {}, and nobody was there", key.nominal))
+        }
+        Note::Missed { key, count } => {
+            of(key, format!("missed: {count} occurrences from {} on", key.nominal))
+        }
+        Note::Skipped(key) => of(key, format!("skipped: due {}, and another run is in the way", key.nominal)),
+        Note::Abandoned(key) => {
+            of(key, format!("abandoned: the server ended while the run of {} ran", key.nominal))
+        }
+        Note::Retrying { key, attempt, due } => of(key, format!("attempt {attempt} is due {due:.3}")),
+        Note::Dead(key) => of(key, format!("the run of {} is a dead letter", key.nominal)),
+        Note::PausedAfterFailures(job) => {
+            (job.to_string(), "paused: it failed too often in a row".to_owned())
+        }
+        Note::BehindWatermark { job, watermark } => (
+            job.to_string(),
+            format!("rests until {watermark}: the clock stands before what is planned already"),
+        ),
+        Note::Refused(key) => {
+            of(key, format!("the run of {} was known already and did not start again", key.nominal))
+        }
+    }
+}

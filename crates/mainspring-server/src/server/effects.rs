@@ -1,0 +1,156 @@
+//! Doing what the planner wants done.
+//!
+//! | output | becomes |
+//! |---|---|
+//! | `Start` | a process or a webhook; if that cannot be, an end at once: `not started: ..` |
+//! | `Kill` | the kill sequence of its process group; a webhook is given up |
+//! | `Reply` | an answer on a connection |
+//! | `Load` | a page of pending one-shot jobs from the store |
+//! | `Note` | a line of the log |
+//!
+//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT and MAINSPRING_KEY;
+//! the last is the same for all attempts of a run. A webhook has the same as variables of its templates.
+//!
+//! Cost: a spawn, or a thread, per start.
+//!
+//! Does not decide anything.
+//!
+//! Source: own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
+
+use super::Server;
+use super::reports::{Heard, subject};
+use crate::action::Body;
+use crate::clock::Moment;
+use crate::error::Error;
+use crate::executor::run::KillCause;
+use crate::executor::span::Span;
+use crate::executor::template::Values;
+use crate::log::Kind;
+
+/// What is known of an attempt that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// Whether it is a one-shot job's.
+    pub(super) is_once: bool,
+    /// How many files of output are kept of its job.
+    pub(super) keep: usize,
+}
+
+impl Server {
+    pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {
+        for output in outputs {
+            // Read again for each: a start takes a millisecond, and hundreds may be due at once.
+            let now = Moment::now();
+            match output {
+                Output::Start(start) => self.start(&start, now),
+                Output::Kill { key, attempt, .. } => {
+                    // How is in the spec that it was started with.
+                    let attempted = (key, attempt);
+                    if !self.executor.kill(&attempted, KillCause::Asked, now) {
+                        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+                        self.deliveries.kill(&attempted, now, &mut heard);
+                        let ends = heard.into_ends();
+                        self.end_all(ends);
+                    }
+                }
+                Output::Reply { ticket, reply } => self.reply(ticket, reply, now)?,
+                Output::Load { after, up_to, limit } => self.load(after, up_to, limit)?,
+                Output::Note(note) => self.note_of_planner(now.wall, &note),
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, start: &Start, now: Moment) {
+        let attempted = (start.key.clone(), start.attempt);
+        let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
+        let is_once = start.cause == mainspring_job::Cause::Once;
+        let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
+        let late = Span(std::time::Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)));
+        match self.execute(start, now) {
+            Ok(what) => {
+                let text = format!("{what}, due {:.3}, {late} late", start.due);
+                self.log.line(now.wall, &subject(&attempted), Kind::Start, &text);
+                self.started.insert(attempted, Started { is_once, keep });
+                if !is_once {
+                    self.latest.insert(start.key.job.clone(), start.key.clone());
+                }
+            }
+            Err(reason) => {
+                self.log.line(now.wall, &subject(&attempted), Kind::Refuse, &reason);
+                let outcome = Outcome::Failed(Failure::NotStarted(reason));
+                let (key, attempt) = attempted;
+                self.inputs.push_back(Input::Ended { key, attempt, outcome });
+            }
+        }
+    }
+
+    fn execute(&mut self, start: &Start, now: Moment) -> Result<String, String> {
+        let attempted = (start.key.clone(), start.attempt);
+        let policies = &start.work.policies;
+        let values = values(start);
+        match Body::decode(&start.work.action).map_err(|error| error.to_string())? {
+            Body::Process(body) => {
+                let spec = body.spec(&self.ourselves, policies).map_err(|error| error.to_string())?;
+                let variables = variables(&values);
+                if self.executor.is_full() {
+                    let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+                    self.executor.make_room(now, &mut heard);
+                }
+                let pid = self
+                    .executor
+                    .start(&spec, &variables, attempted, now)
+                    .map_err(|error| error.to_string())?;
+                Ok(format!("pid {pid}"))
+            }
+            Body::Webhook(body) => {
+                let spec = Arc::new(body.spec(policies).map_err(|error| error.to_string())?);
+                self.deliveries.start(&spec, values, attempted, now).map_err(|error| error.to_string())?;
+                Ok("webhook".to_owned())
+            }
+        }
+    }
+
+    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<(), Error> {
+        let pending = self.store.load(self.shard(), after, up_to, limit).map_err(Error::Store)?;
+        let is_complete = pending.len() < limit.min(mainspring_job::MAX_PAGE);
+        self.inputs.push_back(Input::Loaded { pending, is_complete });
+        Ok(())
+    }
+
+    fn end_all(&mut self, ends: Vec<(super::Attempted, Outcome)>) {
+        for (attempted, outcome) in ends {
+            self.started.remove(&attempted);
+            let (key, attempt) = attempted;
+            self.inputs.push_back(Input::Ended { key, attempt, outcome });
+        }
+    }
+}
+
+fn values(start: &Start) -> Values {
+    Values {
+        job: start.key.job.to_string(),
+        run: start.key.to_string(),
+        nominal: start.key.nominal.to_string(),
+        attempt: start.attempt.to_string(),
+        key: start.key.to_string(),
+        secrets: BTreeMap::new(),
+    }
+}
+
+fn variables(values: &Values) -> Vec<(String, String)> {
+    let pairs = [
+        ("MAINSPRING_JOB", &values.job),
+        ("MAINSPRING_RUN", &values.run),
+        ("MAINSPRING_NOMINAL", &values.nominal),
+        ("MAINSPRING_ATTEMPT", &values.attempt),
+        ("MAINSPRING_KEY", &values.key),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()
+}

@@ -1,0 +1,174 @@
+//! Requests that only look, and the files of output on their way to those who read them.
+//!
+//! Cost: a query of the store of a page at most; a list costs one per job.
+//!
+//! Does not change anything.
+//!
+//! Source: own.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use mainspring_job::{Query, RunKey, RunState};
+
+use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
+use super::feed::Feed;
+use super::{Phase, Server, describe};
+use crate::clock::Moment;
+use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
+
+impl Server {
+    pub(super) fn status(&mut self, now: Moment) -> Asking {
+        let counts = self.store.counts(self.shard()).map_err(store_failed)?;
+        Ok(Next::Answer(Response::Status(Box::new(StatusWire {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            data: self.place.directory().display().to_string(),
+            started: self.began.wall.to_string(),
+            state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
+            paused: self.planner.is_paused(),
+            jobs: self.planner.jobs().count() as u64,
+            pending: counts.pending,
+            open: self.planner.open_count() as u64,
+            running: self.planner.running_count() as u64,
+            runs: counts.runs,
+            dead: counts.dead,
+            next: self.next_run(now),
+            files: self.files.served.iter().map(describe::file).collect(),
+        }))))
+    }
+
+    fn next_run(&self, now: Moment) -> Option<String> {
+        let of_jobs = self.planner.jobs().filter_map(|(job, mark)| describe::next(job, mark, now.wall));
+        of_jobs.min().map(|next| next.to_string())
+    }
+
+    pub(super) fn list(&mut self, after: Option<&str>, now: Moment) -> Result<Response, ErrorWire> {
+        let mut jobs: Vec<_> = self
+            .planner
+            .jobs()
+            .filter(|(job, _)| after.is_none_or(|after| after < job.name.as_str()))
+            .take(MAX_ROWS)
+            .map(|(job, mark)| describe::job(job, mark, now.wall))
+            .collect();
+        for job in &mut jobs {
+            self.add_runs(job)?;
+        }
+        let after = (jobs.len() == MAX_ROWS).then(|| jobs.last().map(|job| job.name.clone())).flatten();
+        Ok(Response::Jobs { jobs, after })
+    }
+
+    /// How many runs of a job are open, and how the last one went.
+    fn add_runs(&mut self, job: &mut JobWire) -> Result<(), ErrorWire> {
+        let name = job_name(&job.name)?;
+        let of_job = |state: RunState| {
+            let runs = self.planner.open_runs();
+            runs.filter(|run| run.key.job == name && run.state == state).count()
+        };
+        (job.running, job.queued) = (of_job(RunState::Running), of_job(RunState::Queued));
+        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
+        let query = Query { job: Some(name.clone()), states, cursor: None, limit: 1 };
+        let last = self.store.find(self.shard(), &query).map_err(store_failed)?;
+        job.last = last.first().map(describe::run);
+        Ok(())
+    }
+
+    pub(super) fn show(&mut self, text: &str, now: Moment) -> Asking {
+        let name = job_name(text)?;
+        let found = self.planner.jobs().find(|(job, _)| job.name == name).map(|(job, mark)| {
+            let definition = job.text.clone();
+            JobWire { definition, ..describe::job(job, mark, now.wall) }
+        });
+        if let Some(mut wire) = found {
+            self.add_runs(&mut wire)?;
+            return Ok(Next::Answer(Response::Job(Box::new(wire))));
+        }
+        let once = self.store.pending_named(self.shard(), &name).map_err(store_failed)?;
+        let once = once.ok_or_else(|| not_found(&format!("job `{text}`")))?;
+        Ok(Next::Answer(Response::Once(describe::once(&once))))
+    }
+
+    pub(super) fn history(
+        &mut self,
+        job: Option<&str>,
+        states: &[String],
+        limit: usize,
+        cursor: Option<&str>,
+    ) -> Asking {
+        let state = |name: &String| {
+            RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")))
+        };
+        let no_run = |text: &str| usage(format!("`{text}` is no run"));
+        let query = Query {
+            job: job.map(job_name).transpose()?,
+            states: states.iter().map(state).collect::<Result<_, _>>()?,
+            cursor: cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?,
+            limit: limit.clamp(1, MAX_ROWS),
+        };
+        let runs = self.store.find(self.shard(), &query).map_err(store_failed)?;
+        let is_full = runs.len() == query.limit;
+        let cursor = runs.last().filter(|_| is_full).map(|run| run.key.to_string());
+        Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
+    }
+
+    pub(super) fn logs(&mut self, of: &str) -> Asking {
+        if let Some(key) = run_key(of) {
+            let run = self.store.run(self.shard(), &key).map_err(store_failed)?;
+            return run.map(|_| Next::Feed(key, None)).ok_or_else(|| not_found(&format!("run `{of}`")));
+        }
+        let name = job_name(of)?;
+        let is_job = self.planner.jobs().any(|(job, _)| job.name == name);
+        let job = is_job.then(|| name.clone());
+        if let Some(key) = self.latest.get(&name) {
+            return Ok(Next::Feed(key.clone(), job));
+        }
+        let query = Query { job: Some(name.clone()), limit: 100, ..Query::default() };
+        let runs = self.store.find(self.shard(), &query).map_err(store_failed)?;
+        match runs.into_iter().find(|run| run.started.is_some()) {
+            Some(run) => Ok(Next::Feed(run.key, job)),
+            None if is_job => Ok(Next::Feed(RunKey::new(name, Timestamp::UNIX_EPOCH), job)),
+            None => Err(not_found(&format!("job `{of}`"))),
+        }
+    }
+
+    /// Whether a run is one of a one-shot job: those have no definition.
+    pub(super) fn is_once(&mut self, key: &RunKey) -> bool {
+        let run = self.store.run(self.shard(), key);
+        run.ok().flatten().is_some_and(|run| run.cause == mainspring_job::Cause::Once)
+    }
+
+    pub(super) fn export(&self, after: Option<&str>) -> Response {
+        let jobs = self.planner.jobs().filter(|(job, _)| after.is_none_or(|after| after < job.name.as_str()));
+        let page: Vec<(String, String)> =
+            jobs.take(MAX_ROWS).map(|(job, _)| (job.name.to_string(), job.text.clone())).collect();
+        let after = (page.len() == MAX_ROWS).then(|| page.last().map(|(name, _)| name.clone())).flatten();
+        Response::Export { texts: page.into_iter().map(|(_, text)| text).collect(), after }
+    }
+    /// Sends more of the files of output that clients read.
+    pub(super) fn feed_peers(&mut self) {
+        let open: BTreeSet<RunKey> = self.started.keys().map(|(key, _)| key.clone()).collect();
+        let (outputs, latest) = (&self.outputs, &self.latest);
+        for peer in self.peers.iter_mut() {
+            while peer.feed_lines() {
+                let Some(feed) = &peer.feed else { break };
+                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| latest.get(job));
+                match next {
+                    Some(next) if *next != feed.key => {
+                        let path = outputs.path(next, false);
+                        peer.feed = Some(Feed::new(feed.id, next.clone(), feed.job.clone(), true, &path));
+                    }
+                    // There is nothing yet, and there may be.
+                    Some(_) if feed.is_empty() => {
+                        let path = outputs.path(&feed.key, false);
+                        peer.feed = Some(Feed::new(feed.id, feed.key.clone(), feed.job.clone(), true, &path));
+                        if peer.feed.as_ref().is_none_or(Feed::is_empty) {
+                            break;
+                        }
+                    }
+                    _ if feed.follows && (feed.job.is_some() || open.contains(&feed.key)) => break,
+                    _ => peer.end_feed(),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What runs wrote, as files in the data directory.
+//!
+//! ```text
+//! output/backup/20261121T030000Z.log            a run of a job; a backfill has its number before the dot
+//! output/~once/tea~20261121T160000Z.log         a run of a one-shot job
+//!
+//! 2026-11-21T03:00:01.250Z 1 stdout 17 files    when, which attempt, which stream, and the line
+//! ```
+//!
+//! Lines are written once per turn of the loop and never flushed to the disk by force: they are no part of the promise. When
+//! the disk is full, lines are lost and runs go on. The oldest files of a job go when there are more than its policy keeps.
+//!
+//! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
+//!
+//! Does not compress or index.
+//!
+//! Source: own.
+
+use std::collections::HashMap;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use mainspring_job::RunKey;
+
+use crate::executor::run::Stream;
+use crate::protocol::LineWire;
+
+/// The directory for runs of one-shot jobs. No job's name begins so.
+const ONCE: &str = "~once";
+
+/// How many files of one-shot jobs are kept.
+const MAX_ONCE_FILES: usize = 10_000;
+
+/// How often the directory of one-shot jobs is looked through: once in so many ends.
+const ONCE_PRUNE_INTERVAL: u64 = 256;
+
+/// The files of runs.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    root: PathBuf,
+    open: HashMap<RunKey, BufWriter<File>>,
+    once_ended_count: u64,
+}
+
+impl Outputs {
+    pub(super) fn new(root: PathBuf) -> Outputs {
+        Outputs { root, open: HashMap::new(), once_ended_count: 0 }
+    }
+
+    /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
+    pub(super) fn path(&self, key: &RunKey, is_once: bool) -> PathBuf {
+        let time: String = key.nominal.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+        let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
+        match is_once {
+            true => self.root.join(ONCE).join(format!("{}~{time}{series}.log", key.job)),
+            false => self.root.join(key.job.as_str()).join(format!("{time}{series}.log")),
+        }
+    }
+
+    /// Adds a line. What cannot be written is lost.
+    pub(super) fn line(
+        &mut self,
+        key: &RunKey,
+        is_once: bool,
+        attempt: u32,
+        now: Timestamp,
+        stream: Stream,
+        text: &str,
+    ) {
+        if !self.open.contains_key(key) {
+            let Some(file) = open(&self.path(key, is_once)) else { return };
+            self.open.insert(key.clone(), BufWriter::new(file));
+        }
+        let Some(file) = self.open.get_mut(key) else { return };
+        let stream = stream_name(stream);
+        let _ = writeln!(file, "{now:.3} {attempt} {stream} {text}");
+    }
+
+    /// Hands what was written to the operating system, so that others can read it.
+    pub(super) fn flush(&mut self) {
+        for file in self.open.values_mut() {
+            let _ = file.flush();
+        }
+    }
+
+    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
+    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) {
+        if self.open.remove(key).is_none() {
+            return;
+        }
+        let keep = if is_once { MAX_ONCE_FILES } else { keep };
+        self.once_ended_count += u64::from(is_once);
+        if is_once && !self.once_ended_count.is_multiple_of(ONCE_PRUNE_INTERVAL) {
+            return;
+        }
+        if let Some(directory) = self.path(key, is_once).parent() {
+            prune(directory, keep, is_once);
+        }
+    }
+}
+
+fn open(path: &Path) -> Option<File> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
+}
+
+fn prune(directory: &Path, keep: usize, is_once: bool) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    if files.len() <= keep {
+        return;
+    }
+    // The names of one-shot jobs come first in theirs, so only the file system knows their age.
+    match is_once {
+        false => files.sort_unstable(),
+        true => files.sort_by_cached_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok()),
+    }
+    for path in &files[..files.len() - keep] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn stream_name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// A line of a file, of the run called `run`.
+pub(super) fn read_line(run: &str, line: &str) -> Option<LineWire> {
+    let mut parts = line.splitn(4, ' ');
+    let (time, attempt, stream) = (parts.next()?, parts.next()?, parts.next()?);
+    Some(LineWire {
+        run: run.to_owned(),
+        attempt: attempt.parse().ok()?,
+        time: time.to_owned(),
+        stream: stream.to_owned(),
+        text: parts.next().unwrap_or_default().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::JobName;
+
+    #[test]
+    fn lines_are_read_back_and_old_files_go() {
+        let root = std::env::temp_dir().join(format!("mainspring-output-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let mut outputs = Outputs::new(root.clone());
+        let now: Timestamp = "2026-11-21T03:00:01.25Z".parse().unwrap();
+        let key = |second| RunKey {
+            job: JobName::new("a").unwrap(),
+            nominal: Timestamp::from_second(second).unwrap(),
+            series: 0,
+        };
+        for second in 0..5 {
+            outputs.line(&key(second), false, 2, now, Stream::Stderr, "one  two ");
+            outputs.flush();
+            outputs.close(&key(second), false, 3);
+        }
+        let kept: Vec<bool> = (0..5).map(|second| outputs.path(&key(second), false).exists()).collect();
+        assert_eq!(kept, [false, false, true, true, true]);
+        let text = fs::read_to_string(outputs.path(&key(4), false)).unwrap();
+        let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
+        assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
+        assert_eq!(line.time, "2026-11-21T03:00:01.250Z");
+    }
+}

@@ -1,0 +1,23 @@
+//! What the server keeps on disk: one folder, one owner, one SQLite file.
+//!
+//! ```text
+//!  data folder ─┬─ mainspring.lock    held by the one server that may write (flock)
+//!               ├─ mainspring.db      jobs, pending one-shot jobs, runs, attempts
+//!               └─ mainspring.db-wal  what was committed last; part of the file above
+//! ```
+//!
+//! The contract is `mainspring_job::Store`; its suite runs on [`SqliteStore`] in the tests.
+
+pub mod sqlite;
+
+mod apply;
+mod directory;
+mod fault;
+mod read;
+mod row;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use directory::{Directory, DirectoryError};
+pub use sqlite::SqliteStore;

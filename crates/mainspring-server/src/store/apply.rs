@@ -1,0 +1,322 @@
+//! One operation of a batch, within its transaction: each is guarded as the table of `mainspring_job::Operation` says.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Run, RunKey, RunState,
+    StoreError, Work,
+};
+use rusqlite::{Connection, OptionalExtension, Params, params};
+
+use super::fault::mapped;
+use super::read;
+use super::row::{PENDING, RUN, nanoseconds, number};
+
+type Applied = Result<Answer, StoreError>;
+
+pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
+    match operation {
+        Operation::Submit(once) => submit(connection, once),
+        Operation::Fire { id, run } => match take_pending(connection, *id)? {
+            Some(_) => insert(connection, run),
+            None => Ok(Answer::Gone),
+        },
+        Operation::Withdraw { id, at } => match take_pending(connection, *id)? {
+            Some(once) => insert(connection, &withdrawn(&once, *at)),
+            None => Ok(Answer::Gone),
+        },
+        Operation::Plan(run) => insert(connection, run),
+        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at),
+        Operation::End { key, attempt, state, at, outcome, reason } => {
+            let end = End { attempt: *attempt, state: *state, at: *at, outcome: outcome.as_ref(), reason };
+            end_attempt(connection, key, &end)
+        }
+        Operation::Move { key, from, to, due, at, reason } => {
+            let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+            if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
+                return Ok(Answer::Gone);
+            }
+            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended)
+                WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+            let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
+            let (job, nominal, series) = parts(key);
+            execute(
+                connection,
+                sql,
+                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended],
+            )?;
+            Ok(Answer::New)
+        }
+        Operation::Define { mark, source, text } => define(connection, mark, source, text),
+        Operation::Mark(mark) => keep_mark(connection, mark),
+        Operation::Forget(name) => {
+            let sql = "UPDATE job SET source = NULL, text = '' WHERE name = ?1";
+            Ok(new_or_missing(execute(connection, sql, params![name.as_str()])?))
+        }
+        Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before),
+        Operation::PauseAll(is_paused) => {
+            execute(connection, "UPDATE shard SET is_paused = ?1", params![is_paused])?;
+            Ok(Answer::New)
+        }
+    }
+}
+
+fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
+    connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)
+}
+
+fn new_or_missing(changed_count: usize) -> Answer {
+    if changed_count == 0 { Answer::Missing } else { Answer::New }
+}
+
+fn parts(key: &RunKey) -> (&str, i64, u32) {
+    (key.job.as_str(), nanoseconds(key.nominal), key.series)
+}
+
+/// A one-shot job's id out of a row of `due, number`.
+fn holder(connection: &Connection, sql: &str, values: impl Params) -> Result<Option<Answer>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    let found = statement.query_row(values, |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+    let Some((due, number)) = found.optional().map_err(mapped)? else { return Ok(None) };
+    let due = Timestamp::from_nanosecond(i128::from(due)).unwrap_or(Timestamp::MAX);
+    Ok(Some(Answer::Duplicate(Some(OnceId { due, number: u64::try_from(number).unwrap_or(0) }))))
+}
+
+fn submit(connection: &Connection, once: &Once) -> Applied {
+    let (due, id_number) = (nanoseconds(once.id.due), number(once.id.number));
+    let is_named = once.name.as_str().parse::<OnceId>().is_err();
+    if let Some(key) = &once.key {
+        let sql = "SELECT due, number FROM once_key WHERE key = ?1";
+        if let Some(answer) = holder(connection, sql, params![key])? {
+            return Ok(answer);
+        }
+    }
+    if is_named {
+        let sql = "SELECT due, number FROM pending WHERE name = ?1 AND is_named = 1";
+        if let Some(answer) = holder(connection, sql, params![once.name.as_str()])? {
+            return Ok(answer);
+        }
+    }
+    let sql = "SELECT due, number FROM pending WHERE due = ?1 AND number = ?2";
+    if let Some(answer) = holder(connection, sql, params![due, id_number])? {
+        return Ok(answer);
+    }
+    let key = RunKey::new(once.name.clone(), once.id.due);
+    if standing(connection, &key)?.is_some() {
+        return Ok(Answer::Duplicate(None));
+    }
+    if let Some(key) = &once.key {
+        let sql = "INSERT INTO once_key (key, due, number, name) VALUES (?1, ?2, ?3, ?4)";
+        execute(connection, sql, params![key, due, id_number, once.name.as_str()])?;
+    }
+    let sql = format!(
+        "INSERT INTO pending (is_named, {PENDING}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+    );
+    let Work { action, policies, group, priority } = &*once.work;
+    let values = params![
+        is_named,
+        due,
+        id_number,
+        once.name.as_str(),
+        once.key,
+        nanoseconds(once.submitted),
+        action.kind(),
+        action.body(),
+        policies.to_string(),
+        group.as_ref().map(JobName::as_str),
+        priority
+    ];
+    execute(connection, &sql, values)?;
+    Ok(Answer::New)
+}
+
+fn take_pending(connection: &Connection, id: OnceId) -> Result<Option<Once>, StoreError> {
+    let found = read::pending(connection, id)?;
+    if found.is_some() {
+        let sql = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
+        execute(connection, sql, params![nanoseconds(id.due), number(id.number)])?;
+    }
+    Ok(found)
+}
+
+/// The run of a one-shot job that was withdrawn.
+fn withdrawn(once: &Once, at: Timestamp) -> Run {
+    let mut run = once.run(RunState::Cancelled, once.id.due, at);
+    run.ended = Some(at);
+    "it was withdrawn".clone_into(&mut run.reason);
+    run
+}
+
+fn insert(connection: &Connection, run: &Run) -> Applied {
+    let sql = format!(
+        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+            ON CONFLICT DO NOTHING"
+    );
+    let (job, nominal, series) = parts(&run.key);
+    let work = run.work.as_deref();
+    let values = params![
+        job,
+        nominal,
+        series,
+        run.cause.name(),
+        run.state.name(),
+        run.attempt,
+        nanoseconds(run.due),
+        nanoseconds(run.planned),
+        run.started.map(nanoseconds),
+        run.ended.map(nanoseconds),
+        run.outcome.as_ref().map(ToString::to_string),
+        run.reason,
+        run.span.map(|span| nanoseconds(span.last)),
+        run.span.map(|span| number(span.count)),
+        run.span.map(|span| span.is_exact),
+        work.map(|work| work.action.kind()),
+        work.map(|work| work.action.body()),
+        work.map(|work| work.policies.to_string()),
+        work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
+        work.map(|work| work.priority)
+    ];
+    if execute(connection, &sql, values)? == 0 {
+        return Ok(Answer::Duplicate(None));
+    }
+    if run.state == RunState::Running {
+        add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned))?;
+    }
+    Ok(Answer::New)
+}
+
+fn add_attempt(
+    connection: &Connection,
+    key: &RunKey,
+    attempt: u32,
+    started: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "INSERT INTO attempt (job, nominal, series, number, started) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let (job, nominal, series) = parts(key);
+    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(started)]).map(|_| ())
+}
+
+/// How far a run is.
+struct Standing {
+    state: RunState,
+    attempt: u32,
+}
+
+fn standing(connection: &Connection, key: &RunKey) -> Result<Option<Standing>, StoreError> {
+    let sql = "SELECT state, attempt FROM run WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+    let (job, nominal, series) = parts(key);
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    let found =
+        statement.query_row(params![job, nominal, series], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
+    let Some((state, attempt)) = found.optional().map_err(mapped)? else { return Ok(None) };
+    let unreadable = || super::fault::unreadable("state of a run", &state);
+    Ok(Some(Standing { state: RunState::from_name(&state).ok_or_else(unreadable)?, attempt }))
+}
+
+fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp) -> Applied {
+    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+    if attempt <= run.attempt {
+        return Ok(Answer::Duplicate(None));
+    }
+    if attempt != run.attempt + 1 || !run.state.may_become(RunState::Running) {
+        return Ok(Answer::Gone);
+    }
+    let sql = "UPDATE run SET state = 'running', attempt = ?4, started = ?5, ended = NULL, outcome = NULL, reason = ''
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+    let (job, nominal, series) = parts(key);
+    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at)])?;
+    add_attempt(connection, key, attempt, at)?;
+    Ok(Answer::New)
+}
+
+struct End<'o> {
+    attempt: u32,
+    state: RunState,
+    at: Timestamp,
+    outcome: Option<&'o Outcome>,
+    reason: &'o str,
+}
+
+fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied {
+    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+    let is_running = run.attempt == end.attempt && run.state == RunState::Running;
+    if !is_running || !run.state.may_become(end.state) {
+        return Ok(Answer::Gone);
+    }
+    let (job, nominal, series) = parts(key);
+    let (at, outcome) = (nanoseconds(end.at), end.outcome.map(ToString::to_string));
+    let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+    execute(connection, sql, params![job, nominal, series, end.state.name(), at, outcome, end.reason])?;
+    let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
+    execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
+    Ok(Answer::New)
+}
+
+fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> Applied {
+    let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO UPDATE SET source = ?8, text = ?9";
+    let values = params![
+        mark.job.as_str(),
+        nanoseconds(mark.watermark),
+        number(mark.runs),
+        mark.failures,
+        mark.backfills,
+        mark.pause.map(Pause::name),
+        mark.timetable,
+        source,
+        text
+    ];
+    execute(connection, sql, values)?;
+    Ok(Answer::New)
+}
+
+fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
+    let sql =
+        "UPDATE job SET watermark = max(watermark, ?2), runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
+        timetable = ?7 WHERE name = ?1";
+    let values = params![
+        mark.job.as_str(),
+        nanoseconds(mark.watermark),
+        number(mark.runs),
+        mark.failures,
+        mark.backfills,
+        mark.pause.map(Pause::name),
+        mark.timetable
+    ];
+    Ok(new_or_missing(execute(connection, sql, values)?))
+}
+
+/// Oldest first, at most [`MAX_PRUNED`].
+fn prune(connection: &Connection, job: Option<&JobName>, keep: u32, before: Timestamp) -> Applied {
+    let over = "state NOT IN ('scheduled', 'queued', 'running', 'dead')";
+    let (theirs, name) = match job {
+        Some(name) => ("job = ?1 AND cause <> 'once'", name.as_str()),
+        None => ("?1 = '' AND cause = 'once'", ""),
+    };
+    // The first that is within the number to keep; what comes before it is surplus.
+    let sql = format!(
+        "WITH kept AS (SELECT nominal, job, series FROM run WHERE {theirs} AND {over}
+            ORDER BY nominal DESC, job DESC, series DESC LIMIT 1 OFFSET ?2)
+        SELECT {RUN} FROM run WHERE {theirs} AND {over} AND (ended < ?3 OR EXISTS (SELECT 1 FROM kept
+            WHERE (run.nominal, run.job, run.series) <= (kept.nominal, kept.job, kept.series)))
+        ORDER BY nominal, job, series LIMIT ?4"
+    );
+    let limit = i64::try_from(MAX_PRUNED).expect("it is small");
+    for run in read::runs(connection, &sql, params![name, keep, nanoseconds(before), limit])? {
+        drop_run(connection, &run)?;
+    }
+    Ok(Answer::New)
+}
+
+fn drop_run(connection: &Connection, run: &Run) -> Result<(), StoreError> {
+    let (job, nominal, series) = parts(&run.key);
+    for table in ["run", "attempt"] {
+        let sql = format!("DELETE FROM {table} WHERE job = ?1 AND nominal = ?2 AND series = ?3");
+        execute(connection, &sql, params![job, nominal, series])?;
+    }
+    if series == 0 {
+        execute(connection, "DELETE FROM once_key WHERE name = ?1 AND due = ?2", params![job, nominal])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! SQLite's errors as those of the contract.
+//!
+//! | SQLite says | is |
+//! |---|---|
+//! | BUSY, LOCKED | `Busy`: somebody reads with a lock; nothing was written |
+//! | FULL, TOOBIG | `Full`: nothing was written |
+//! | CORRUPT, NOTADB | `Corrupt` |
+//! | anything else, IOERR and READONLY among it | `Io`: after a failed flush nobody knows what is on disk |
+
+use mainspring_job::StoreError;
+use rusqlite::ErrorCode;
+
+/// What an error means for the owner.
+pub(super) fn mapped(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
+        Some(ErrorCode::DiskFull | ErrorCode::TooBig) => StoreError::Full(error.to_string()),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Corrupt(format!("{error}: keep a copy of the files, and ask `mainspring doctor`"))
+        }
+        _ => StoreError::Io(Box::new(error)),
+    }
+}
+
+/// A value that no version of the program writes.
+pub(super) fn unreadable(what: &str, value: &str) -> StoreError {
+    StoreError::Corrupt(format!("`{value}` is no {what}"))
+}

@@ -1,0 +1,147 @@
+//! What the store is asked: each question is a range of a primary key or of an index, but for the counts.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Attempt, Counts, JobName, JobRecord, MAX_PAGE, Once, OnceId, Query, Run, RunKey, Shard, StoreError,
+};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
+
+use super::fault::mapped;
+use super::row::{self, JOB, PENDING, RUN, nanoseconds, number};
+
+/// All rows of an answer.
+fn rows<T>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+    read: fn(&Row<'_>) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    let mut rows = statement.query(values).map_err(mapped)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next().map_err(mapped)? {
+        found.push(read(row)?);
+    }
+    Ok(found)
+}
+
+fn page(limit: usize) -> i64 {
+    i64::try_from(limit.min(MAX_PAGE)).expect("a page is small")
+}
+
+/// The question behind `load`, for the test that looks at its plan too.
+pub(super) fn load_sql() -> String {
+    format!(
+        "SELECT {PENDING} FROM pending WHERE (due, number) > (?1, ?2) AND due <= ?3 ORDER BY due, number LIMIT ?4"
+    )
+}
+
+pub(super) fn load(
+    connection: &Connection,
+    after: OnceId,
+    up_to: Timestamp,
+    limit: usize,
+) -> Result<Vec<Once>, StoreError> {
+    let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
+    rows(connection, &load_sql(), values, row::once)
+}
+
+pub(super) fn jobs(connection: &Connection, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+    let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], row::job)?;
+    let sql = "SELECT is_paused FROM shard WHERE shard = ?1";
+    let is_paused =
+        connection.query_row(sql, params![shard.0], |row| row.get(0)).optional().map_err(mapped)?;
+    Ok((jobs, is_paused.unwrap_or(false)))
+}
+
+/// The question behind `open_runs`, for the same test.
+pub(super) fn open_runs_sql() -> String {
+    let open = "state IN ('scheduled', 'queued', 'running')";
+    let after = "(job, nominal, series) > (?1, ?2, ?3)";
+    format!("SELECT {RUN} FROM run WHERE {open} AND {after} ORDER BY job, nominal, series LIMIT ?4")
+}
+
+pub(super) fn open_runs(
+    connection: &Connection,
+    after: Option<&RunKey>,
+    limit: usize,
+) -> Result<Vec<Run>, StoreError> {
+    let (job, nominal, series) =
+        after.map_or(("", i64::MIN, 0), |key| (key.job.as_str(), nanoseconds(key.nominal), key.series));
+    rows(connection, &open_runs_sql(), params![job, nominal, series, page(limit)], row::run)
+}
+
+pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, StoreError> {
+    let mut conditions = vec!["1".to_owned()];
+    let mut values: Vec<Value> = Vec::new();
+    if let Some(job) = &query.job {
+        conditions.push("job = ?".to_owned());
+        values.push(Value::from(job.to_string()));
+    }
+    if !query.states.is_empty() {
+        // The names are the program's own, so they may stand in the text; then partial indices are found.
+        let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
+        conditions.push(format!("state IN ({})", names.join(", ")));
+    }
+    if let Some(cursor) = &query.cursor {
+        conditions.push("(nominal, job, series) < (?, ?, ?)".to_owned());
+        values.push(Value::from(nanoseconds(cursor.nominal)));
+        values.push(Value::from(cursor.job.to_string()));
+        values.push(Value::from(i64::from(cursor.series)));
+    }
+    values.push(Value::from(page(query.limit)));
+    let sql = format!(
+        "SELECT {RUN} FROM run WHERE {} ORDER BY nominal DESC, job DESC, series DESC LIMIT ?",
+        conditions.join(" AND ")
+    );
+    rows(connection, &sql, params_from_iter(values), row::run)
+}
+
+pub(super) fn run(connection: &Connection, key: &RunKey) -> Result<Option<Run>, StoreError> {
+    let sql = format!("SELECT {RUN} FROM run WHERE job = ?1 AND nominal = ?2 AND series = ?3");
+    let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];
+    Ok(rows(connection, &sql, values, row::run)?.pop())
+}
+
+/// Runs by a question whose columns are those of a run.
+pub(super) fn runs(connection: &Connection, sql: &str, values: impl Params) -> Result<Vec<Run>, StoreError> {
+    rows(connection, sql, values, row::run)
+}
+
+/// The pending one-shot job of that id.
+pub(super) fn pending(connection: &Connection, id: OnceId) -> Result<Option<Once>, StoreError> {
+    let sql = format!("SELECT {PENDING} FROM pending WHERE due = ?1 AND number = ?2");
+    Ok(rows(connection, &sql, params![nanoseconds(id.due), number(id.number)], row::once)?.pop())
+}
+
+pub(super) fn attempts(connection: &Connection, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+    let sql = "SELECT number, started, ended, state, outcome FROM attempt
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3 ORDER BY number";
+    rows(connection, sql, params![key.job.as_str(), nanoseconds(key.nominal), key.series], row::attempt)
+}
+
+pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<Option<Once>, StoreError> {
+    let found = match name.as_str().parse::<OnceId>() {
+        Ok(id) => pending(connection, id)?,
+        Err(_) => {
+            let sql = format!("SELECT {PENDING} FROM pending WHERE name = ?1 AND is_named = 1");
+            rows(connection, &sql, params![name.as_str()], row::once)?.pop()
+        }
+    };
+    Ok(found.filter(|once| once.name == *name))
+}
+
+pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
+    let count = |sql: &str| -> Result<u64, StoreError> {
+        let found: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
+        Ok(u64::try_from(found).unwrap_or(0))
+    };
+    Ok(Counts {
+        jobs: count("SELECT count(*) FROM job WHERE source IS NOT NULL")?,
+        pending: count("SELECT count(*) FROM pending")?,
+        open: count("SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')")?,
+        runs: count("SELECT count(*) FROM run")?,
+        dead: count("SELECT count(*) FROM run WHERE state = 'dead'")?,
+    })
+}

@@ -1,0 +1,192 @@
+//! Values to columns, and columns to values.
+//!
+//! What is read back is checked: a word that no version of the program writes is damage, and is said to be.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Run, RunKey,
+    RunState, Span, StoreError, Work,
+};
+use rusqlite::Row;
+
+use super::fault::{mapped, unreadable};
+
+/// Columns of `run`, in the order in which [`run`] reads them.
+pub(super) const RUN: &str = "job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason, \
+    span_last, span_count, span_is_exact, kind, body, policies, work_group, priority";
+
+/// Columns of `pending`, in the order in which [`once`] reads them.
+pub(super) const PENDING: &str =
+    "due, number, name, key, submitted, kind, body, policies, work_group, priority";
+
+/// Columns of `job`, in the order in which [`job`] reads them.
+pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text";
+
+/// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
+pub(super) fn nanoseconds(time: Timestamp) -> i64 {
+    let time_ns = time.as_nanosecond();
+    i64::try_from(time_ns).unwrap_or(if time_ns < 0 { i64::MIN } else { i64::MAX })
+}
+
+fn time(time_ns: i64) -> Timestamp {
+    match time_ns {
+        i64::MIN => Timestamp::MIN,
+        i64::MAX => Timestamp::MAX,
+        _ => Timestamp::from_nanosecond(i128::from(time_ns))
+            .expect("64 bits of nanoseconds are within the calendar"),
+    }
+}
+
+/// A number of a one-shot job; the largest stands for all beyond.
+pub(super) fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+type Read<T> = Result<T, StoreError>;
+
+fn column<T: rusqlite::types::FromSql>(row: &Row<'_>, index: usize) -> Read<T> {
+    row.get(index).map_err(mapped)
+}
+
+fn time_at(row: &Row<'_>, index: usize) -> Read<Timestamp> {
+    column(row, index).map(time)
+}
+
+fn maybe_time_at(row: &Row<'_>, index: usize) -> Read<Option<Timestamp>> {
+    Ok(column::<Option<i64>>(row, index)?.map(time))
+}
+
+fn name_at(row: &Row<'_>, index: usize) -> Read<JobName> {
+    name(&column::<String>(row, index)?)
+}
+
+fn name(text: &str) -> Read<JobName> {
+    JobName::new(text).map_err(|_| unreadable("name", text))
+}
+
+fn state(text: &str) -> Read<RunState> {
+    RunState::from_name(text).ok_or_else(|| unreadable("state of a run", text))
+}
+
+/// The five columns of some work, from `index`.
+fn work(row: &Row<'_>, index: usize) -> Read<Work> {
+    let kind: String = column(row, index)?;
+    let action = Action::new(kind, column::<String>(row, index + 1)?);
+    let action = action.map_err(|error| unreadable("action", &error.to_string()))?;
+    let policies: String = column(row, index + 2)?;
+    let group: Option<String> = column(row, index + 3)?;
+    Ok(Work {
+        action,
+        policies: policies.parse().map_err(|_| unreadable("set of policies", &policies))?,
+        group: group.map(|group| name(&group)).transpose()?,
+        priority: column(row, index + 4)?,
+    })
+}
+
+/// A row of [`PENDING`].
+pub(super) fn once(row: &Row<'_>) -> Read<Once> {
+    Ok(Once {
+        id: OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) },
+        name: name_at(row, 2)?,
+        key: column(row, 3)?,
+        submitted: time_at(row, 4)?,
+        work: Arc::new(work(row, 5)?),
+    })
+}
+
+/// A row of [`RUN`].
+pub(super) fn run(row: &Row<'_>) -> Read<Run> {
+    let cause: String = column(row, 3)?;
+    let last = maybe_time_at(row, 12)?;
+    let span = match last {
+        Some(last) => Some(Span { last, count: unsigned(column(row, 13)?), is_exact: column(row, 14)? }),
+        None => None,
+    };
+    let has_work = column::<Option<String>>(row, 15)?.is_some();
+    Ok(Run {
+        key: RunKey { job: name_at(row, 0)?, nominal: time_at(row, 1)?, series: column(row, 2)? },
+        cause: Cause::from_name(&cause).ok_or_else(|| unreadable("cause of a run", &cause))?,
+        state: state(&column::<String>(row, 4)?)?,
+        attempt: column(row, 5)?,
+        due: time_at(row, 6)?,
+        planned: time_at(row, 7)?,
+        started: maybe_time_at(row, 8)?,
+        ended: maybe_time_at(row, 9)?,
+        outcome: outcome_at(row, 10)?,
+        reason: column(row, 11)?,
+        span,
+        work: if has_work { Some(Arc::new(work(row, 15)?)) } else { None },
+    })
+}
+
+fn outcome_at(row: &Row<'_>, index: usize) -> Read<Option<Outcome>> {
+    Ok(column::<Option<String>>(row, index)?.map(|text| Outcome::from(text.as_str())))
+}
+
+/// A row of `number, started, ended, state, outcome`.
+pub(super) fn attempt(row: &Row<'_>) -> Read<Attempt> {
+    let name: Option<String> = column(row, 3)?;
+    Ok(Attempt {
+        number: column(row, 0)?,
+        started: time_at(row, 1)?,
+        ended: maybe_time_at(row, 2)?,
+        state: name.map(|name| state(&name)).transpose()?,
+        outcome: outcome_at(row, 4)?,
+    })
+}
+
+/// A row of [`JOB`].
+pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
+    let pause: Option<String> = column(row, 5)?;
+    let read_pause = |text: String| Pause::from_name(&text).ok_or_else(|| unreadable("pause", &text));
+    let mark = Mark {
+        job: name_at(row, 0)?,
+        watermark: time_at(row, 1)?,
+        runs: unsigned(column(row, 2)?),
+        failures: column(row, 3)?,
+        backfills: column(row, 4)?,
+        pause: pause.map(read_pause).transpose()?,
+        timetable: column(row, 6)?,
+    };
+    Ok(JobRecord { mark, source: column(row, 7)?, text: column(row, 8)? })
+}
+
+/// `N`, `G`, `M`, `D`, or `D` with due time and number, with spaces between.
+pub(super) fn answers_text(answers: &[Answer]) -> String {
+    let words: Vec<String> = answers
+        .iter()
+        .map(|answer| match answer {
+            Answer::New => "N".to_owned(),
+            Answer::Gone => "G".to_owned(),
+            Answer::Missing => "M".to_owned(),
+            Answer::Duplicate(None) => "D".to_owned(),
+            Answer::Duplicate(Some(id)) => format!("D{}:{}", nanoseconds(id.due), number(id.number)),
+        })
+        .collect();
+    words.join(" ")
+}
+
+/// What [`answers_text`] wrote.
+pub(super) fn answers(text: &str) -> Read<Vec<Answer>> {
+    text.split_whitespace().map(|word| answer(word).ok_or_else(|| unreadable("answer", word))).collect()
+}
+
+fn answer(word: &str) -> Option<Answer> {
+    Some(match word {
+        "N" => Answer::New,
+        "G" => Answer::Gone,
+        "M" => Answer::Missing,
+        "D" => Answer::Duplicate(None),
+        _ => {
+            let (due, number) = word.strip_prefix('D')?.split_once(':')?;
+            let id = OnceId { due: time(due.parse().ok()?), number: unsigned(number.parse().ok()?) };
+            Answer::Duplicate(Some(id))
+        }
+    })
+}

@@ -1,0 +1,76 @@
+//! The tables, and how a file of an older version becomes one of this.
+//!
+//! ```text
+//!  shard     one row: epoch, owner, the last batch with its answers
+//!  job       one row a job: definition, watermark, counts, pause
+//!  pending   one-shot jobs that have not fired, clustered by (due, number)
+//!  once_key  idempotency keys of pending jobs and of kept runs
+//!  run       one row a run, clustered by (job, nominal, series)
+//!  attempt   one row a start, clustered by (job, nominal, series, number): there cannot be two
+//! ```
+//!
+//! Times are nanoseconds since 1970 in 64 bits. `user_version` is the version of the format; a new file is made by all steps one
+//! after the other, so that there is one way to the current tables. Each step is one transaction.
+
+use mainspring_job::StoreError;
+use rusqlite::Connection;
+
+use super::fault::mapped;
+
+/// The version that the steps lead to.
+pub(super) const VERSION: u32 = 2;
+
+const _: () = assert!(STEPS.len() == VERSION as usize);
+
+/// What leads from each version to the next; the first makes the tables.
+pub(super) const STEPS: [&str; 2] = [
+    "CREATE TABLE shard (
+        shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
+        batch INTEGER NOT NULL, answers TEXT NOT NULL
+    );
+    CREATE TABLE job (
+        name TEXT PRIMARY KEY, watermark INTEGER NOT NULL, runs INTEGER NOT NULL, failures INTEGER NOT NULL,
+        backfills INTEGER NOT NULL, pause TEXT, timetable TEXT NOT NULL, source TEXT, text TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE pending (
+        due INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, is_named INTEGER NOT NULL, key TEXT,
+        submitted INTEGER NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL, policies TEXT NOT NULL, work_group TEXT,
+        priority INTEGER NOT NULL, PRIMARY KEY (due, number)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX pending_name ON pending (name) WHERE is_named = 1;
+    CREATE TABLE once_key (
+        key TEXT PRIMARY KEY, due INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX once_key_name ON once_key (name, due);
+    CREATE TABLE run (
+        job TEXT NOT NULL, nominal INTEGER NOT NULL, series INTEGER NOT NULL, cause TEXT NOT NULL, state TEXT NOT NULL,
+        attempt INTEGER NOT NULL, due INTEGER NOT NULL, planned INTEGER NOT NULL, started INTEGER, ended INTEGER,
+        outcome TEXT, reason TEXT NOT NULL, span_last INTEGER, span_count INTEGER, span_is_exact INTEGER, kind TEXT,
+        body TEXT, policies TEXT, work_group TEXT, priority INTEGER, PRIMARY KEY (job, nominal, series)
+    ) WITHOUT ROWID;
+    CREATE INDEX run_nominal ON run (nominal, job, series);
+    CREATE INDEX run_open ON run (job, nominal, series) WHERE state IN ('scheduled', 'queued', 'running');
+    CREATE INDEX run_dead ON run (nominal, job, series) WHERE state = 'dead';
+    CREATE INDEX run_once ON run (nominal, job, series) WHERE cause = 'once';",
+    "CREATE TABLE attempt (
+        job TEXT NOT NULL, nominal INTEGER NOT NULL, series INTEGER NOT NULL, number INTEGER NOT NULL,
+        started INTEGER NOT NULL, ended INTEGER, state TEXT, outcome TEXT, PRIMARY KEY (job, nominal, series, number)
+    ) WITHOUT ROWID;
+    INSERT INTO attempt SELECT job, nominal, series, attempt, started, ended,
+        CASE WHEN ended IS NULL THEN NULL ELSE state END, outcome FROM run WHERE started IS NOT NULL;",
+];
+
+/// Makes or migrates the tables.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(mapped)?;
+    if VERSION < found {
+        return Err(StoreError::TooNew { found, known: VERSION });
+    }
+    for (version, step) in (1..).zip(STEPS).skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        let transaction = connection.transaction().map_err(mapped)?;
+        transaction.execute_batch(step).map_err(mapped)?;
+        transaction.pragma_update(None, "user_version", version).map_err(mapped)?;
+        transaction.commit().map_err(mapped)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,380 @@
+//! `mainspring serve`, and the commands that talk to it.
+//!
+//! Each test has a server of its own, with a data directory of its own.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::program::{Running, mainspring, mainspring_with_input};
+use crate::served::{IDLE, Served, folder, write};
+
+#[test]
+fn jobs_run_and_can_be_looked_at() {
+    let mut served =
+        Served::start("look", "[jobs.tick]\nevery = '1s'\ncwd = '/'\nshell = 'echo tick; echo tock >&2'\n");
+    served.running.wait_for(&["tick", "end    exit status 0"]);
+    served.running.wait_for(&["tick", "start "]);
+    served.says(&["list"], 0, "NAME  STATE   NEXT");
+    served.says(&["show", "tick"], 0, "every = \"1s\"");
+    served.says(&["history"], 0, "succeeded");
+    served.says(&["status"], 0, "good, 1 job");
+    served.says(&["logs", "tick"], 0, "tick\n");
+    let runs = served.json(&["history", "tick", "-n", "1", "--state", "succeeded", "--json"]);
+    let run = &runs["runs"]["runs"][0];
+    assert_eq!((&run["outcome"], &run["attempt"]), (&"succeeded".into(), &1.into()), "{runs}");
+    let logs = served.ask(&["logs", run["run"].as_str().unwrap(), "--json"]);
+    let lines: Vec<Value> = logs.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["text"], &lines[1]["stream"]), (&"tick".into(), &"stderr".into()));
+    let jobs = served.json(&["list", "--json"]);
+    assert_eq!(jobs["jobs"]["jobs"][0]["name"], "tick");
+    served.stop();
+}
+
+#[test]
+fn a_run_by_hand_tells_how_it_ended() {
+    let jobs = format!(
+        "{IDLE}[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 3'\n\
+         [jobs.slow]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 60'\ntimeout = '100ms'\n\
+         [jobs.gone]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nrun = ['no-such-program']\n"
+    );
+    let served = Served::start("run", &jobs);
+    served.says(&["run", "idle"], 0, "idle@");
+    served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    served.says(&["run", "bad", "--wait"], 1, "failed: exit 3");
+    served.says(&["run", "slow", "--wait"], 124, "timed out");
+    served.says(&["run", "gone", "--wait"], 1, "not started: cannot execute no-such-program");
+    served.says(&["run", "nobody"], 4, "there is no such job");
+    served.says(&["show", "nobody"], 4, "there is no job `nobody`");
+    served.says(&["logs", "nobody"], 4, "there is no job `nobody`");
+    served.stop();
+}
+
+#[test]
+fn commands_run_once_at_their_time() {
+    let mut served = Served::start("at", IDLE);
+    served.says(&["at", "now", "--name", "tea", "--key", "k1", "--", "echo", "a  b"], 0, "tea is due");
+    served.running.wait_for(&["tea", "stdout a  b"]);
+    served.says(&["logs", "tea"], 0, "a  b");
+    served.says(&["at", "+1h", "--name", "later", "--key", "k2", "--", "true"], 0, "later is due in 59m");
+    served.says(&["at", "+1h", "--key", "k2", "--", "true"], 0, "nothing changed");
+    served.says(&["show", "later"], 0, "pending");
+    assert_eq!(served.json(&["status", "--json"])["status"]["pending"], 1);
+    served.says(&["cancel", "later"], 0, "");
+    served.says(&["cancel", "later"], 4, "there is no");
+    served.says(&["at", "soon", "--", "true"], 2, "a time is written as");
+    served.says(&["at", "+1h", "--policy", "retry=x", "--", "true"], 2, "is no retry");
+    served.stop();
+}
+
+#[test]
+fn jobs_come_and_go_by_command() {
+    let mut served = Served::start("every", IDLE);
+    served.says(&["every", "1s", "--name", "pong", "--policy", "retry=2", "--", "echo", "pong"], 0, "+ pong");
+    served.running.wait_for(&["pong", "stdout pong"]);
+    served.says(&["every", "1s", "--name", "pong", "--", "true"], 5, "--replace replaces it");
+    served.says(&["every", "1h", "--name", "pong", "--replace", "--", "true"], 0, "~ pong");
+    served.says(
+        &["every", "1h", "--name", "idle", "--replace", "--", "true"],
+        5,
+        "there is a job `idle` already",
+    );
+    served.says(&["pause", "pong"], 0, "");
+    served.says(&["show", "pong"], 0, "paused");
+    served.says(&["resume", "pong"], 0, "");
+    served.says(&["show", "pong"], 0, "active");
+    served.says(&["pause", "--all"], 0, "");
+    served.says(&["status"], 0, "everything");
+    served.says(&["resume", "--all"], 0, "");
+    served.says(&["remove", "pong"], 0, "");
+    served.says(&["remove", "pong"], 4, "there is no job");
+    served.says(&["remove", "idle"], 5, "remove it there");
+    served.stop();
+}
+
+#[test]
+fn a_cancelled_run_ends_with_its_whole_group() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = '(trap \"echo inner; exit\" TERM; echo ready; while :; do sleep 0.1; done) & wait'\n";
+    let mut served = Served::start("cancel", jobs);
+    served.running.wait_for(&["long", "stdout ready"]);
+    served.says(&["cancel", "long"], 0, "");
+    served.running.wait_for(&["long", "stdout inner"]);
+    served.running.wait_for(&["long", "end    killed by SIGTERM"]);
+    served.says(&["history", "long"], 0, "cancelled");
+    served.stop();
+}
+
+#[test]
+fn a_range_is_run_again_after_a_preview() {
+    let served = Served::start(
+        "backfill",
+        "[jobs.day]\ncron = '0 3 * * *'\nzone = 'UTC'\ncwd = '/'\nshell = 'echo $MAINSPRING_NOMINAL'\n",
+    );
+    let range = ["2026-01-01T00:00:00Z", "2026-01-03T23:00:00Z"];
+    served.says(
+        &["backfill", "day", range[0], range[1]],
+        0,
+        "2026-01-03T03:00:00Z\nmainspring: 3 runs of day would be added",
+    );
+    assert_eq!(served.json(&["status", "--json"])["status"]["runs"], 0);
+    served.says(&["backfill", "day", range[0], range[1], "--yes"], 0, "3 runs of backfill 1 are on disk");
+    served.says(&["backfill", "nobody", range[0], range[1], "--yes"], 4, "there is no such job");
+    served.stop();
+}
+
+#[test]
+fn dead_letters_wait_until_somebody_looks() {
+    let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\n";
+    let mut served = Served::start("dead", jobs);
+    served.running.wait_for(&["is a dead letter"]);
+    let dead = served.json(&["dead", "list", "--json"]);
+    let run = dead["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
+    served.says(&["dead", "retry", &run], 0, "");
+    served.running.wait_for(&["is a dead letter"]);
+    served.says(&["dead", "drop", &run], 0, "");
+    served.says(&["dead", "drop", &run], 4, "there is no dead letter");
+    served.says(&["dead", "list"], 0, "there are no runs");
+    served.stop();
+}
+
+#[test]
+fn files_are_applied_pruned_and_exported() {
+    let served = Served::start("apply", IDLE);
+    let other = served.folder.join("other.toml");
+    let name = other.to_str().unwrap().to_owned();
+    let job = |name: &str, period: &str| {
+        format!("[jobs.{name}]\nevery = '{period}'\nshell = 'true'\ngroup = 'g'\n")
+    };
+    let group = "[groups.g]\nlimit = 2\n";
+    write(&other, &format!("{group}{}{}", job("a", "1h"), job("b", "1h")));
+    served.says(&["apply", "--diff", &name], 0, "+ a  (added)");
+    served.says(&["show", "a"], 4, "");
+    served.says(&["apply", &name], 0, "+ b  (added)");
+    write(&other, &format!("{group}{}", job("a", "2h")));
+    served.says(&["apply", "--diff", "--prune", &name], 0, "~ a  (changed)\n- b  (removed)");
+    served.says(&["apply", &name], 0, "~ a");
+    served.says(&["show", "b"], 0, "every = \"1h\"");
+    served.says(&["apply", "--prune", &name], 0, "- b");
+    write(&other, "[jobs.a]\nevry = '1h'\nshell = 'true'\n");
+    served.says(&["apply", &name], 6, "did you mean `every`?");
+    write(&other, IDLE);
+    served.says(&["apply", &name], 0, "! idle");
+    let exported = served.ask(&["export"]);
+    let checked = mainspring_with_input(&["check", "-"], exported.stdout.as_bytes());
+    assert_eq!(
+        (checked.code, checked.stdout.as_str()),
+        (0, "standard input: 2 jobs, no problems\n"),
+        "{}",
+        exported.stdout
+    );
+    served.says(&["run", "a", "--wait"], 0, "");
+    let history = served.ask(&["export", "--history"]);
+    assert_eq!(serde_json::from_str::<Value>(history.stdout.lines().next().unwrap()).unwrap()["job"], "a");
+    served.stop();
+}
+
+#[test]
+fn a_changed_file_is_read_again_and_a_bad_one_changes_nothing() {
+    let mut served = Served::start("reload", IDLE);
+    let second = "[jobs.second]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n";
+    write(&served.file(), &format!("{IDLE}{second}"));
+    served.running.wait_for(&["was read again: 1 added, 0 changed, 0 removed"]);
+    write(&served.file(), &format!("{IDLE}{second}evry = 1\n"));
+    served.running.wait_for(&["has problems, and what was read before stays in force"]);
+    served.says(&["status"], 0, "HAS PROBLEMS");
+    served.says(&["status"], 0, "did you mean `every`?");
+    served.says(&["show", "second"], 0, "active");
+    write(&served.file(), IDLE);
+    served.running.wait_for(&["was read again: 0 added, 0 changed, 1 removed"]);
+    served.running.signal(Signal::SIGHUP);
+    served.running.wait_for(&["was read again: 0 added, 0 changed, 0 removed"]);
+    served.says(&["status"], 0, "good, 1 job");
+    served.stop();
+}
+
+#[test]
+fn one_bad_job_stops_no_other_at_the_start() {
+    let served = Served::start("bad", &format!("{IDLE}[jobs.bad]\nevry = '1m'\nshell = 'true'\n"));
+    served.says(&["list"], 0, "idle");
+    served.says(&["status"], 0, "HAS PROBLEMS");
+    let (_, _, errors) = served.running.stop();
+    assert!(errors.contains("jobs.toml:6:1: unknown key `evry`"), "{errors}");
+}
+
+#[test]
+fn one_server_at_a_time_has_the_data_directory() {
+    let served = Served::start("lock", IDLE);
+    let data = served.data();
+    let second = mainspring(&["serve", "--data", &data]);
+    assert_eq!(second.code, 5, "{}", second.stderr);
+    assert!(second.stderr.contains(&served.running.pid().to_string()), "{}", second.stderr);
+    let mut standby = Running::any(&["serve", "--data", &data, "--standby"]);
+    served.says(&["list"], 0, "idle");
+    let (status, _, _) = served.running.stop();
+    assert_eq!(status.code(), Some(0));
+    standby.wait_for(&["jobs, data in"]);
+    let (status, _, errors) = standby.stop();
+    assert_eq!(status.code(), Some(0));
+    assert!(errors.contains("standing by"), "{errors}");
+}
+
+#[test]
+fn without_a_server_the_commands_say_so() {
+    let data = folder("none").to_str().unwrap().to_owned();
+    assert_eq!(mainspring(&["run", "--data", &data, "x"]).code, 3);
+    for command in ["list", "status"] {
+        let ended = mainspring(&[command, "--data", &data]);
+        assert_eq!(ended.code, 3, "{}", ended.stderr);
+        assert!(ended.stderr.contains("no server answers at"), "{}", ended.stderr);
+    }
+    assert_eq!(mainspring(&["doctor", "--data", &data]).code, 1);
+    let missing = mainspring(&["serve", "--data", &data, "no/such/file.toml"]);
+    assert_eq!(missing.code, 1, "{}", missing.stderr);
+}
+
+#[test]
+fn the_end_waits_for_the_grace_period_and_a_second_signal_does_not() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"\" TERM; echo ready; while :; do sleep 0.1; done'\n";
+    let mut served = Served::start("stop", jobs);
+    served.running.wait_for(&["long", "stdout ready"]);
+    served.running.signal(Signal::SIGTERM);
+    served.running.wait_for(&["stopping: 1 run has 1 h 0 min to end by itself"]);
+    served.says(&["run", "long"], 75, "the server is stopping");
+    served.says(&["status"], 0, "stopping");
+    served.running.signal(Signal::SIGTERM);
+    let (status, lines, _) = served.running.end();
+    assert_eq!(status.code(), Some(0));
+    assert!(lines.iter().any(|line| line.contains("a second signal came: SIGKILL")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("end    killed by SIGKILL")), "{lines:#?}");
+}
+
+#[test]
+fn when_the_grace_period_is_over_the_kill_signal_comes() {
+    let folder = folder("grace");
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo bye; exit 0\" TERM; echo ready; while :; do sleep 0.1; done'\n";
+    write(&folder.join("jobs.toml"), jobs);
+    let data = folder.join("data");
+    let file = folder.join("jobs.toml");
+    let args = ["serve", "--data", data.to_str().unwrap(), "--grace", "100ms", file.to_str().unwrap()];
+    let mut running = Running::any(&args);
+    running.wait_for(&["long", "stdout ready"]);
+    let (status, lines, _) = running.stop();
+    assert_eq!(status.code(), Some(0));
+    assert!(lines.iter().any(|line| line.contains("the grace period is over")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("stdout bye")), "{lines:#?}");
+}
+
+#[test]
+fn the_socket_is_for_its_owner_and_bad_requests_end_their_connection() {
+    let served = Served::start("socket", IDLE);
+    let data = PathBuf::from(served.data());
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&data.join("mainspring.sock")), mode(&data)), (0o600, 0o700));
+    let mut stream = UnixStream::connect(data.join("mainspring.sock")).unwrap();
+    stream.write_all(b"{\"id\": 5, \"command\": \"status\"}\n{\"command\": \"dance\"}\n").unwrap();
+    let answers: Vec<Value> =
+        BufReader::new(stream).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert_eq!((&answers[0]["id"], answers.len()), (&5.into(), 2));
+    assert_eq!(answers[1]["error"]["kind"], "usage");
+    assert!(
+        answers[1]["error"]["message"].as_str().unwrap().contains("unknown variant `dance`"),
+        "{answers:?}"
+    );
+    // A request without an end, beyond the limit.
+    let mut stream = UnixStream::connect(data.join("mainspring.sock")).unwrap();
+    let piece = vec![b'x'; 1 << 20];
+    let sent = (0..20).all(|_| stream.write_all(&piece).is_ok());
+    let mut answer = String::new();
+    let read = BufReader::new(stream).read_line(&mut answer);
+    assert!(!sent || read.is_err() || answer.contains("a request has at most"), "{answer}");
+    served.says(&["list"], 0, "idle");
+    served.stop();
+}
+
+#[test]
+fn many_requests_of_one_connection_share_commits_and_keep_their_order() {
+    let served = Served::start("pipeline", IDLE);
+    let mut stream = UnixStream::connect(Path::new(&served.data()).join("mainspring.sock")).unwrap();
+    let count = 3_000;
+    let requests: String = (0..count)
+        .map(|id| format!("{{\"id\":{id},\"command\":\"submit\",\"due\":\"2100-01-01T00:00:00Z\",\"process\":{{\"run\":[\"true\"]}}}}\n"))
+        .collect();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let writer =
+        std::thread::Builder::new().spawn(move || stream.write_all(requests.as_bytes()).unwrap()).unwrap();
+    for id in 0..count {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&answer["id"], answer["submitted"].is_object()), (&id.into(), true), "{answer}");
+    }
+    writer.join().unwrap();
+    assert_eq!(served.json(&["status", "--json"])["status"]["pending"], count);
+    served.stop();
+}
+
+#[test]
+fn output_is_followed_from_run_to_run() {
+    let mut served = Served::start(
+        "follow",
+        "[jobs.tick]\nevery = '1s'\ncwd = '/'\nshell = 'echo at $MAINSPRING_NOMINAL'\n",
+    );
+    served.running.wait_for(&["tick", "stdout at"]);
+    let data = served.data();
+    let mut follower = Running::any(&["logs", "-f", "--data", &data, "tick"]);
+    let first = follower.wait_for(&["at 2"]);
+    let second = follower.wait_for(&["at 2"]);
+    let third = follower.wait_for(&["at 2"]);
+    assert!(first < second && second < third, "{first} {second} {third}");
+    drop(follower);
+    served.stop();
+}
+
+#[test]
+fn secrets_are_in_no_file_and_no_answer() {
+    let folder = folder("secret");
+    let secret = folder.join("token");
+    write(&secret, "hunter22-hunter22\n");
+    let jobs = format!(
+        "[jobs.leak]\nat_boot = true\ncwd = '/'\nshell = 'echo ${{#TOKEN}} $TOKEN'\nsecrets = {{ TOKEN = '{}' }}\n",
+        secret.display()
+    );
+    write(&folder.join("jobs.toml"), &jobs);
+    let mut served = Served::start_in(folder.clone(), &[]);
+    served.running.wait_for(&["leak", "stdout 17 ***"]);
+    served.running.wait_for(&["leak", "end "]);
+    let answers: String = [["show", "leak"], ["logs", "leak"], ["history", "leak"]]
+        .iter()
+        .map(|args| served.ask(args).stdout)
+        .collect();
+    assert!(answers.contains("17 ***") && !answers.contains("hunter22"), "{answers}");
+    let (_, lines, _) = served.running.stop();
+    assert!(!lines.join("\n").contains("hunter22"));
+    let mut folders = vec![folder.join("data")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else if entry.path().is_file() {
+                let bytes = fs::read(entry.path()).unwrap();
+                assert!(!bytes.windows(8).any(|window| window == b"hunter22"), "{:?}", entry.path());
+            }
+        }
+    }
+}
+
+#[test]
+fn doctor_finds_no_trouble_where_there_is_none() {
+    let served = Served::start("doctor", IDLE);
+    let ended = served.ask(&["doctor"]);
+    assert!(ended.stdout.contains("ok  server"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("ok  file"), "{}", ended.stdout);
+    let findings = served.json(&["doctor", "--json"]);
+    assert!(findings.as_array().unwrap().len() >= 7, "{findings}");
+    served.stop();
+}

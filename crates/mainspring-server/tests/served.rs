@@ -1,0 +1,92 @@
+//! A server with a folder of its own, for tests that talk to it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::program::{Ended, Running, mainspring};
+
+/// A server and its folder.
+pub(crate) struct Served {
+    pub(crate) folder: PathBuf,
+    pub(crate) running: Running,
+}
+
+/// A job that does nothing by itself.
+pub(crate) const IDLE: &str =
+    "[jobs.idle]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'echo ran; exit ${CODE:-0}'\n";
+
+/// A folder of a test's own.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("mainspring-serve-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// Writes a file that a server trusts.
+pub(crate) fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+}
+
+impl Served {
+    pub(crate) fn start(name: &str, jobs: &str) -> Served {
+        let folder = folder(name);
+        write(&folder.join("jobs.toml"), jobs);
+        Served::start_in(folder, &[])
+    }
+
+    pub(crate) fn start_in(folder: PathBuf, args: &[&str]) -> Served {
+        let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+        let own = ["serve", "--data", data.to_str().unwrap(), "--grace", "1h", file.to_str().unwrap()];
+        let running = Running::any(&[&own[..], args].concat());
+        let mut served = Served { folder, running };
+        served.running.wait_for(&["jobs, data in"]);
+        served
+    }
+
+    pub(crate) fn data(&self) -> String {
+        self.folder.join("data").to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.folder.join("jobs.toml")
+    }
+
+    /// Runs a command against this server. What follows `--` stays behind it.
+    pub(crate) fn ask(&self, args: &[&str]) -> Ended {
+        let data = self.data();
+        let mut all = vec![args[0]];
+        if matches!(args[0], "dead") {
+            all.push(args[1]);
+        }
+        let rest = &args[all.len()..];
+        all.extend(["--data", &data]);
+        all.extend(rest);
+        mainspring(&all)
+    }
+
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let ended = self.ask(args);
+        serde_json::from_str(&ended.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", ended.stdout, ended.stderr))
+    }
+
+    pub(crate) fn says(&self, args: &[&str], code: i32, part: &str) {
+        let ended = self.ask(args);
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, code, "{args:?}: {text}");
+        assert!(text.contains(part), "{args:?}: {part} in {text}");
+    }
+
+    pub(crate) fn stop(self) {
+        let (status, lines, errors) = self.running.stop();
+        assert_eq!(status.code(), Some(0), "{lines:#?} {errors}");
+        assert!(lines.last().unwrap().ends_with("stopped"), "{lines:#?}");
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
