@@ -17,7 +17,7 @@ use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
-use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Timers};
+use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
 use mainspring::front::{RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
 
@@ -118,6 +118,43 @@ fn a_single_driver_never_sleeps_past_a_timer_that_is_scheduled_meanwhile() {
         });
         driver.schedule(Tick::ZERO, 7).unwrap();
         runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_striped_driver_never_sleeps_past_a_timer_of_any_stripe() {
+    bounded(|| {
+        let driver = Arc::new(Striped::new(2, Naive::new, Arc::new(Manual::stepped())));
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || {
+                driver.run(&mut |_: Fired<u32>| drop(Driver::<u32>::shutdown(&*driver)));
+            }
+        });
+        driver.schedule(Tick::ZERO, 7).unwrap();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timer_is_fired_or_discarded_and_never_both() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let id = driver.schedule(Tick::ZERO, 7).unwrap();
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || {
+                let mut fired_count = 0;
+                driver.run_until_idle(&mut |_: Fired<u32>| fired_count += 1);
+                fired_count
+            }
+        });
+        driver.discard(id);
+        let fired_count = runner.join().unwrap();
+        // Whoever asks next obeys a note that was left.
+        let counts = Timers::<u32>::counts(&*driver);
+        assert_eq!((counts.fired, counts.fired + counts.cancelled), (fired_count, 1));
+        assert_eq!(Timers::<u32>::len(&*driver), 0);
     });
 }
 

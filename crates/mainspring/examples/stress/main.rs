@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainspring::Engine;
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single};
+use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped};
 use mainspring_queue::wheel::Chunked;
 
 fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
@@ -50,6 +50,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let single = Arc::new(Single::new(Chunked::new(), Arc::clone(&clock)));
     single.start(Watch)?;
     run("single", seconds, single);
+    let striped = Arc::new(Striped::for_cores(Chunked::new, Arc::clone(&clock)));
+    striped.start(Watch)?;
+    run("striped", seconds, striped);
     run("sharded 64", seconds, Arc::new(Sharded::new(64, Chunked::new, Arc::clone(&clock), Watch)));
     let poll = Arc::new(Poll::new(Chunked::new(), Arc::clone(&clock))?);
     poll.start(Watch)?;
