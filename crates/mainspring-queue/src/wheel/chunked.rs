@@ -174,7 +174,6 @@ impl<T> Chunked<T> {
         } else {
             self.append_chunk(place, hint, tick);
         }
-        self.quiet_until = self.quiet_until.min(place.before().start());
     }
 
     #[cold]
@@ -184,6 +183,7 @@ impl<T> Chunked<T> {
         chain.earliest = chain.earliest.min(tick);
         self.chunks.append_chunk(chain, hint);
         self.rings.occupy(place);
+        self.quiet_until = self.quiet_until.min(place.before().start());
     }
 
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
