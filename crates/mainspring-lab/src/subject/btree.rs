@@ -25,7 +25,7 @@ pub struct Tree {
 impl QueueSubject for Tree {
     type Key = (u64, u64);
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<(u64, u64), Failure> {
         let key = (deadline, self.next_number);
         self.next_number += 1;
@@ -33,12 +33,12 @@ impl QueueSubject for Tree {
         Ok(key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, key: (u64, u64)) -> bool {
         self.map.remove(&key).is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn reset(&mut self, key: (u64, u64), deadline: u64) -> Result<(u64, u64), Failure> {
         let payload =
             self.map.remove(&key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;

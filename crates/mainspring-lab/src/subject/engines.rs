@@ -137,14 +137,14 @@ impl EngineSubject for Ours {
 
     fn enter(&self, _: u64) {}
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
         self.handle
             .schedule_after(delay, payload)
             .map_err(|refused| Failure::Unable(refused.reason.to_string()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&self, (): &mut (), key: TimerId) -> bool {
         self.handle.cancel(key).is_some()
     }

@@ -58,21 +58,21 @@ impl HeapLazy {
 impl QueueSubject for HeapLazy {
     type Key = Key;
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<Key, Failure> {
         let key = self.slab.insert(payload);
         self.heap.push(Reverse((deadline, key)));
         Ok(key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, key: Key) -> bool {
         let was_pending = self.slab.remove(key).is_some();
         self.sweep_if_mostly_dead();
         was_pending
     }
 
-    #[inline]
+    #[inline(always)]
     fn reset(&mut self, key: Key, deadline: u64) -> Result<Key, Failure> {
         let key = self.slab.rename(key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
         self.heap.push(Reverse((deadline, key)));

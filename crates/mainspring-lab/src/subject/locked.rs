@@ -48,13 +48,13 @@ where
 
     fn enter(&self, _: u64) {}
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<S::Key, Failure> {
         let deadline = delay.as_millis() as u64;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).schedule(deadline, payload)
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&self, (): &mut (), key: S::Key) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel(key)
     }

@@ -58,17 +58,17 @@ impl Default for Nexus {
 impl QueueSubject for Nexus {
     type Key = TimerHandle<u64>;
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<TimerHandle<u64>, Failure> {
         Ok(self.wheel.schedule(self.at(deadline), payload))
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, key: TimerHandle<u64>) -> bool {
         self.wheel.cancel(key).is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn reset(&mut self, key: TimerHandle<u64>, deadline: u64) -> Result<TimerHandle<u64>, Failure> {
         Ok(self.wheel.reschedule(key, self.at(deadline)))
     }

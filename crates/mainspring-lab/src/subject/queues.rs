@@ -8,7 +8,7 @@
 //! It does not choose parameters to please: rings have the sizes of the systems they come from, but for the simple
 //! wheel, whose ring must be longer than the longest delay.
 
-use mainspring_queue::{RedBlackTree, SkipList, Tick, TimerId, TimerQueue, heap, wheel};
+use mainspring_queue::{Reason, RedBlackTree, SkipList, Tick, TimerId, TimerQueue, heap, wheel};
 
 use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
@@ -56,22 +56,28 @@ where
 #[derive(Debug)]
 pub struct Ours<Q>(pub Q);
 
+#[cold]
+fn unable(reason: Reason) -> Failure {
+    Failure::Unable(reason.to_string())
+}
+
 impl<Q: TimerQueue<u64>> QueueSubject for Ours<Q> {
     type Key = TimerId;
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<TimerId, Failure> {
-        self.0
-            .schedule(Tick::new(deadline), payload)
-            .map_err(|rejected| Failure::Unable(rejected.reason.to_string()))
+        match self.0.schedule(Tick::new(deadline), payload) {
+            Ok(id) => Ok(id),
+            Err(rejected) => Err(unable(rejected.reason)),
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, key: TimerId) -> bool {
         self.0.cancel(key).is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn reset(&mut self, key: TimerId, deadline: u64) -> Result<TimerId, Failure> {
         match self.0.reset(key, Tick::new(deadline)) {
             Ok(()) => Ok(key),

@@ -51,17 +51,17 @@ impl Default for SlabWheel {
 impl QueueSubject for SlabWheel {
     type Key = Key;
 
-    #[inline]
+    #[inline(always)]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<Key, Failure> {
         Ok(self.wheel.insert(self.at(deadline), payload))
     }
 
-    #[inline]
+    #[inline(always)]
     fn cancel(&mut self, key: Key) -> bool {
         self.wheel.remove(key).is_some()
     }
 
-    #[inline]
+    #[inline(always)]
     fn reset(&mut self, key: Key, deadline: u64) -> Result<Key, Failure> {
         let payload =
             self.wheel.remove(key).ok_or_else(|| Failure::Wrong("a live timer was gone".to_owned()))?;
