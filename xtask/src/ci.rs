@@ -12,7 +12,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -38,6 +38,11 @@ const STEPS: [Step; 8] = [
     },
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
+    Step {
+        name: "the program killed at random",
+        arguments: &["xtask", "crash", "--rounds", "5"],
+        environment: &[],
+    },
 ];
 
 /// Runs every step in `root` until one fails.

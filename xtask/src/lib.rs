@@ -1,4 +1,5 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts them, [`simulate`] looks for histories of jobs that
+//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts them, [`example`] puts the real
+//! program to the test, [`simulate`] looks for histories of jobs that
 //! go wrong, [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
@@ -6,11 +7,15 @@
 //! cargo xtask tidy    layers, budgets, headers, words, reasons for dependencies
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! cargo xtask simulate --histories N     more of them than the tests run
+//! cargo xtask crash --rounds N [--seed S]    kills the real server at random, and checks what it promised
+//! cargo xtask bench-serve                the figures of the durable server
 //! ```
 
 #![forbid(unsafe_code)]
 
 pub mod ci;
+
+pub mod example;
 
 pub mod instructions;
 

@@ -2,14 +2,17 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, instructions, simulate, tidy};
+use xtask::{ci, example, instructions, simulate, tidy};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | instructions [--accept] | simulate --histories N [--from SEED]
+       cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
-  simulate      histories of jobs beyond those of the tests";
+  simulate      histories of jobs beyond those of the tests
+  crash         kills the real server at random, N times, and checks what it promised
+  bench-serve   the figures of the durable server, beside beanstalkd if that is there";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -21,6 +24,8 @@ fn main() -> ExitCode {
         ["tidy"] => report(&tidy::check(&root)),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
+        ["crash", rest @ ..] => example::run(&root, "crash", rest),
+        ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -104,6 +104,14 @@ impl Error {
             Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
             Error::Distrusted { .. } => Exit::Denied,
             Error::Directory(DirectoryError::Taken { .. }) => Exit::Conflict,
+            Error::Directory(DirectoryError::Io { source, .. })
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
+                Exit::Denied
+            }
             Error::Store(StoreError::Busy | StoreError::Unknown) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied

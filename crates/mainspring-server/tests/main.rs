@@ -7,6 +7,7 @@
 
 mod check;
 mod durable;
+mod fault;
 mod golden;
 mod json;
 mod live;

@@ -6,6 +6,8 @@
 //!
 //! Source: daemon(7), "new-style daemons".
 
+use std::time::Duration;
+
 use super::{memory, zone_or_system};
 use crate::accounts::Account;
 use crate::cli::serve::ServeArgs;
@@ -14,8 +16,16 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::loaded::Reader;
 use crate::message::say;
+use crate::place::Place;
 use crate::server::Server;
 use crate::store::{Directory, DirectoryError, SqliteStore};
+use crate::waiting::wait_for;
+
+/// How often a data directory that is in use is tried again before that is an error.
+const MAX_TRIES: usize = 100;
+
+/// How long to wait in between.
+const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     if args.memory {
@@ -26,7 +36,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
     let place = args.place.place();
     place.make()?;
-    let directory = match Directory::open(place.directory()) {
+    let directory = match take(&place) {
         Err(error @ DirectoryError::Taken { .. }) if args.standby => {
             say(&format!("mainspring: standing by: {error}\n"));
             Directory::wait(place.directory())
@@ -38,4 +48,19 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     Server::prepare(place, store, &args.files, reader, args.grace)?.run()?;
     drop(directory);
     Ok(Exit::Ok)
+}
+
+/// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of a server that
+/// was killed, a child that has not come to its `exec` yet holds the lock a little longer.
+fn take(place: &Place) -> Result<Directory, DirectoryError> {
+    for _ in 0..MAX_TRIES {
+        match Directory::open(place.directory()) {
+            Err(DirectoryError::Taken { .. }) => {}
+            other => return other,
+        }
+        if wait_for(&[], &[], Some(TRY_INTERVAL)).is_err() {
+            break;
+        }
+    }
+    Directory::open(place.directory())
 }

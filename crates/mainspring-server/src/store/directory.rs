@@ -107,8 +107,8 @@ impl fmt::Display for DirectoryError {
             DirectoryError::Taken { path, holder } => {
                 write!(f, "another server ({holder}) uses the data directory {}", path.display())
             }
-            DirectoryError::Io { path, source } => {
-                write!(f, "cannot use the data directory {}: {source}", path.display())
+            DirectoryError::Io { path, .. } => {
+                write!(f, "cannot use the data directory {}", path.display())
             }
         }
     }

@@ -1,0 +1,206 @@
+//! What the server does when the disk fails it: an error that names the trouble, and nothing acknowledged is lost.
+//!
+//! A small file system is a tmpfs in a mount namespace of the server's own, which `unshare` of util-linux makes; that takes a
+//! privilege, and without it those tests are skipped and say so.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use crate::program::{Running, mainspring};
+
+/// How large a page of the store is.
+const PAGE_BYTES: usize = 4_096;
+
+/// A folder that goes when the test ends well.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("mainspring-fault-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// A connection that submits one job after the other, far in the future.
+struct Submitter {
+    stream: UnixStream,
+    reader: BufReader<UnixStream>,
+    acknowledged_count: u64,
+}
+
+impl Submitter {
+    fn connect(data: &Path) -> Submitter {
+        let stream = UnixStream::connect(data.join("mainspring.sock")).unwrap();
+        let reader = BufReader::new(stream.try_clone().unwrap());
+        Submitter { stream, reader, acknowledged_count: 0 }
+    }
+
+    /// Submits one job, and says whether it was acknowledged; if not, with what the server said, if it said anything.
+    fn submit(&mut self) -> Result<(), String> {
+        let body = "x".repeat(4_000);
+        let key = format!("k{}", self.acknowledged_count);
+        let request = format!(
+            "{{\"id\":1,\"command\":\"submit\",\"due\":\"2100-01-01T00:00:00Z\",\"key\":\"{key}\",\"process\":{{\"run\":[\"{body}\"]}}}}\n"
+        );
+        self.stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        let mut line = String::new();
+        self.reader.read_line(&mut line).map_err(|error| error.to_string())?;
+        let answer: Value = serde_json::from_str(&line).map_err(|_| line.clone())?;
+        if !answer["submitted"].is_object() {
+            return Err(line);
+        }
+        self.acknowledged_count += 1;
+        Ok(())
+    }
+
+    /// Submits until something else than an acknowledgement comes.
+    fn submit_until_refused(&mut self) -> String {
+        // Far more than fits into what these tests give the server.
+        for _ in 0..100_000 {
+            if let Err(said) = self.submit() {
+                return said;
+            }
+        }
+        panic!("{} jobs were acknowledged, and the disk is still not full", self.acknowledged_count)
+    }
+}
+
+fn serve(data: &Path) -> Running {
+    let mut running = Running::any(&["serve", "--data", data.to_str().unwrap()]);
+    running.wait_for(&["jobs, data in"]);
+    running
+}
+
+/// How many jobs are pending in a data directory, told by a server that is started on it.
+fn pending_count(data: &Path) -> u64 {
+    let running = serve(data);
+    let ended = mainspring(&["status", "--json", "--data", data.to_str().unwrap()]);
+    let status: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let (code, _, errors) = running.stop();
+    assert_eq!(code.code(), Some(0), "{errors}");
+    status["status"]["pending"].as_u64().unwrap()
+}
+
+/// Runs a shell script in a mount namespace of its own. `None`, said loudly, if that is not permitted.
+fn in_own_namespace(script: &str, words: &[&str]) -> Option<Child> {
+    let try_it = "d=$(mktemp -d) && mount -t tmpfs -o size=1m tmpfs \"$d\" && umount \"$d\" && rmdir \"$d\"";
+    let may = Command::new("unshare").args(["-m", "sh", "-c", try_it]).stderr(Stdio::null()).status();
+    if !may.is_ok_and(|status| status.success()) {
+        let _ = std::io::stderr().write_all(b"SKIPPED: a small file system needs the right to mount one\n");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_mainspring")]).args(words);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Some(command.spawn().unwrap())
+}
+
+#[test]
+fn a_full_disk_stops_the_server_and_loses_nothing_that_was_acknowledged() {
+    let folder = folder("full");
+    let data = folder.join("data");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
+    let saved = folder.join("saved");
+    // The socket is reached through the server's own root, because only it sees the small file system.
+    let script = "mount -t tmpfs -o size=2m,mode=0700 tmpfs \"$2\" || exit 99; \
+        \"$1\" serve --data \"$2\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
+    let words = [data.to_str().unwrap(), saved.to_str().unwrap()];
+    let Some(mut child) = in_own_namespace(script, &words) else { return };
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("jobs, data in"), "{line}");
+    let seen = PathBuf::from(format!("/proc/{}/root{}", child.id(), data.display()));
+    let mut submitter = Submitter::connect(&seen);
+    let said = submitter.submit_until_refused();
+    assert!(30 <= submitter.acknowledged_count, "{}", submitter.acknowledged_count);
+    let rest =
+        std::thread::Builder::new().spawn(move || output.lines().map_while(Result::ok).collect()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    let lines: Vec<String> = rest.join().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said} {errors}");
+    assert!(errors.contains("full"), "{errors}");
+    assert!(lines.iter().any(|line| line.contains("the store failed, and the server stops")), "{lines:#?}");
+    fs::set_permissions(&saved, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(pending_count(&saved), submitter.acknowledged_count);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_met_without_loss() {
+    let folder = folder("fsize");
+    let data = folder.join("data");
+    // In blocks of 512 bytes for dash and of 1024 for bash; enough for some hundred jobs.
+    let script = "ulimit -f 2000; trap '' XFSZ; exec \"$0\" serve --data \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_mainspring"), data.to_str().unwrap()]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("jobs, data in"), "{line}");
+    let mut submitter = Submitter::connect(&data);
+    let said = submitter.submit_until_refused();
+    let ended = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{said} {errors}");
+    assert!(errors.starts_with("mainspring: ") && errors.lines().count() == 1, "{errors}");
+    assert_eq!(pending_count(&data), submitter.acknowledged_count);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_read_only_data_directory_is_refused_with_its_reason() {
+    let folder = folder("readonly");
+    let data = folder.join("data");
+    let running = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..10).for_each(|_| submitter.submit().unwrap());
+    running.stop();
+    let script = "mount --bind \"$2\" \"$2\" && mount -o remount,bind,ro \"$2\" || exit 99; exec \"$1\" serve --data \"$2\"";
+    let Some(child) = in_own_namespace(script, &[data.to_str().unwrap()]) else { return };
+    let ended = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(7), "{errors}");
+    assert!(errors.contains(data.to_str().unwrap()) && errors.contains("Read-only"), "{errors}");
+    assert_eq!(pending_count(&data), 10);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_damaged_page_is_named_damage() {
+    let folder = folder("damage");
+    let data = folder.join("data");
+    let running = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..300).for_each(|_| submitter.submit().unwrap());
+    running.stop();
+    let store = data.join("mainspring.db");
+    let whole = fs::read(&store).unwrap();
+    assert!(100 * PAGE_BYTES < whole.len(), "{}", whole.len());
+    let ask = |command: &str| mainspring(&[command, "--data", data.to_str().unwrap()]);
+    // The first page says that it is a store, the third is the root of a table, and page 50 holds jobs.
+    for page in [0, 2, 50] {
+        fs::write(&store, &whole).unwrap();
+        let file = fs::OpenOptions::new().write(true).open(&store).unwrap();
+        file.write_all_at(&[0xa5; PAGE_BYTES], page * PAGE_BYTES as u64).unwrap();
+        let doctor = ask("doctor");
+        assert!(doctor.stdout.contains("BAD store"), "page {page}: {}", doctor.stdout);
+        if page < 50 {
+            let ended = ask("serve");
+            assert_eq!(ended.code, 1, "page {page}: {}", ended.stderr);
+            assert!(ended.stderr.contains("the store is damaged"), "page {page}: {}", ended.stderr);
+        }
+    }
+    fs::write(&store, &whole).unwrap();
+    assert_eq!(pending_count(&data), 300);
+    let _ = fs::remove_dir_all(&folder);
+}

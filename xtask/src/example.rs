@@ -1,0 +1,36 @@
+//! Examples of `mainspring-server` that put the real program to the test: each is built, optimised, and run on it.
+//!
+//! | command | example | last line |
+//! |---|---|---|
+//! | `cargo xtask crash --rounds 200 --seed 1` | `crash` | `crash: rounds N acknowledged A lost L doubled D early E (seed S)` |
+//! | `cargo xtask bench-serve` | `bench_serve` | a table of figures |
+//!
+//! The exit code is that of the example: 1 if anything is wrong.
+//!
+//! Cost: a build; then half a second for each round of a crash, and some minutes for the figures.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
+pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
+    let build = ["build", "--quiet", "--release", "-p", "mainspring-server", "--bins", "--example", example];
+    if !succeeds(Command::new("cargo").args(build).current_dir(root)) {
+        return ExitCode::FAILURE;
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let built = root.join(target).join("release");
+    let mut command = Command::new(built.join("examples").join(example));
+    command.arg(built.join("mainspring")).args(arguments);
+    if succeeds(&mut command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    match command.status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("{} could not be started: {error}", command.get_program().display());
+            false
+        }
+    }
+}
