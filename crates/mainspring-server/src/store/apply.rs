@@ -294,9 +294,10 @@ fn prune(connection: &Connection, job: Option<&JobName>, keep: u32, before: Time
         Some(name) => ("job = ?1 AND cause <> 'once'", name.as_str()),
         None => ("?1 = '' AND cause = 'once'", ""),
     };
-    // The first that is within the number to keep; what comes before it is surplus.
+    // The first that is within the number to keep; what comes before it is surplus. Materialized, lest it be sought anew for each
+    // row: with 4,000 runs kept that took 4.5 s instead of 3 ms.
     let sql = format!(
-        "WITH kept AS (SELECT nominal, job, series FROM run WHERE {theirs} AND {over}
+        "WITH kept AS MATERIALIZED (SELECT nominal, job, series FROM run WHERE {theirs} AND {over}
             ORDER BY nominal DESC, job DESC, series DESC LIMIT 1 OFFSET ?2)
         SELECT {RUN} FROM run WHERE {theirs} AND {over} AND (ended < ?3 OR EXISTS (SELECT 1 FROM kept
             WHERE (run.nominal, run.job, run.series) <= (kept.nominal, kept.job, kept.series)))
