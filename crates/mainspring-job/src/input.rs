@@ -3,6 +3,7 @@
 //! ```text
 //!  boot:     Restore* ── Apply by command* ── Begin
 //!  then:     Tick, Command, Ended, Loaded, Committed, in any order
+//!  the end:  Stop, and then the same until nothing runs any more
 //! ```
 
 use jiff::Timestamp;
@@ -59,6 +60,12 @@ pub enum Input {
         /// One for each operation.
         answers: Vec<Answer>,
     },
+    /// The server is about to end. From here on no start is decided and nothing comes due, for good; a start that was decided
+    /// before still leaves with its commit. Ends are recorded, their retries are scheduled, and commands are obeyed and
+    /// answered: what they ask for is on disk and waits for the next server.
+    ///
+    /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
+    Stop,
     /// Somebody wants something.
     Command {
         /// Comes back with the reply.

@@ -68,6 +68,8 @@ pub struct Planner {
     phase: Phase,
     /// Everything rests: no tick does anything, and nothing starts.
     is_paused: bool,
+    /// The server is about to end: as with a pause, and no store knows.
+    is_stopping: bool,
     /// The latest time that was told, to notice when the clock is set back.
     latest: Timestamp,
     jobs: BTreeMap<JobName, Tracked>,
@@ -135,6 +137,7 @@ impl Planner {
             limits,
             phase: Phase::Restoring,
             is_paused: false,
+            is_stopping: false,
             latest: Timestamp::MIN,
             jobs: BTreeMap::new(),
             runs: BTreeMap::new(),
@@ -162,6 +165,7 @@ impl Planner {
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
             Input::Committed { number, answers } => self.committed(number, &answers, outputs),
+            Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
@@ -180,7 +184,7 @@ impl Planner {
         if !self.orphans.is_empty() {
             return Some(Timestamp::MIN);
         }
-        if self.phase == Phase::Restoring || self.is_paused {
+        if self.phase == Phase::Restoring || self.rests() {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
@@ -216,6 +220,16 @@ impl Planner {
     /// Whether everything is paused.
     pub fn is_paused(&self) -> bool {
         self.is_paused
+    }
+
+    /// Whether [`Input::Stop`] was told.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping
+    }
+
+    /// Whether nothing is to start, whatever the reason.
+    fn rests(&self) -> bool {
+        self.is_paused || self.is_stopping
     }
 
     fn has_room(&self) -> bool {

@@ -456,3 +456,30 @@ fn a_job_for_the_start_of_the_server_runs_at_each_start() {
     shell.boot();
     assert_eq!(shell.started.iter().map(|start| start.cause).collect::<Vec<_>>(), [Cause::Boot, Cause::Boot]);
 }
+
+#[test]
+fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
+    let jobs =
+        vec![job("a", "* * * * *", "overlap=queue-one retry=1,backoff=1s"), job("b", "@every 60s", "")];
+    let mut shell = Shell::new("2026-03-01T09:59:30Z", jobs);
+    shell.live("2026-03-01T10:01:10Z");
+    let (started, written) = (shell.started.len(), shell.operation_count);
+    shell.tell(Input::Stop);
+    assert_eq!(shell.operation_count, written, "a stop is in no store");
+    assert!(!shell.planner.is_paused(), "a stop is no pause");
+    assert_eq!(shell.planner.next_due(), None, "nothing comes due any more");
+    let asked = shell.command(Command::Trigger(name("b")));
+    assert!(matches!(asked, Reply::Planned { .. }), "what is asked for waits for the next server");
+    shell.end(0, failed());
+    shell.now = at("2026-03-01T10:05:00Z");
+    shell.tell(Input::Tick);
+    assert_eq!(shell.started.len(), started, "nothing starts");
+    assert!(
+        shell.states("a").contains("scheduled"),
+        "the end and its retry are on disk: {}",
+        shell.states("a")
+    );
+    assert!(!shell.store.jobs(Shard::WHOLE).unwrap().1, "the store knows of no pause");
+    shell.boot();
+    assert!(started < shell.started.len(), "the next server starts again");
+}

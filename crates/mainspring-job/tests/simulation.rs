@@ -11,6 +11,8 @@
 
 #[path = "simulation/checker.rs"]
 mod checker;
+#[path = "simulation/event.rs"]
+mod event;
 #[path = "simulation/fault.rs"]
 mod fault;
 #[path = "simulation/random.rs"]

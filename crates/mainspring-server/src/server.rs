@@ -31,8 +31,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Input, JobName, Lease, Note, Operation, Output, Planner, RunKey, Scope, Shard, Store,
-    StoreError, Ticket,
+    Command, Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
 };
 
 use crate::accounts::Account;
@@ -110,8 +109,6 @@ pub struct Server {
     grace: Duration,
     phase: Phase,
     reaps_orphans: bool,
-    /// Whether everything rested before the end began, which is what stays on disk.
-    was_paused: bool,
 }
 
 /// See the drawing at the head of this file.
@@ -153,7 +150,7 @@ impl Server {
         self.feed_peers();
         self.peers.write();
         self.log.flush(now.wall);
-        let next = self.next_due();
+        let next = self.planner.next_due();
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -161,7 +158,7 @@ impl Server {
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
-            if self.next_due().is_some_and(|due| due <= now.wall) {
+            if self.planner.next_due().is_some_and(|due| due <= now.wall) {
                 self.inputs.push_back(Input::Tick);
             }
             let mut outputs = Vec::new();
@@ -171,7 +168,8 @@ impl Server {
             self.commit(now.wall, &mut outputs)?;
             let is_quiet = outputs.is_empty();
             self.perform(outputs)?;
-            if is_quiet && self.inputs.is_empty() && self.next_due().is_none_or(|due| now.wall < due) {
+            if is_quiet && self.inputs.is_empty() && self.planner.next_due().is_none_or(|due| now.wall < due)
+            {
                 return Ok(());
             }
         }
@@ -180,15 +178,7 @@ impl Server {
 
     /// Makes everything durable that the planner has decided.
     fn commit(&mut self, now: Timestamp, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        while let Some(mut batch) = self.planner.take_batch() {
-            if self.phase != Phase::Running {
-                // Everything rests while the server ends, and only that long: what is on disk is what was asked for.
-                for operation in &mut batch.operations {
-                    if let Operation::PauseAll(is_paused) = operation {
-                        *is_paused = self.was_paused;
-                    }
-                }
-            }
+        while let Some(batch) = self.planner.take_batch() {
             let mut tries = 0;
             let answers = loop {
                 match self.store.commit(self.lease, &batch) {
@@ -212,11 +202,6 @@ impl Server {
         self.executor.kill_all_at_once(now);
         self.log.flush(now.wall);
         Error::Store(error)
-    }
-
-    fn next_due(&self) -> Option<Timestamp> {
-        // While the server ends nothing more comes due.
-        self.planner.next_due().filter(|_| self.phase == Phase::Running)
     }
 
     fn take_signals(&mut self, now: Moment) {
@@ -248,10 +233,8 @@ impl Server {
             count => format!("stopping: {count} runs have {} to end by themselves", Span(self.grace)),
         };
         self.note(now.wall, &text);
-        self.was_paused = self.planner.is_paused();
         self.phase = Phase::Draining { since: now };
-        let command = Command::Pause(Scope::All);
-        self.inputs.push_back(Input::Command { ticket: Ticket(0), command });
+        self.inputs.push_back(Input::Stop);
     }
 
     fn kill(&mut self, now: Moment, why: &str) {

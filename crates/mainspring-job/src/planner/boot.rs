@@ -102,7 +102,7 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        if job.timetable.is_at_boot() && !self.is_paused {
+        if job.timetable.is_at_boot() && !self.rests() {
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);
         }

@@ -51,7 +51,7 @@ impl Planner {
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
         match self.verdict(now, &live) {
             Verdict::End(state, reason) => self.end_unstarted(now, live, is_recorded, state, reason),
-            Verdict::Pass if self.places.is_free(live.work.group.as_ref()) && !self.is_paused => {
+            Verdict::Pass if self.places.is_free(live.work.group.as_ref()) && !self.rests() => {
                 self.line(&live).active.insert(live.run.key.clone());
                 self.start(now, live, is_recorded);
             }

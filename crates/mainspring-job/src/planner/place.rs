@@ -113,7 +113,7 @@ fn rank(live: &Live) -> Rank {
 impl Planner {
     /// Starts whoever has a place.
     pub(super) fn fill(&mut self, now: Timestamp) {
-        while !self.is_paused
+        while !self.rests()
             && let Some(key) = self.places.best()
         {
             let live = self.runs.remove(&key).expect("who is in line is open");

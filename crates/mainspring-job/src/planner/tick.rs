@@ -22,7 +22,7 @@ impl Planner {
             self.abandon(now, &key);
         }
         // Before the last orphan is laid to rest, nobody knows which places are free.
-        if self.is_paused || !self.orphans.is_empty() {
+        if self.rests() || !self.orphans.is_empty() {
             return;
         }
         for _ in 0..self.limits.per_turn {

@@ -9,8 +9,9 @@ use mainspring_job::{
     RunKey, RunState, Scope, Shard, Store, Ticket,
 };
 
+use crate::simulation::event::Event;
 use crate::simulation::script::Script;
-use crate::simulation::world::{Event, World};
+use crate::simulation::world::World;
 
 type Verdict = Result<(), String>;
 
@@ -43,6 +44,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     check_side_by_side(world)?;
     check_acknowledged(world, &stories)?;
     check_pauses(world)?;
+    check_stops(world)?;
     check_policies(world, &stories)?;
     for index in 0..world.script.subjects.len() {
         check_coverage(world, index)?;
@@ -243,6 +245,22 @@ fn check_pauses(world: &World<'_>) -> Verdict {
                 ensure!(!is_paused(None), "out of policy: {key} started while everything was paused");
                 let may = matches!(cause, Cause::Request | Cause::Once) || !is_paused(Some(key.job.clone()));
                 ensure!(may, "out of policy: {key} started while its job was paused");
+            }
+            _ => (),
+        }
+    }
+    Ok(())
+}
+
+/// A server that ends starts nothing; the next one does.
+fn check_stops(world: &World<'_>) -> Verdict {
+    let mut is_stopping = false;
+    for event in &world.log {
+        match event {
+            Event::Stopped => is_stopping = true,
+            Event::Crashed => is_stopping = false,
+            Event::Started { key, .. } => {
+                ensure!(!is_stopping, "out of policy: {key} started while the server ended");
             }
             _ => (),
         }

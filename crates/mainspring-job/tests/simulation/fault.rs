@@ -57,12 +57,14 @@ pub(crate) enum Flaw {
     ClockAhead,
     /// The group's limit is not known.
     GroupForgotten,
+    /// The planner is not told that the server ends.
+    StopForgotten,
     /// An end is told twice, and the second is believed to be of the next attempt.
     StartsTwice,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 12] = [
+    pub(crate) const ALL: [Flaw; 13] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -74,6 +76,7 @@ impl Flaw {
         Flaw::ShortPage,
         Flaw::ClockAhead,
         Flaw::GroupForgotten,
+        Flaw::StopForgotten,
         Flaw::StartsTwice,
     ];
 

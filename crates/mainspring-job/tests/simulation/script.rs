@@ -34,6 +34,8 @@ pub(crate) enum Step {
     Gather(usize),
     Fault(Fault),
     Restart,
+    /// The server is asked to end, and does when nothing runs any more.
+    Stop,
     /// The executor says how one of the running attempts ended.
     End(usize, End),
     Submit {
@@ -194,6 +196,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         93 => Step::DropDead(pick),
         94 => Step::Toggle(job),
         95..=96 => Step::End(pick, End::Killed),
+        97 => Step::Stop,
         _ => Step::Live(60),
     }
 }

@@ -5,40 +5,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Cause, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
+    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
     MemoryStore, OnceId, Operation, Outcome, Output, Planner, Policies, Prune, Query, Reply, Run, RunKey,
     RunState, Scope, Shard, Store, StoreError, Submission, Ticket, Work,
 };
 
+use crate::simulation::event::Event;
 use crate::simulation::fault::{Fault, Flaw};
 use crate::simulation::script::{End, Script, Step};
-
-/// What the world saw.
-#[derive(Clone, Debug)]
-pub(crate) enum Event {
-    Started {
-        key: RunKey,
-        attempt: u32,
-        cause: Cause,
-        due: Timestamp,
-        high_water: Timestamp,
-    },
-    Ended {
-        key: RunKey,
-        attempt: u32,
-    },
-    Acknowledged {
-        ticket: Ticket,
-        command: Command,
-        reply: Reply,
-    },
-    /// A command was told; what it asks for may be in force from now on.
-    Asked {
-        ticket: Ticket,
-        command: Command,
-    },
-    Crashed,
-}
 
 pub(crate) struct World<'s> {
     pub script: &'s Script,
@@ -69,6 +43,7 @@ pub(crate) struct World<'s> {
     /// The batch that was written into the journal last.
     journal_number: Option<(u64, u64)>,
     ticket_count: u64,
+    is_stopping: bool,
 }
 
 /// The server is no more.
@@ -105,10 +80,12 @@ impl<'s> World<'s> {
             before_last: None,
             journal_number: None,
             ticket_count: 0,
+            is_stopping: false,
         };
         world.boot();
         for step in &script.steps {
-            if world.step(step).is_err() {
+            let has_ended = |world: &World<'_>| world.is_stopping && world.running.is_empty();
+            if world.step(step).is_err() || has_ended(&world) {
                 world.crash();
             }
         }
@@ -137,6 +114,7 @@ impl<'s> World<'s> {
                 Ok(())
             }
             Step::Restart => Err(Crash),
+            Step::Stop => self.stop(),
             Step::End(pick, end) => self.end(*pick, *end),
             command => match self.command_of(command) {
                 Some(command) => self.command(command),
@@ -231,6 +209,19 @@ impl<'s> World<'s> {
         self.running.remove(&(key.clone(), attempt));
         self.log.push(Event::Ended { key: key.clone(), attempt });
         self.tell(Input::Ended { key, attempt, outcome })
+    }
+
+    fn stop(&mut self) -> Result<(), Crash> {
+        self.gather_count = 0;
+        self.write()?;
+        let before = self.journal.len();
+        if self.flaw != Flaw::StopForgotten {
+            self.tell(Input::Stop)?;
+        }
+        assert_eq!(self.journal.len(), before, "a stop writes nothing");
+        self.is_stopping = true;
+        self.log.push(Event::Stopped);
+        Ok(())
     }
 
     fn command(&mut self, command: Command) -> Result<(), Crash> {
@@ -392,6 +383,7 @@ impl<'s> World<'s> {
         self.running.clear();
         self.asked.clear();
         self.gather_count = 0;
+        self.is_stopping = false;
         if self.flaw == Flaw::FlushLies
             && let Some((disk, length)) = self.before_last.take()
         {
@@ -441,6 +433,9 @@ impl<'s> World<'s> {
     fn settle(&mut self) {
         self.fault = None;
         self.gather_count = 0;
+        if self.is_stopping {
+            self.crash();
+        }
         self.now = self.high_water + SignedDuration::from_secs(3_601);
         self.high_water = self.now;
         let is_there = |found: Result<(), Crash>| assert!(found.is_ok(), "nothing crashes any more");

@@ -81,7 +81,6 @@ impl Server {
             grace,
             phase: Phase::Running,
             reaps_orphans: orphans::fall_to_us(),
-            was_paused: false,
             place,
         };
         server.restore(began)?;
