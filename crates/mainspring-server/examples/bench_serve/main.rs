@@ -20,7 +20,7 @@ mod million;
 mod server;
 mod submit;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(program: &PathBuf, wanted: &[String]) -> Result<(), String> {
+fn run(program: &Path, wanted: &[String]) -> Result<(), String> {
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
     println!("| figure | value |\n|---|---|");
     if is_wanted("submit") {

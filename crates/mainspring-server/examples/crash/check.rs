@@ -27,17 +27,17 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    fn lost(&mut self, text: String) {
+    fn lost(&mut self, text: &str) {
         self.lost_count += 1;
         self.complaints.push(format!("lost: {text}"));
     }
 
-    fn doubled(&mut self, text: String) {
+    fn doubled(&mut self, text: &str) {
         self.doubled_count += 1;
         self.complaints.push(format!("doubled: {text}"));
     }
 
-    fn early(&mut self, text: String) {
+    fn early(&mut self, text: &str) {
         self.early_count += 1;
         self.complaints.push(format!("early: {text}"));
     }
@@ -70,7 +70,7 @@ fn by_run<'r>(records: &'r [Record], verdict: &mut Verdict) -> BTreeMap<&'r str,
     let mut by_run = BTreeMap::new();
     for record in records {
         if by_run.insert(record.text("run"), record).is_some() {
-            verdict.doubled(format!("{} has two records", record.text("run")));
+            verdict.doubled(&format!("{} has two records", record.text("run")));
         }
     }
     by_run
@@ -88,15 +88,15 @@ fn effects<'l>(
     for line in lines {
         let Line { word, run, attempt, at_ns } = line;
         if !effects.entry(run).or_default().insert(*attempt) {
-            verdict.doubled(format!("attempt {attempt} of {run} had two effects"));
+            verdict.doubled(&format!("attempt {attempt} of {run} had two effects"));
         }
         runs_of_word.entry(word).or_default().insert(run);
         let Some(record) = by_run.get(run.as_str()) else {
-            verdict.doubled(format!("{run} had an effect and has no record"));
+            verdict.doubled(&format!("{run} had an effect and has no record"));
             continue;
         };
         if record.number("attempt") < i64::from(*attempt) {
-            verdict.doubled(format!(
+            verdict.doubled(&format!(
                 "attempt {attempt} of {run} had an effect and no start record: {}",
                 record.0
             ));
@@ -109,12 +109,12 @@ fn effects<'l>(
             Some(began_ns),
         ];
         if bounds.into_iter().flatten().any(|bound_ns| *at_ns < bound_ns) {
-            verdict.early(format!("attempt {attempt} of {run} at {at_ns} ns: {}", record.0));
+            verdict.early(&format!("attempt {attempt} of {run} at {at_ns} ns: {}", record.0));
         }
     }
     for (word, runs) in runs_of_word {
         if 1 < runs.len() && JOBS.iter().all(|job| job.name != word) {
-            verdict.doubled(format!("{word} had several runs: {runs:?}"));
+            verdict.doubled(&format!("{word} had several runs: {runs:?}"));
         }
     }
     effects
@@ -127,16 +127,16 @@ fn check_submission(
     verdict: &mut Verdict,
 ) {
     let Some(name) = &submission.name else {
-        return verdict.lost(format!("{} was acknowledged without a name", submission.key));
+        return verdict.lost(&format!("{} was acknowledged without a name", submission.key));
     };
     let begin = format!("{name}@");
     let mut runs = by_run.range(begin.as_str()..).take_while(|(run, _)| run.starts_with(&begin));
     let Some((run, record)) = runs.next() else {
         return verdict
-            .lost(format!("{} ({name}) was acknowledged and is not in the history", submission.key));
+            .lost(&format!("{} ({name}) was acknowledged and is not in the history", submission.key));
     };
     if runs.next().is_some() {
-        verdict.doubled(format!("{} ({name}) has two runs", submission.key));
+        verdict.doubled(&format!("{} ({name}) has two runs", submission.key));
     }
     let nominal_ns = record.time_ns("nominal").unwrap_or_default();
     let is_right = if submission.is_due_exact {
@@ -145,14 +145,14 @@ fn check_submission(
         submission.due_ns <= nominal_ns
     };
     if !is_right {
-        verdict.early(format!("{run} was asked for at {} ns", submission.due_ns));
+        verdict.early(&format!("{run} was asked for at {} ns", submission.due_ns));
     }
     let state = record.text("state");
     if state != "succeeded" && state != "abandoned" {
-        verdict.lost(format!("{run} is {state}: {}", record.0));
+        verdict.lost(&format!("{run} is {state}: {}", record.0));
     }
     if !submission.is_repeated && effects.get(run).is_some_and(|attempts| 1 < attempts.len()) {
-        verdict.doubled(format!("{run} may not be repeated, and was"));
+        verdict.doubled(&format!("{run} may not be repeated, and was"));
     }
 }
 
@@ -169,16 +169,16 @@ fn check_occurrences(job: &Scheduled, records: &[Record], verdict: &mut Verdict)
     spans.sort_by_key(|(first, last, _)| (*first, *last));
     let period_ns = job.period_s * SECOND_NS;
     if spans.is_empty() {
-        verdict.lost(format!("{} never ran", job.name));
+        verdict.lost(&format!("{} never ran", job.name));
     }
     for pair in spans.windows(2) {
         let ((_, last, one), (first, _, other)) = (&pair[0], &pair[1]);
         let text = || format!("between {} and {}", one.0, other.0);
         if *first <= *last {
-            verdict.doubled(format!("an occurrence of {}, {}", job.name, text()));
+            verdict.doubled(&format!("an occurrence of {}, {}", job.name, text()));
         }
         if last + period_ns < *first {
-            verdict.lost(format!("an occurrence of {}, {}", job.name, text()));
+            verdict.lost(&format!("an occurrence of {}, {}", job.name, text()));
         }
     }
 }
@@ -210,13 +210,13 @@ fn check_end(
         _ => true,
     };
     if is_owed {
-        verdict.lost(format!("{run} ended against its policy: {}", record.0));
+        verdict.lost(&format!("{run} ended against its policy: {}", record.0));
     }
     let has_effect = effects.get(run).is_some_and(|attempts| i64::from(attempts.len() as u32) <= attempt);
     let had_last =
         effects.get(run).is_some_and(|attempts| attempts.iter().any(|one| i64::from(*one) == attempt));
     if state == "succeeded" && !(has_effect && had_last) {
-        verdict.lost(format!("{run} succeeded and had no effect: {}", record.0));
+        verdict.lost(&format!("{run} succeeded and had no effect: {}", record.0));
     }
 }
 
