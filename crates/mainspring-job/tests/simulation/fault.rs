@@ -59,7 +59,7 @@ pub(crate) enum Flaw {
     GroupForgotten,
     /// The planner is not told that the server ends.
     StopForgotten,
-    /// An end is told twice, and the second is believed to be of the next attempt.
+    /// A start is told twice.
     StartsTwice,
 }
 

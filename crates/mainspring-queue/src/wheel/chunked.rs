@@ -55,9 +55,9 @@
 //!
 //! What limits it: at a million a pair of schedule and cancel waits for two lines of memory one after the other, an id's and its
 //! record's, and its 200 instructions let the processor look ahead no further than to the next pair. A prefetch would help a
-//! drain, and is unsafe; nothing else that is unsafe was found to be worth a tenth.
+//! drain, and is unsafe; unsafe code was not tried.
 //!
-//! Source: the aligned digits are those of J. Corbet's and W. Ahern's timer wheels; lazy deletion with a sweep is Go 1.14's;
+//! Source: the aligned digits are those of Linux's timer wheel before 4.8 and of W. Ahern's `timeout.c`; lazy deletion with a sweep is Go 1.14's;
 //! hints, spreading ahead of time and lazy later resets in a wheel are ours.
 
 mod batch;
@@ -67,7 +67,6 @@ mod free;
 mod pages;
 mod records;
 mod rings;
-
 mod sweep;
 
 use alloc::collections::VecDeque;

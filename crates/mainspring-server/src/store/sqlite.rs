@@ -64,7 +64,8 @@ impl SqliteStore {
         Ok(SqliteStore { connection, is_broken: false })
     }
 
-    /// Reads the whole file and says what is wrong with it; nothing if all is well. Takes about a second for each gigabyte.
+    /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
+    /// nothing if all is well. Takes about a second for each gigabyte.
     ///
     /// # Errors
     /// When the file cannot be read at all.
