@@ -239,8 +239,9 @@ fn a_folder_has_one_owner_and_says_who() {
 #[test]
 fn a_folder_that_cannot_be_made_is_named() {
     for path in ["/proc/mainspring", "/dev/null/mainspring"] {
-        let error = Directory::open(Path::new(path)).unwrap_err().to_string();
-        assert!(error.starts_with(&format!("cannot use the data directory {path}: ")), "{error}");
+        let error = Directory::open(Path::new(path)).unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot use the data directory {path}"));
+        assert!(std::error::Error::source(&error).is_some(), "the reason is the error's source");
     }
 }
 
