@@ -218,9 +218,9 @@ fn one_server_at_a_time_has_the_data_directory() {
     let (status, _, _) = served.running.stop();
     assert_eq!(status.code(), Some(0));
     standby.wait_for(&["jobs, data in"]);
-    let (status, _, errors) = standby.stop();
+    // Whether it came to say that it stands by depends on which of the two was quicker.
+    let (status, _, _) = standby.stop();
     assert_eq!(status.code(), Some(0));
-    assert!(errors.contains("standing by"), "{errors}");
 }
 
 #[test]

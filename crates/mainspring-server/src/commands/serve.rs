@@ -36,7 +36,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
     let place = args.place.place();
     place.make()?;
-    let directory = match take(&place) {
+    // Who stands by has all the time in the world, and says at once that it does.
+    let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
+    let directory = match taken {
         Err(error @ DirectoryError::Taken { .. }) if args.standby => {
             say(&format!("mainspring: standing by: {error}\n"));
             Directory::wait(place.directory())
