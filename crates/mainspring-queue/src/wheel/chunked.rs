@@ -3,9 +3,9 @@
 //! ```text
 //!   tick = 8 digits of 8 bits: level l has a ring of 512 slots of 256^l ticks each, this turn and the next
 //!
-//!   slot     -> [ 15 hints ] -> [ 15 hints ] -> [ 4 ]      hint = record index 32 | version 16 | low bits of the tick 16
+//!   slot     -> [ 31 hints ] -> [ 31 hints ] -> [ 4 ]      hint = record index 32 | version 16 | low bits of the tick 16
 //!                    |
-//!   records  [ version, generation | deadline | payload ]  one line of memory each; ids are index and generation
+//!   records  [ version, generation | deadline | payload ]  half a line of memory each; ids are index and generation
 //!
 //!   schedule  write a record, append a hint               cancel  empty the record; its hint is dead and stays
 //!   reset     later: write the deadline, and the old hint will find it; earlier: a new hint, the old one is dead
@@ -23,23 +23,27 @@
 //! [`advance_within`](crate::TimerQueue::advance_within) and [`pop_within`](crate::TimerQueue::pop_within) bound that too.
 //! No table is ever copied to grow. What is popped after a jump comes out in order: slots are worked off as timers are popped.
 //!
+//! **Memory that comes in time.** Records and chunks lie in tables of huge pages (`table.rs`). What a step will need is asked
+//! for before: chunks three ticks ahead, records two, and what a sweep comes to next.
+//!
 //! Cost: schedule, cancel, reset O(1), with the sweep amortised; pop O(1) amortised, with each timer moved down at most once
 //! a level; advance O(slots that hold timers) and nothing for empty time; `next_wakeup` O(levels), exact, or the tick of a timer
-//! that was cancelled or reset: never later, and gone after one wakeup. Memory: 40.5 bytes per timer with a payload of 8;
-//! with dead hints up to 34 more (8.5 for each). 12 KiB for each level in use, 40 KiB for the first page of records and chunks.
+//! that was cancelled or reset: never later, and gone after one wakeup. Memory: 40.5 bytes per timer with a payload of 8, up to
+//! 2 MiB more in each of two tables once they have 2 MiB; with dead hints up to 34 more (8.3 for each). 12 KiB for each level in
+//! use, 8 KiB for the first records and chunks.
 //! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes anywhere among its equals.
 //!
 //! It has no horizon, and it does not give memory back by itself: see [`compact`](crate::TimerQueue::compact).
 //!
 //! # What was tried
 //! A million timers unless it says otherwise, ns, one core of an AMD EPYC (Zen 4) that other programs shared, November 2026;
-//! each row's figures and the row "as it is" beside it come from the same minutes. A random access to a table of a million
+//! each row's figures and the row "as it was" beside it come from the same minutes. A random access to a table of a million
 //! records costs 20 there; with ids looked up in a second table, checked and written back, 51. BENCHMARKS.md has the comparison
 //! with other libraries.
 //!
 //! | design | churn | churn of 1,000 | first in, first out | reset later | insert / fire | worst tick, us |
 //! |---|---|---|---|---|---|---|
-//! | as it is | 157 | 14.0 | 13.9 | 52 | 32 / 58 | 80 |
+//! | as it was | 157 | 14.0 | 13.9 | 52 | 32 / 58 | 80 |
 //! | linked lists by index, 64 slots, eager unlinking ([`Bitmap`](super::Bitmap)) | 284 | 17.4 | 15.0 | 169 | 32 / 360 | 11,000 |
 //! | rings of 64 (and 128) slots | 153 | 13.5 | 14.1 | 52 | 33 / 76 | 79-140 |
 //! | every reset makes a new hint | 155 | 14.0 | 13.8 | 130 | 32 / 58 | 81 |
@@ -49,13 +53,24 @@
 //! | one chunk at a time looked at when due, 24 bytes | - | - | - | - | 24 / 68 | 115 |
 //! | no sweep at all (memory without bound) | 130 | 22 | - | - | - | - |
 //!
-//! Tables in segments that double, instead of pages: 28 instructions more in each pair of schedule and cancel. In vectors: the
-//! worst single schedule while growing to ten million takes 890 us, when the table is moved; with pages 80 to 400 us, which is
-//! the kernel's time for fresh memory.
+//! That was in safe code, with tables of pages, chunks of 15 and counts in every call ("as it was" is of that day). Then, with compilers
+//! running beside it:
+//!
+//! | design | churn | churn of 1,000 | first in, first out | reset later | insert / fire | worst tick, us |
+//! |---|---|---|---|---|---|---|
+//! | as it is | 146-157 | 10-11 | 7.5 | 46 | 14.5 / 25 | 40-110 |
+//! | as it was | 185 | 14 | 14.7 | 46 | 36 / 53 | 75 |
+//! | without huge pages | 162-180 | 10-11 | 16 | 47 | 54 / 32 | 40-130 |
+//! | without asking for memory ahead | 147-157 | 10-11 | 7.5 | 42 | 14.5 / 48 | 70-170 |
+//! | chunks of 15 (and 63) | - | 11 (9.7) | 7.3 | - | 15.3 / 27 (14 / 25) | 45-90 (210) |
+//! | memory of chunks asked for past the caches | as it is | - | - | - | - | - |
+//!
+//! The worst single schedule while growing to ten million: 80 to 400 us, which is the kernel's time for fresh memory; 890 us with
+//! vectors, when they are moved.
 //!
 //! What limits it: at a million a pair of schedule and cancel waits for two lines of memory one after the other, an id's and its
-//! record's, and its 200 instructions let the processor look ahead no further than to the next pair. A prefetch would help a
-//! drain, and is unsafe; unsafe code was not tried.
+//! record's, and its 150 instructions, of which the caller's are 40, let the processor look ahead no further than to the next
+//! pair or two.
 //!
 //! Source: the aligned digits are those of Linux's timer wheel before 4.8 and of W. Ahern's `timeout.c`; lazy deletion with a sweep is Go 1.14's;
 //! hints, spreading ahead of time and lazy later resets in a wheel are ours.
@@ -64,25 +79,23 @@ mod batch;
 mod check;
 mod chunks;
 mod free;
-mod pages;
 mod records;
 mod rings;
+mod steps;
 mod sweep;
 
 use alloc::collections::VecDeque;
 
 use self::batch::Batch;
-use self::chunks::{CHUNK_HINT_COUNT, Chain, Chunks};
-use self::records::{HINT_TICK_BITS, Hint, Moved, Records};
-use self::rings::{DIGIT_BITS, Place, Rings};
+use self::chunks::{Chain, Chunks};
+use self::records::{Hint, Moved, Records};
+use self::rings::{Place, Rings};
+use self::steps::Settled;
 use self::sweep::{Stage, Sweep};
 use crate::queue::{
     Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
-
-/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of work.
-const PREPARED_CHUNK_COUNT_MAX: u64 = 512;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
 #[derive(Clone, Debug)]
@@ -98,6 +111,9 @@ pub struct Chunked<T> {
     quiet_until: Tick,
     /// A bit per level whose slot around `reached` has still to be spread.
     open: u32,
+    /// A deadline up to here may be due or belong behind what is still to be spread: `now` or later, and the end of time while a
+    /// slot is open.
+    gate: Tick,
     /// What `reached` has reached, in order.
     due: Chain,
     /// What came after its time while `reached` lagged behind: with the time that it came at, which is its turn.
@@ -105,17 +121,6 @@ pub struct Chunked<T> {
     /// The first hints of `due`, looked at together.
     batch: Batch,
     sweep: Sweep,
-}
-
-/// Whether a round of work came to an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settled {
-    /// The first of the batch is due.
-    Ready,
-    /// Nothing is due.
-    Idle,
-    /// The budget is used up.
-    Paused,
 }
 
 impl<T> Chunked<T> {
@@ -129,6 +134,7 @@ impl<T> Chunked<T> {
             reached: Tick::ZERO,
             quiet_until: Tick::ZERO,
             open: 0,
+            gate: Tick::ZERO,
             due: Chain::EMPTY,
             late: VecDeque::new(),
             batch: Batch::EMPTY,
@@ -139,21 +145,28 @@ impl<T> Chunked<T> {
     /// Gives a hint its first place. Inlined by force: it is half of what a schedule costs.
     #[inline(always)]
     fn put(&mut self, hint: Hint, deadline: Tick) {
-        if deadline <= self.now {
-            self.put_late(hint);
-        } else if self.open == 0 {
-            self.append(Place::between(self.reached, deadline), hint, deadline);
-        } else {
-            self.put_ahead(hint, deadline);
+        if deadline <= self.gate {
+            self.put_through_gate(hint, deadline);
+        } else if !self.append_at(Place::index_between(self.reached, deadline), hint, deadline) {
+            self.append_chunk(Place::between(self.reached, deadline), hint, deadline);
+            self.sweep();
         }
     }
 
-    /// Puts a hint where time will come by.
     #[cold]
-    fn put_ahead(&mut self, hint: Hint, tick: Tick) {
+    fn put_through_gate(&mut self, hint: Hint, deadline: Tick) {
+        if deadline <= self.now {
+            self.put_late(hint);
+        } else if self.put_ahead(hint, deadline) {
+            self.sweep();
+        }
+    }
+
+    /// Puts a hint where time will come by, and tells whether that took another chunk.
+    fn put_ahead(&mut self, hint: Hint, tick: Tick) -> bool {
         let place = Place::between(self.reached, tick);
         let place = if self.open == 0 { place } else { self.behind_open(place, tick) };
-        self.append(place, hint, tick);
+        self.append(place, hint, tick)
     }
 
     /// A slot that is being spread still takes what belongs to it, so that equals keep their order.
@@ -164,15 +177,28 @@ impl<T> Chunked<T> {
         open.find(|open| *open == Place::of(self.reached, open.level)).unwrap_or(place)
     }
 
+    /// Appends a hint to a slot, and tells whether that took another chunk.
     #[inline(always)]
-    fn append(&mut self, place: Place, hint: Hint, tick: Tick) {
-        if let Some(chain) = self.rings.find_mut(place)
-            && self.chunks.append(chain, hint)
-        {
-            chain.earliest = chain.earliest.min(tick);
-        } else {
+    fn append(&mut self, place: Place, hint: Hint, tick: Tick) -> bool {
+        let has_room = self.append_at(place.index(), hint, tick);
+        if !has_room {
             self.append_chunk(place, hint, tick);
         }
+        !has_room
+    }
+
+    /// Appends a hint to the slot with an index, if its last chunk has room.
+    #[inline(always)]
+    fn append_at(&mut self, index: usize, hint: Hint, tick: Tick) -> bool {
+        let Some(chain) = self.rings.find_mut(index) else { return false };
+        if !self.chunks.append(chain, hint) {
+            return false;
+        }
+        // It seldom is.
+        if tick < chain.earliest {
+            chain.earliest = tick;
+        }
+        true
     }
 
     #[cold]
@@ -186,179 +212,15 @@ impl<T> Chunked<T> {
     }
 
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
-    #[cold]
     fn put_late(&mut self, hint: Hint) {
         self.quiet_until = Tick::ZERO;
         if self.reached == self.now && self.open == 0 && self.late.is_empty() {
-            self.chunks.push(&mut self.due, hint);
+            if self.chunks.push(&mut self.due, hint) {
+                self.sweep();
+            }
         } else {
             self.late.push_back((self.now, hint));
-        }
-    }
-
-    /// Puts a hint that was looked at where it belongs now, unless it is dead.
-    #[inline]
-    fn put_again(&mut self, hint: Hint) {
-        if let Some(deadline) = self.records.deadline_of(hint) {
-            self.put_ahead(hint.at(deadline), deadline);
-        }
-    }
-
-    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
-    fn settle(&mut self, budget: &mut Budget) -> Settled {
-        if self.now < self.quiet_until {
-            return Settled::Idle;
-        }
-        loop {
-            if self.is_ready() {
-                return Settled::Ready;
-            }
-            if budget.is_used_up() {
-                return Settled::Paused;
-            }
-            if !self.due.is_empty() {
-                self.fill_batch(budget);
-            } else if self.open != 0 {
-                let level = self.open.trailing_zeros();
-                self.spread(Place::of(self.reached, level), budget);
-            } else if self.late.front().is_some_and(|(turn, _)| *turn == self.reached) {
-                self.admit_late();
-            } else if self.reached < self.now {
-                let next = self.next_event().unwrap_or(self.now).min(self.now);
-                self.move_to(next, budget);
-            } else {
-                self.quiet_until = self.rings.quiet_until(self.reached);
-                return Settled::Idle;
-            }
-        }
-    }
-
-    /// Drops what died at the head of the batch.
-    #[inline]
-    fn is_ready(&mut self) -> bool {
-        while let Some(hint) = self.batch.first() {
-            if self.records.deadline_of(hint).is_some_and(|deadline| deadline <= self.reached) {
-                return true;
-            }
-            self.batch.skip();
-            self.put_again(hint);
-        }
-        false
-    }
-
-    fn fill_batch(&mut self, budget: &mut Budget) {
-        self.sweep.forget(Stage::Due);
-        self.batch.clear();
-        while self.batch.has_room() && !self.due.is_empty() {
-            let taken = self.chunks.take_first(&mut self.due);
-            budget.spend(taken.as_slice().len());
-            for hint in taken.as_slice() {
-                self.batch.push_if(*hint, self.records.is_current(*hint));
-            }
-        }
-    }
-
-    fn admit_late(&mut self) {
-        for _ in 0..CHUNK_HINT_COUNT {
-            let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
-            self.chunks.push(&mut self.due, hint);
-        }
-    }
-
-    /// Moves the first chunk of a slot to the level below, or to what is due.
-    fn spread(&mut self, from: Place, budget: &mut Budget) {
-        self.sweep.forget(Stage::Slots(from.index()));
-        let chain = self.rings.chain_mut(from);
-        let taken = self.chunks.take_first(chain);
-        budget.spend(taken.as_slice().len());
-        if chain.is_empty() {
-            self.vacate(from.index());
-        }
-        let is_open = from == Place::of(self.reached, from.level);
-        let low = (1 << (from.level * DIGIT_BITS)) - 1;
-        for hint in taken.as_slice() {
-            if from.level * DIGIT_BITS <= HINT_TICK_BITS {
-                let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
-                self.put_below(from, is_open, *hint, tick);
-            } else if let Some(deadline) = self.records.deadline_of(*hint) {
-                self.put_again_below(from, is_open, hint.at(deadline), deadline);
-            }
-        }
-    }
-
-    /// Hears that the last chunk of a slot is gone.
-    fn vacate(&mut self, index: usize) {
-        let place = Rings::place_of(index);
-        self.rings.vacate(place);
-        let is_around = Place::of(self.reached, place.level).index() == index;
-        self.open &= !(u32::from(is_around) << place.level);
-    }
-
-    #[inline(always)]
-    fn put_below(&mut self, from: Place, is_open: bool, hint: Hint, tick: Tick) {
-        if !is_open {
-            self.append(Place::of(tick, from.level - 1), hint, tick);
-        } else if self.reached < tick {
-            self.append(Place::between(self.reached, tick), hint, tick);
-        } else {
-            self.chunks.push(&mut self.due, hint);
-        }
-    }
-
-    /// The same for a hint whose timer may have been reset to a time after the slot's.
-    #[cold]
-    fn put_again_below(&mut self, from: Place, is_open: bool, hint: Hint, deadline: Tick) {
-        if Place::of(deadline, from.level) == from {
-            self.put_below(from, is_open, hint, deadline);
-        } else {
-            self.put_ahead(hint, deadline);
-        }
-    }
-
-    /// The next tick at which something is to be done; `reached` if it is now.
-    fn next_event(&self) -> Option<Tick> {
-        if self.open != 0 || !self.due.is_empty() {
-            return Some(self.reached);
-        }
-        let late = self.late.front().map(|(turn, _)| *turn);
-        let ahead = self.rings.next(self.reached);
-        late.into_iter().chain(ahead).min()
-    }
-
-    fn move_to(&mut self, tick: Tick, budget: &mut Budget) {
-        let passed = tick.since(self.reached);
-        self.reached = tick;
-        let place = Place::of(tick, 0);
-        if self.rings.is_occupied(place) {
-            self.sweep.forget(Stage::Due);
-            self.sweep.forget(Stage::Slots(place.index()));
-            self.due = self.rings.take(place);
-        }
-        let mut levels = self.rings.levels() & !1;
-        while levels != 0 {
-            let level = levels.trailing_zeros();
-            levels &= levels - 1;
-            let around = Place::of(tick, level);
-            self.open |= u32::from(self.rings.is_occupied(around)) << level;
-            self.prepare(Place { level, number: around.number + 1 }, passed, budget);
-        }
-    }
-
-    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as of the time
-    /// until then has passed.
-    fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
-        if !self.rings.is_occupied(next) {
-            return;
-        }
-        // What passed before the slot became the next one does not count.
-        let passed = passed.min(self.reached.since(next.before().start()));
-        let chunk_count = u64::from(self.rings.chain(next).chunk_count);
-        let whole = next.start().since(self.reached).saturating_add(passed);
-        // So many bits as the product needs.
-        let shift = u32::BITS.saturating_sub(whole.leading_zeros());
-        let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
-        for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
-            self.spread(next, budget);
+            self.sweep_late();
         }
     }
 }
@@ -380,9 +242,7 @@ impl<T> TimerQueue<T> for Chunked<T> {
 
     #[inline(always)]
     fn cancel(&mut self, id: TimerId) -> Option<T> {
-        let payload = self.records.remove(id)?;
-        self.bury();
-        Some(payload)
+        self.records.remove(id)
     }
 
     #[inline(always)]
@@ -390,7 +250,6 @@ impl<T> TimerQueue<T> for Chunked<T> {
         let moved = self.records.reset(id, deadline, self.now).ok_or(ResetError::NotPending)?;
         if let Moved::Earlier(hint) = moved {
             self.put(hint, deadline);
-            self.bury();
         }
         Ok(())
     }

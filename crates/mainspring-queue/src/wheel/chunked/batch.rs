@@ -1,19 +1,19 @@
 //! The hints that are due next, whose records were looked at together.
 //!
 //! ```text
-//!   due: [15] -> [15] -> [4]  --fill-->  batch [ h h h h h h h h . . . ]  --next--> pop
+//!   due: [31] -> [31] -> [4]  --fill-->  batch [ h h h h h h h h . . . ]  --next--> pop
 //! ```
 //!
 //! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep through several
 //! chunks, and is there when the timers are popped.
 //!
-//! Cost: 512 bytes in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
+//! Cost: 1 KiB in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
 
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::Hint;
 
 /// Four chunks and a place that is written to and not kept.
-const BATCH_HINT_COUNT: usize = 64;
+const BATCH_HINT_COUNT: usize = 128;
 const _: () = assert!(4 * CHUNK_HINT_COUNT < BATCH_HINT_COUNT);
 
 #[derive(Clone, Debug)]

@@ -15,9 +15,11 @@ use crate::tick::Tick;
 impl<T> Chunked<T> {
     pub(super) fn check_all(&self) {
         self.records.check();
+        assert!(self.now <= self.gate, "what is due does not pass the gate");
+        assert!(self.open == 0 || self.gate == Tick::MAX, "what is open is behind the gate");
         self.rings.check();
         let mut found = Vec::new();
-        let mut hint_count = self.chunks.check(&self.due);
+        let mut chunk_count = self.chunks.check(&self.due);
         self.check_hints(self.chunks.iter(&self.due), self.reached, &mut found);
         self.check_hints(self.batch.rest().iter().copied(), self.reached, &mut found);
         assert!(self.late.iter().is_sorted_by_key(|(turn, _)| *turn), "who came late waits for a turn");
@@ -27,7 +29,7 @@ impl<T> Chunked<T> {
         while let Some(occupied) = self.rings.occupied_from(index) {
             let place = Rings::place_of(occupied);
             let chain = self.rings.chain(place);
-            hint_count += self.chunks.check(chain);
+            chunk_count += self.chunks.check(chain);
             // Slots stand for this turn and the next: the place on the line of all is this one or the one two turns on.
             let ahead = self.rings.ahead(place, self.reached);
             let is_open = self.open >> place.level & 1 == 1 && ahead == Place::of(self.reached, place.level);
@@ -43,7 +45,7 @@ impl<T> Chunked<T> {
             }
             index = occupied + 1;
         }
-        assert_eq!(self.chunks.hint_count(), hint_count, "the count of hints is right");
+        assert_eq!(self.chunks.used_count(), chunk_count, "the count of chunks is right");
         found.sort_unstable();
         found.dedup();
         assert_eq!(found.len(), self.records.len() as usize, "each live timer has a hint");

@@ -1,27 +1,25 @@
 //! Slots as chains of chunks of hints.
 //!
 //! ```text
-//!   chain   first --> [ h h h .. h | 15 ] --> [ h h h h | 9 ] --> [ h h ] <-- last, with 2 of 15 taken
-//!                      128 bytes, two lines
+//!   chain   first --> [ h h h .. h | 31 ] --> [ h h h h | 9 ] --> [ h h ] <-- end: the last, with 2 of 31 taken
+//!                      256 bytes, four lines
 //! ```
 //!
 //! Hints are appended to the last chunk and read in order; a chunk that was swept may be partly full, and no
 //! chunk of a chain is empty. Freed chunks are used again, last freed first.
 //!
-//! Cost: append O(1): one line that is warm if the slot is; reading streams. Memory: 8.5 bytes a hint, and up to a chunk for
+//! Cost: append O(1): one line that is warm if the slot is; reading streams. Memory: 8.3 bytes a hint, and up to a chunk for
 //! each slot in use.
 //!
 //! It does not know what a hint means.
 
-use super::pages::Pages;
 use super::records::Hint;
+use crate::table::Table;
 use crate::tick::Tick;
 
-/// With the link, two lines of 64 bytes.
-pub(super) const CHUNK_HINT_COUNT: usize = 15;
-
-/// 8 KiB.
-const PAGE_COUNT: usize = 64;
+/// With the link, four lines of 64 bytes: with two, a timer costs 5 % more and takes 2 bytes more; with eight, ticks move
+/// crowds that take 200 us.
+pub(super) const CHUNK_HINT_COUNT: usize = 31;
 
 /// Stands for "no chunk".
 const NONE: u32 = u32::MAX;
@@ -29,13 +27,13 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Chunk {
+    hints: [Hint; CHUNK_HINT_COUNT],
     next: u32,
     /// How many hints it has, unless it is the last of its chain.
     count: u32,
-    hints: [Hint; CHUNK_HINT_COUNT],
 }
 
-const _: () = assert!(size_of::<Chunk>() == 128);
+const _: () = assert!(size_of::<Chunk>() == 256);
 
 impl Chunk {
     const EMPTY: Chunk = Chunk { next: NONE, count: 0, hints: [Hint::NONE; CHUNK_HINT_COUNT] };
@@ -45,9 +43,7 @@ impl Chunk {
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     first: u32,
-    last: u32,
-    /// How many hints the last chunk has; a full chunk's worth if there is none.
-    last_count: u32,
+    end: End,
     /// How long the chain is.
     pub(super) chunk_count: u32,
     /// Not later than the earliest tick of a hint in it.
@@ -57,8 +53,7 @@ pub(super) struct Chain {
 impl Chain {
     pub(super) const EMPTY: Chain = Chain {
         first: NONE,
-        last: NONE,
-        last_count: CHUNK_HINT_COUNT as u32,
+        end: End::new(NONE, CHUNK_HINT_COUNT as u32),
         chunk_count: 0,
         earliest: Tick::MAX,
     };
@@ -66,6 +61,34 @@ impl Chain {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.chunk_count == 0
+    }
+
+    fn last(&self) -> u32 {
+        self.end.chunk()
+    }
+}
+
+/// The last chunk of a chain and how many hints it has, in one word: what an append reads and writes. A full chunk that
+/// is none if there is none.
+#[derive(Clone, Copy, Debug)]
+struct End(u64);
+
+const COUNT_BITS: u32 = 5;
+const _: () = assert!(CHUNK_HINT_COUNT < 1 << COUNT_BITS);
+
+impl End {
+    const fn new(chunk: u32, count: u32) -> End {
+        End((chunk as u64) << COUNT_BITS | count as u64)
+    }
+
+    #[inline]
+    fn chunk(self) -> u32 {
+        (self.0 >> COUNT_BITS) as u32
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        (self.0 % (1 << COUNT_BITS)) as usize
     }
 }
 
@@ -83,14 +106,13 @@ impl Taken {
     }
 }
 
-/// All chunks of one wheel, and how many hints are in them.
+/// All chunks of one wheel.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks {
-    chunks: Pages<Chunk, PAGE_COUNT>,
+    chunks: Table<Chunk>,
     first_free: u32,
-    /// No chunk from here on was used yet.
-    fresh: u32,
-    hint_count: usize,
+    /// How many are in chains.
+    used_count: u32,
 }
 
 /// Where a sweep of a chain stands: behind this chunk, or before the first.
@@ -103,31 +125,34 @@ impl Cursor {
 
 impl Chunks {
     pub(super) const fn new() -> Chunks {
-        Chunks { chunks: Pages::new(), first_free: NONE, fresh: 0, hint_count: 0 }
+        Chunks { chunks: Table::new(), first_free: NONE, used_count: 0 }
     }
 
+    /// How many chunks are in chains.
     #[inline]
-    pub(super) fn hint_count(&self) -> usize {
-        self.hint_count
+    pub(super) fn used_count(&self) -> usize {
+        self.used_count as usize
     }
 
     /// Appends a hint if the last chunk has room.
     #[inline(always)]
     pub(super) fn append(&mut self, chain: &mut Chain, hint: Hint) -> bool {
-        if CHUNK_HINT_COUNT <= chain.last_count as usize {
+        let count = chain.end.count();
+        if CHUNK_HINT_COUNT <= count {
             return false;
         }
-        self.chunks.at_mut(chain.last).hints[chain.last_count as usize] = hint;
-        chain.last_count += 1;
-        self.hint_count += 1;
+        self.chunks.at_mut(chain.end.chunk()).hints[count] = hint;
+        chain.end.0 += 1;
         true
     }
 
-    /// Appends a hint.
-    pub(super) fn push(&mut self, chain: &mut Chain, hint: Hint) {
-        if !self.append(chain, hint) {
+    /// Appends a hint, and tells whether that took another chunk.
+    pub(super) fn push(&mut self, chain: &mut Chain, hint: Hint) -> bool {
+        let has_room = self.append(chain, hint);
+        if !has_room {
             self.append_chunk(chain, hint);
         }
+        !has_room
     }
 
     /// Appends a chunk with a hint.
@@ -136,40 +161,39 @@ impl Chunks {
         if chain.is_empty() {
             chain.first = index;
         } else {
-            let last = self.chunks.at_mut(chain.last);
+            let last = self.chunks.at_mut(chain.last());
             last.next = index;
             last.count = CHUNK_HINT_COUNT as u32;
         }
-        chain.last = index;
-        chain.last_count = 0;
+        chain.end = End::new(index, 0);
         chain.chunk_count += 1;
         let has_room = self.append(chain, hint);
         assert!(has_room, "a new chunk has room");
     }
 
     fn allocate(&mut self) -> u32 {
+        self.used_count += 1;
         let index = self.first_free;
         if index != NONE {
             self.first_free = core::mem::replace(&mut self.chunks.at_mut(index).next, NONE);
+            // The next to be allocated: its link must be read then.
+            self.chunks.prefetch(self.first_free);
             return index;
         }
-        if self.fresh as usize == self.chunks.len() {
-            self.chunks.grow(|| Chunk::EMPTY);
-        }
         // There are fewer chunks than a u32 can name: each holds a hint, and of these there are few for each record.
-        self.fresh += 1;
-        self.fresh - 1
+        self.chunks.push(Chunk::EMPTY);
+        self.chunks.len() - 1
     }
 
     fn free(&mut self, index: u32) {
+        self.used_count -= 1;
         self.chunks.at_mut(index).next = self.first_free;
         self.first_free = index;
     }
 
     /// How many hints a chunk of a chain has.
     fn count(&self, chain: &Chain, index: u32) -> usize {
-        let count = if index == chain.last { chain.last_count } else { self.chunks.at(index).count };
-        count as usize
+        if index == chain.last() { chain.end.count() } else { self.chunks.at(index).count as usize }
     }
 
     /// Takes out the first chunk of a chain that is not empty.
@@ -181,18 +205,20 @@ impl Chunks {
         let taken = Taken { hints: chunk.hints, count };
         let next = core::mem::replace(&mut chunk.next, self.first_free);
         self.first_free = index;
-        self.hint_count -= count;
-        if index == chain.last {
+        self.used_count -= 1;
+        if index == chain.last() {
             *chain = Chain::EMPTY;
         } else {
             chain.first = next;
             chain.chunk_count -= 1;
+            // It is the next to be taken.
+            self.chunks.prefetch(next);
         }
         taken
     }
 
-    /// Sweeps chunks behind the cursor: keeps the hints that are wanted, in order, filling up the chunk before. Returns the
-    /// cursor for the next one, or `None` at the end, and takes what it swept off the count.
+    /// Sweeps chunks behind the cursor, but not the last: keeps the hints that are wanted, in order, filling up the chunk before.
+    /// Returns the cursor for the next one, or `None` at the end, and takes what it swept off the count of chunks to sweep.
     pub(super) fn sweep(
         &mut self,
         chain: &mut Chain,
@@ -200,29 +226,72 @@ impl Chunks {
         chunk_count: &mut usize,
         is_wanted: impl Fn(Hint) -> bool,
     ) -> Option<Cursor> {
-        while !chain.is_empty() && cursor.0 != chain.last {
+        loop {
+            let index = if cursor == Cursor::START { chain.first } else { self.chunks.at(cursor.0).next };
+            if index == chain.last() || index == NONE {
+                return None;
+            }
             if *chunk_count == 0 {
                 return Some(cursor);
             }
             *chunk_count -= 1;
-            cursor = self.sweep_chunk(chain, cursor, &is_wanted);
+            cursor = self.sweep_chunk(chain, cursor, index, &is_wanted);
         }
-        None
+    }
+
+    /// Shows the hints of a chain's chunk with a number, and asks for the memory of the one behind it. Those before should be in
+    /// cache by now.
+    #[inline]
+    pub(super) fn look_at(&self, chain: &Chain, number: u32, show: impl FnMut(Hint)) {
+        let mut index = chain.first;
+        for _ in 0..number {
+            if index == chain.last() {
+                return;
+            }
+            index = self.chunks.at(index).next;
+        }
+        self.show(chain, index, show);
+    }
+
+    /// The same for the chunk that a sweep will come to next.
+    pub(super) fn look_behind(&self, chain: &Chain, cursor: Cursor, show: impl FnMut(Hint)) {
+        if cursor != Cursor::START && cursor.0 != chain.last() {
+            self.show(chain, self.chunks.at(cursor.0).next, show);
+        }
+    }
+
+    #[inline]
+    fn show(&self, chain: &Chain, index: u32, show: impl FnMut(Hint)) {
+        let count = self.count(chain, index);
+        let chunk = self.chunks.at(index);
+        chunk.hints[..count].iter().copied().for_each(show);
+        if index != chain.last() {
+            self.chunks.prefetch(chunk.next);
+        }
+    }
+
+    /// Asks for the memory of a chain's first chunk.
+    #[inline]
+    pub(super) fn prefetch_first(&self, chain: &Chain) {
+        self.chunks.prefetch(chain.first);
     }
 
     #[inline(always)]
-    fn sweep_chunk(&mut self, chain: &mut Chain, cursor: Cursor, is_wanted: impl Fn(Hint) -> bool) -> Cursor {
-        let index = if cursor == Cursor::START { chain.first } else { self.chunks.at(cursor.0).next };
-        let count = self.count(chain, index);
-        let hints = &self.chunks.at(index).hints;
+    fn sweep_chunk(
+        &mut self,
+        chain: &mut Chain,
+        cursor: Cursor,
+        index: u32,
+        is_wanted: impl Fn(Hint) -> bool,
+    ) -> Cursor {
+        let chunk = self.chunks.at(index);
         let mut kept = [Hint::NONE; CHUNK_HINT_COUNT + 1];
         let mut kept_count = 0;
-        for hint in hints.iter().take(count) {
+        for hint in &chunk.hints[..chunk.count as usize] {
             // Without a branch: whether a hint is dead cannot be foreseen.
             kept[kept_count % kept.len()] = *hint;
             kept_count += usize::from(is_wanted(*hint));
         }
-        self.hint_count -= count - kept_count;
         let mut rest = &kept[..kept_count];
         if cursor != Cursor::START {
             rest = self.fill_up(cursor.0, rest);
@@ -236,9 +305,6 @@ impl Chunks {
             *place = *hint;
         }
         chunk.count = rest.len() as u32;
-        if index == chain.last {
-            chain.last_count = rest.len() as u32;
-        }
         Cursor(index)
     }
 
@@ -251,26 +317,15 @@ impl Chunks {
         &hints[moved_count..]
     }
 
+    /// Takes a chunk that is not the last out of its chain.
     fn unlink(&mut self, chain: &mut Chain, cursor: Cursor, index: u32) {
         let next = self.chunks.at(index).next;
-        let is_last = index == chain.last;
         self.free(index);
-        match (cursor == Cursor::START, is_last) {
-            (true, true) => *chain = Chain::EMPTY,
-            (true, false) => {
-                chain.first = next;
-                chain.chunk_count -= 1;
-            }
-            (false, _) => {
-                let before = self.chunks.at_mut(cursor.0);
-                before.next = next;
-                chain.chunk_count -= 1;
-                if is_last {
-                    before.next = NONE;
-                    chain.last = cursor.0;
-                    chain.last_count = before.count;
-                }
-            }
+        chain.chunk_count -= 1;
+        if cursor == Cursor::START {
+            chain.first = next;
+        } else {
+            self.chunks.at_mut(cursor.0).next = next;
         }
     }
 
@@ -290,28 +345,27 @@ impl Chunks {
         let chunks = core::iter::from_fn(move || {
             let chunk = (index != NONE).then(|| self.chunks.at(index))?;
             let hints = &chunk.hints[..self.count(chain, index)];
-            index = if index == chain.last { NONE } else { chunk.next };
+            index = if index == chain.last() { NONE } else { chunk.next };
             Some(hints)
         });
         chunks.flatten().copied()
     }
 
-    /// Walks a chain and returns how many hints it has.
+    /// Walks a chain and returns how many chunks it has.
     pub(super) fn check(&self, chain: &Chain) -> usize {
-        let (mut index, mut last, mut chunk_count, mut hint_count) = (chain.first, NONE, 0, 0);
+        let (mut index, mut last, mut chunk_count) = (chain.first, NONE, 0);
         while index != NONE {
             let count = self.count(chain, index);
             assert!(0 < count, "no chunk of a chain is empty");
             assert!(count <= CHUNK_HINT_COUNT, "a chunk holds what it can hold");
-            hint_count += count;
             chunk_count += 1;
-            assert!(chunk_count <= self.fresh, "a chain ends");
+            assert!(chunk_count <= self.chunks.len(), "a chain ends");
             last = index;
-            index = if index == chain.last { NONE } else { self.chunks.at(index).next };
+            index = if index == chain.last() { NONE } else { self.chunks.at(index).next };
         }
-        assert_eq!(chain.last, last, "a chain knows its last chunk");
+        assert_eq!(chain.last(), last, "a chain knows its last chunk");
         assert_eq!(chain.chunk_count, chunk_count, "a chain knows its length");
         assert!(!chain.is_empty() || chain.earliest == Tick::MAX, "what is empty has no earliest hint");
-        hint_count
+        chunk_count as usize
     }
 }

@@ -1,9 +1,11 @@
 //! Which records are free: a bitmap behind a small magazine.
 //!
 //! ```text
-//!   put --> [ magazine: the last freed, in cache ] --> take
-//!               | full: the older half        ^ empty: the lowest
-//!               v                             |
+//!   put --> [ last ] --> take
+//!              |  ^
+//!           [ magazine: those freed before, in cache ]
+//!              | full: the older half         ^ empty: the lowest
+//!              v                              |
 //!   bitmap    0b..0100 1100   a bit per record; a bit per word of it says that the word has one
 //! ```
 //!
@@ -21,9 +23,13 @@ use alloc::vec::Vec;
 const MAGAZINE_COUNT: usize = 64;
 const SPILLED_COUNT: usize = MAGAZINE_COUNT / 2;
 const WORD_BITS: u32 = u64::BITS;
+/// Is no record's index.
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Free {
+    /// The last freed, or `NONE`: a timer that comes when another has gone needs nothing else.
+    last: u32,
     magazine: [u32; MAGAZINE_COUNT],
     magazine_count: usize,
     words: Vec<u64>,
@@ -38,6 +44,7 @@ pub(super) struct Free {
 impl Free {
     pub(super) const fn new() -> Free {
         Free {
+            last: NONE,
             magazine: [0; MAGAZINE_COUNT],
             magazine_count: 0,
             words: Vec::new(),
@@ -48,12 +55,15 @@ impl Free {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.magazine_count + self.spilled_count
+        usize::from(self.last != NONE) + self.magazine_count + self.spilled_count
     }
 
-    /// Takes one out of the magazine.
+    /// Takes one that needs no refill.
     #[inline(always)]
     pub(super) fn take(&mut self) -> Option<u32> {
+        if self.last != NONE {
+            return Some(core::mem::replace(&mut self.last, NONE));
+        }
         if self.magazine_count == 0 {
             return None;
         }
@@ -64,6 +74,14 @@ impl Free {
     /// Puts one in that is not there.
     #[inline(always)]
     pub(super) fn put(&mut self, index: u32) {
+        let before = core::mem::replace(&mut self.last, index);
+        if before != NONE {
+            self.put_back(before);
+        }
+    }
+
+    #[inline(never)]
+    fn put_back(&mut self, index: u32) {
         if self.magazine_count == MAGAZINE_COUNT {
             self.spill();
         }
@@ -131,7 +149,7 @@ impl Free {
     pub(super) fn contains(&self, index: u32) -> bool {
         let word = self.words.get((index / WORD_BITS) as usize);
         let is_spilled = word.is_some_and(|word| word >> (index % WORD_BITS) & 1 == 1);
-        is_spilled || self.magazine[..self.magazine_count].contains(&index)
+        is_spilled || self.last == index || self.magazine[..self.magazine_count].contains(&index)
     }
 }
 

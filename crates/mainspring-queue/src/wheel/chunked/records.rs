@@ -19,17 +19,14 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use super::pages::Pages;
 use crate::queue::{Expired, TimerId};
+use crate::table::Table;
 use crate::tick::Tick;
 
-/// 32 KiB for payloads of 8 bytes: small queues stay small, and the list of a million timers' pages stays in cache.
-const PAGE_COUNT: usize = 1_024;
 /// How many records that were never used become free at once.
 const FRESH_COUNT: u32 = 32;
-const _: () = assert!(PAGE_COUNT.is_multiple_of(FRESH_COUNT as usize));
-/// So many whole pages have names of 32 bits.
-const RECORD_COUNT_MAX: u32 = u32::MAX - (PAGE_COUNT as u32 - 1);
+/// So many groups of fresh records have names of 32 bits.
+const RECORD_COUNT_MAX: u32 = u32::MAX - (FRESH_COUNT - 1);
 
 /// Where a slot says that a timer may be due: 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +99,18 @@ impl<T> Record<T> {
     fn id(&self, index: u32) -> TimerId {
         TimerId { index, generation: self.generation }
     }
+
+    /// Ends the timer: what named it, id and hint, does so no more. Tells whether the record has a generation left.
+    #[inline(always)]
+    fn end(&mut self) -> Option<(T, bool)> {
+        let payload = self.payload.take()?;
+        self.version = self.version.wrapping_add(1);
+        let next = self.generation.checked_add(1);
+        if let Some(next) = next {
+            self.generation = next;
+        }
+        Some((payload, next.is_some()))
+    }
 }
 
 /// What a reset asks of the slots.
@@ -116,11 +125,10 @@ pub(super) enum Moved {
 /// All records of one wheel.
 #[derive(Clone, Debug)]
 pub(super) struct Records<T> {
-    records: Pages<Record<T>, PAGE_COUNT>,
+    records: Table<Record<T>>,
     free: Free,
-    /// No record from here on was used yet.
-    fresh: u32,
-    live_count: u32,
+    /// Records whose generations are used up.
+    given_up_count: u32,
     /// Where the generations of new records begin: past those of all records that were given back.
     fresh_generation: NonZeroU32,
 }
@@ -128,17 +136,18 @@ pub(super) struct Records<T> {
 impl<T> Records<T> {
     pub(super) const fn new() -> Records<T> {
         Records {
-            records: Pages::new(),
+            records: Table::new(),
             free: Free::new(),
-            fresh: 0,
-            live_count: 0,
+            given_up_count: 0,
             fresh_generation: NonZeroU32::MIN,
         }
     }
 
+    /// How many timers live: the records that are neither free nor given up. Counted on demand, so that no change of a timer
+    /// has to count.
     #[inline]
     pub(super) fn len(&self) -> u32 {
-        self.live_count
+        self.records.len() - self.free.len() as u32 - self.given_up_count
     }
 
     /// Adds a timer, and says which hint finds it. Gives the payload back for want of names.
@@ -156,7 +165,6 @@ impl<T> Records<T> {
         record.deadline = deadline;
         record.payload = Some(payload);
         let hint = Hint::new(index, record.version, deadline);
-        self.live_count += 1;
         Ok((record.id(index), hint))
     }
 
@@ -164,16 +172,16 @@ impl<T> Records<T> {
     #[cold]
     fn refill(&mut self) -> Option<u32> {
         if !self.free.refill() {
-            if self.fresh as usize == self.records.len() {
-                if self.fresh == RECORD_COUNT_MAX {
-                    return None;
-                }
-                let generation = self.fresh_generation;
-                self.records.grow(|| Record { version: 0, generation, deadline: Tick::ZERO, payload: None });
+            if RECORD_COUNT_MAX - FRESH_COUNT < self.records.len() {
+                return None;
             }
-            let end = self.fresh + FRESH_COUNT;
-            (self.fresh..end).rev().for_each(|index| self.free.put(index));
-            self.fresh = end;
+            let start = self.records.len();
+            let generation = self.fresh_generation;
+            for _ in 0..FRESH_COUNT {
+                self.records.push(Record { version: 0, generation, deadline: Tick::ZERO, payload: None });
+            }
+            // The lowest is taken first.
+            (start..start + FRESH_COUNT).rev().for_each(|index| self.free.put(index));
         }
         self.free.take()
     }
@@ -192,32 +200,32 @@ impl<T> Records<T> {
         if record.generation != id.generation {
             return None;
         }
-        self.release(id.index)
+        let (payload, is_reusable) = record.end()?;
+        self.reuse(id.index, is_reusable);
+        Some(payload)
     }
 
     /// Ends the timer that a hint names, if the hint is current and the timer is due at `now`.
     #[inline(always)]
     pub(super) fn take(&mut self, hint: Hint, now: Tick) -> Option<Expired<T>> {
         let index = hint.index();
-        let record = self.records.at(index);
+        let record = self.records.at_mut(index);
         if record.version != hint.version() || now < record.deadline {
             return None;
         }
         let (id, deadline) = (record.id(index), record.deadline);
-        self.release(index).map(|payload| Expired { id, deadline, payload })
+        let (payload, is_reusable) = record.end()?;
+        self.reuse(index, is_reusable);
+        Some(Expired { id, deadline, payload })
     }
 
     #[inline(always)]
-    fn release(&mut self, index: u32) -> Option<T> {
-        let record = self.records.at_mut(index);
-        let payload = record.payload.take()?;
-        record.version = record.version.wrapping_add(1);
-        self.live_count -= 1;
-        if let Some(generation) = record.generation.checked_add(1) {
-            record.generation = generation;
+    fn reuse(&mut self, index: u32, is_reusable: bool) {
+        if is_reusable {
             self.free.put(index);
+        } else {
+            self.given_up_count += 1;
         }
-        Some(payload)
     }
 
     /// Gives a live timer another deadline. Only one after `now` can be reached by the old hint.
@@ -236,6 +244,12 @@ impl<T> Records<T> {
         Some(Moved::Earlier(Hint::new(id.index, record.version, to)))
     }
 
+    /// Asks for the memory of a hint's record, which will be needed soon.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, hint: Hint) {
+        self.records.prefetch(hint.index());
+    }
+
     /// Tells whether a hint is current.
     #[inline(always)]
     pub(super) fn is_current(&self, hint: Hint) -> bool {
@@ -252,30 +266,30 @@ impl<T> Records<T> {
 
     /// The live timer with the earliest deadline. O(records).
     pub(super) fn earliest(&self) -> Option<(TimerId, Tick)> {
-        let live = self.records.iter().zip(0..).filter(|(record, _)| record.payload.is_some());
+        let live = self.records.as_slice().iter().zip(0..).filter(|(record, _)| record.payload.is_some());
         let (record, index) = live.min_by_key(|(record, _)| record.deadline)?;
         Some((record.id(index), record.deadline))
     }
 
-    /// Gives back the pages behind the last live record. O(records).
+    /// Gives back the memory behind the last live record. O(records).
     pub(super) fn compact(&mut self) {
         // Generations never start over. A record whose generations are used up stays: its successor could not be told from it.
-        while let Some(page) = self.records.shrink_if(Record::is_reusable) {
-            let generations = page.map(|record| record.generation);
-            self.fresh_generation = generations.fold(self.fresh_generation, NonZeroU32::max);
+        while let Some(record) = self.records.pop_if(Record::is_reusable) {
+            self.fresh_generation = self.fresh_generation.max(record.generation);
         }
-        self.fresh = self.fresh.min(self.records.len() as u32);
-        let used = self.records.iter().zip(0..self.fresh);
+        self.records.shrink_to_fit();
+        let used = self.records.as_slice().iter().zip(0..);
         self.free = used.filter(|(record, _)| record.is_reusable()).map(|(_, index)| index).collect();
     }
 
     /// Counts all records.
     pub(super) fn check(&self) {
-        let live = self.records.iter().filter(|record| record.payload.is_some()).count();
-        assert_eq!(live, self.live_count as usize, "the count of live records is right");
+        let records = self.records.as_slice();
+        let live = records.iter().filter(|record| record.payload.is_some()).count();
+        assert_eq!(live, self.len() as usize, "the count of live records is right");
         let mut reusable_count = 0;
-        for (record, index) in self.records.iter().zip(0..) {
-            let is_free = self.fresh <= index || self.free.contains(index);
+        for (record, index) in records.iter().zip(0..) {
+            let is_free = self.free.contains(index);
             assert_eq!(
                 record.is_reusable(),
                 is_free,
@@ -283,7 +297,6 @@ impl<T> Records<T> {
             );
             reusable_count += usize::from(is_free);
         }
-        let fresh_count = self.records.len() - self.fresh as usize;
-        assert_eq!(reusable_count, self.free.len() + fresh_count, "each free record is free once");
+        assert_eq!(reusable_count, self.free.len(), "each free record is free once");
     }
 }

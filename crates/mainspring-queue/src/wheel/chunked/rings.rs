@@ -46,6 +46,16 @@ impl Place {
         Place::of(deadline, differing.ilog2() / DIGIT_BITS)
     }
 
+    /// The index of that slot among all, with few instructions: for the hottest path. Now is before the deadline.
+    #[inline(always)]
+    pub(super) fn index_between(now: Tick, deadline: Tick) -> usize {
+        let differing = (now.get() ^ deadline.get()) | 1;
+        // Eight levels of eight bits: a digit's shift is the number of the highest bit without its own lowest three.
+        let shift = ((u64::BITS - 1) ^ differing.leading_zeros()) & (u64::BITS - DIGIT_BITS);
+        let slot = (deadline.get() >> shift) % SLOT_COUNT;
+        (slot + u64::from(shift) * (SLOT_COUNT / u64::from(DIGIT_BITS))) as usize
+    }
+
     /// The slot before this one, in whose time this one is spread.
     #[inline]
     pub(super) fn before(self) -> Place {
@@ -71,17 +81,24 @@ pub(super) struct Rings {
     occupied: [[u64; WORD_COUNT]; LEVEL_COUNT as usize],
     /// A bit per level that has an occupied slot.
     levels: u32,
+    /// How many slots are occupied.
+    occupied_count: u32,
 }
 
 impl Rings {
     pub(super) const fn new() -> Rings {
-        Rings { chains: Vec::new(), occupied: [[0; WORD_COUNT]; LEVEL_COUNT as usize], levels: 0 }
+        Rings {
+            chains: Vec::new(),
+            occupied: [[0; WORD_COUNT]; LEVEL_COUNT as usize],
+            levels: 0,
+            occupied_count: 0,
+        }
     }
 
-    /// A slot, if its level was ever used.
+    /// The slot with an index, if its level was ever used.
     #[inline(always)]
-    pub(super) fn find_mut(&mut self, place: Place) -> Option<&mut Chain> {
-        self.chains.get_mut(place.index())
+    pub(super) fn find_mut(&mut self, index: usize) -> Option<&mut Chain> {
+        self.chains.get_mut(index)
     }
 
     /// A slot.
@@ -100,8 +117,14 @@ impl Rings {
     #[inline]
     pub(super) fn occupy(&mut self, place: Place) {
         let slot = place.number % SLOT_COUNT;
-        self.occupied[place.level as usize][(slot / 64) as usize] |= 1 << (slot % 64);
+        let word = &mut self.occupied[place.level as usize][(slot / 64) as usize];
+        self.occupied_count += u32::from(*word >> (slot % 64) & 1 == 0);
+        *word |= 1 << (slot % 64);
         self.levels |= 1 << place.level;
+    }
+
+    pub(super) fn occupied_count(&self) -> usize {
+        self.occupied_count as usize
     }
 
     /// Takes a chain out of its slot, which becomes vacant.
@@ -117,6 +140,7 @@ impl Rings {
         let slot = place.number % SLOT_COUNT;
         let words = &mut self.occupied[place.level as usize];
         words[(slot / 64) as usize] &= !(1 << (slot % 64));
+        self.occupied_count -= 1;
         if words.iter().all(|word| *word == 0) {
             self.levels &= !(1 << place.level);
         }
@@ -210,6 +234,8 @@ impl Rings {
 
     /// Checks that the bits say what the slots hold.
     pub(super) fn check(&self) {
+        let bits = self.occupied.as_flattened().iter().map(|word| word.count_ones());
+        assert_eq!(bits.sum::<u32>(), self.occupied_count, "the count of occupied slots is right");
         for (index, chain) in self.chains.iter().enumerate() {
             let place = Rings::place_of(index);
             assert_ne!(self.is_occupied(place), chain.is_empty(), "a bit says what its slot holds");
@@ -244,5 +270,9 @@ mod tests {
         assert_eq!(last.start(), Tick::new(255 << 56));
         assert_eq!(Place::between(Tick::new(255), Tick::new(256)), Place { level: 1, number: 1 });
         assert_eq!(Place::between(Tick::new(254), Tick::new(255)), Place { level: 0, number: 255 });
+        for (now, deadline) in (0..64).flat_map(|now| (0..64).map(move |bit| (1 << now, u64::MAX >> bit))) {
+            let (now, deadline) = (Tick::new(now), Tick::new(deadline));
+            assert_eq!(Place::index_between(now, deadline), Place::between(now, deadline).index());
+        }
     }
 }

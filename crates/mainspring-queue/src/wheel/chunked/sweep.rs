@@ -1,25 +1,25 @@
 //! Where the sweep of dead hints stands, and how fast it must be.
 //!
-//! A cancelled timer leaves its hint behind. When hints outnumber the live timers [`HINTS_PER_TIMER_MAX`] times, every
-//! sixteenth change sweeps a few chunks, going round all slots: the work of a step is bounded, and so is the memory.
+//! A cancelled timer leaves its hint behind. When hints outnumber the live timers [`HINTS_PER_TIMER_MAX`] times, every chunk
+//! that is added sweeps a few, going round all slots: the work of a step is bounded, and so is the memory. Who only cancels
+//! sweeps nothing: memory grows with what is added alone. A slot's last chunk is left alone: it has the youngest hints,
+//! few of which are dead, and may have to take more.
 //!
 //! Cost: about one look at a record per cancelled timer. It drops nothing that is alive.
 //!
 //! Source: Go's timers are swept when a quarter is dead, all at once (`clearDeletedTimers`, Go 1.14).
 
 use super::Chunked;
-use super::chunks::{Chunks, Cursor};
+use super::chunks::{CHUNK_HINT_COUNT, Cursor};
 use super::rings::Rings;
 
 /// How many hints there may be for each live timer before the dead ones are swept.
 const HINTS_PER_TIMER_MAX: usize = 4;
 /// As many more may always be there: a few kilobytes, so that small crowds are not swept all the time.
 const HINT_SLACK_COUNT: usize = 1_024;
-/// After how many dead hints the balance is looked at.
-const CHANGES_PER_LOOK: u32 = 32;
-/// How many chunks are swept at a look. One would keep up with sixteen new dead hints where most of what it finds is
-/// dead; two do so anyhow.
-const CHUNKS_PER_LOOK: usize = 4;
+/// How many chunks are swept for each that is added. One would keep up if all that it finds were dead; of two, half may
+/// live.
+const CHUNKS_PER_CHUNK: usize = 2;
 
 /// Which chain is being swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,28 +34,11 @@ pub(super) enum Stage {
 pub(super) struct Sweep {
     pub(super) stage: Stage,
     pub(super) cursor: Cursor,
-    changes_left: u32,
 }
 
 impl Sweep {
     pub(super) const fn new() -> Sweep {
-        Sweep { stage: Stage::Due, cursor: Cursor::START, changes_left: CHANGES_PER_LOOK }
-    }
-
-    /// Counts a hint that died, and tells whether it is time for a look.
-    #[inline]
-    pub(super) fn is_look_due(&mut self) -> bool {
-        self.changes_left -= 1;
-        let is_due = self.changes_left == 0;
-        if is_due {
-            self.changes_left = CHANGES_PER_LOOK;
-        }
-        is_due
-    }
-
-    /// How many chunks must be swept now.
-    pub(super) fn chunk_count(chunks: &Chunks, live_count: usize) -> usize {
-        if exceeds(chunks.hint_count(), live_count) { CHUNKS_PER_LOOK } else { 0 }
+        Sweep { stage: Stage::Due, cursor: Cursor::START }
     }
 
     /// Starts a chain over that has changed behind the sweep's back.
@@ -79,22 +62,22 @@ pub(super) fn exceeds(hint_count: usize, live_count: usize) -> bool {
 }
 
 impl<T> Chunked<T> {
-    /// Counts a hint that died, and sweeps if there are too many.
-    #[inline(always)]
-    pub(super) fn bury(&mut self) {
-        if self.sweep.is_look_due() {
-            self.sweep();
+    /// Sweeps if there are too many hints. To be called for each chunk that a new hint needed.
+    pub(super) fn sweep(&mut self) {
+        // A chain's last chunk may have but one hint: such chunks do not count, and are not swept.
+        let chunk_count = self.chunks.used_count() - self.rings.occupied_count();
+        if !exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize) {
+            return;
         }
-    }
-
-    #[cold]
-    fn sweep(&mut self) {
-        let live_count = self.records.len() as usize;
-        let mut chunk_count = Sweep::chunk_count(&self.chunks, live_count);
+        let mut chunk_count = CHUNKS_PER_CHUNK;
         while 0 < chunk_count {
             self.sweep_chain(&mut chunk_count);
         }
-        if exceeds(self.late.len(), live_count) {
+    }
+
+    /// Drops the dead among those that came late if there are too many.
+    pub(super) fn sweep_late(&mut self) {
+        if exceeds(self.late.len(), self.records.len() as usize) {
             let records = &self.records;
             self.late.retain(|(_, hint)| records.is_current(*hint));
         }
@@ -117,11 +100,12 @@ impl<T> Chunked<T> {
                 let cursor = if found == index { cursor } else { Cursor::START };
                 let chain = self.rings.chain_mut(Rings::place_of(found));
                 let next = self.chunks.sweep(chain, cursor, chunk_count, is_wanted);
-                if chain.is_empty() {
-                    self.vacate(found);
-                }
                 match next {
-                    Some(cursor) => (self.sweep.stage, self.sweep.cursor) = (Stage::Slots(found), cursor),
+                    Some(cursor) => {
+                        (self.sweep.stage, self.sweep.cursor) = (Stage::Slots(found), cursor);
+                        let chain = self.rings.chain(Rings::place_of(found));
+                        self.chunks.look_behind(chain, cursor, |hint| self.records.prefetch(hint));
+                    }
                     None => self.sweep.go_on(Stage::Slots(found + 1)),
                 }
             }
@@ -136,6 +120,12 @@ mod tests {
     use super::*;
     use crate::queue::TimerQueue;
     use crate::tick::Tick;
+
+    /// As many hints at most are in a wheel, those in the last chunks of its slots not counted.
+    fn hint_count<T>(wheel: &Chunked<T>) -> usize {
+        let chunk_count = wheel.chunks.used_count() - wheel.rings.occupied_count();
+        chunk_count * CHUNK_HINT_COUNT + wheel.late.len()
+    }
 
     /// Schedules and cancels at random distances, and returns the most hints there ever were.
     fn hint_count_max(live_count: u64, distance: impl Fn(u64) -> u64) -> usize {
@@ -153,7 +143,7 @@ mod tests {
             let id = wheel.schedule(Tick::new(distance(draw >> 20)), ()).expect("there is room");
             let old = core::mem::replace(&mut ids[victim], id);
             assert_eq!(wheel.cancel(old), Some(()), "step {number}");
-            most = most.max(wheel.chunks.hint_count() + wheel.late.len());
+            most = most.max(hint_count(&wheel));
         }
         wheel.check();
         most
@@ -181,6 +171,6 @@ mod tests {
             }
         }
         wheel.check();
-        assert!(wheel.chunks.hint_count() < (HINTS_PER_TIMER_MAX + 2) * 1_000 + HINT_SLACK_COUNT);
+        assert!(hint_count(&wheel) < (HINTS_PER_TIMER_MAX + 2) * 1_000 + HINT_SLACK_COUNT);
     }
 }

@@ -1,0 +1,229 @@
+//! How the chunked wheel moves in time: one bounded step after another.
+//!
+//! ```text
+//!   settle:  batch <-- due <-- slot of level 0 <-- open slots, a chunk at a time <-- slots ahead, a share with each tick
+//! ```
+//!
+//! [`settle`](Chunked::settle) works until a due timer stands first, all time up to now is worked off, or the budget is used up;
+//! each step looks at one chunk, or moves `reached` to the next event.
+//!
+//! Cost: a step O(chunk); with each event, shares of the slots ahead of at most [`PREPARED_CHUNK_COUNT_MAX`] chunks a level.
+//!
+//! It hands nothing out and sweeps nothing.
+
+use super::Chunked;
+use super::chunks::CHUNK_HINT_COUNT;
+use super::records::{HINT_TICK_BITS, Hint};
+use super::rings::{DIGIT_BITS, Place, Rings};
+use super::sweep::Stage;
+use crate::queue::Budget;
+use crate::tick::Tick;
+
+/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of work.
+const PREPARED_CHUNK_COUNT_MAX: u64 = 256;
+
+/// Whether a round of work came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// The first of the batch is due.
+    Ready,
+    /// Nothing is due.
+    Idle,
+    /// The budget is used up.
+    Paused,
+}
+
+impl<T> Chunked<T> {
+    /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what is left.
+    pub(super) fn settle(&mut self, budget: &mut Budget) -> Settled {
+        let settled = self.work_off(budget);
+        self.gate = if self.open == 0 { self.now } else { Tick::MAX };
+        settled
+    }
+
+    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
+    fn work_off(&mut self, budget: &mut Budget) -> Settled {
+        if self.now < self.quiet_until {
+            return Settled::Idle;
+        }
+        loop {
+            if self.is_ready() {
+                return Settled::Ready;
+            }
+            if budget.is_used_up() {
+                return Settled::Paused;
+            }
+            if !self.due.is_empty() {
+                self.fill_batch(budget);
+            } else if self.open != 0 {
+                let level = self.open.trailing_zeros();
+                self.spread(Place::of(self.reached, level), budget);
+            } else if self.late.front().is_some_and(|(turn, _)| *turn == self.reached) {
+                self.admit_late();
+            } else if self.reached < self.now {
+                let next = self.next_event().unwrap_or(self.now).min(self.now);
+                self.move_to(next, budget);
+            } else {
+                self.quiet_until = self.rings.quiet_until(self.reached);
+                return Settled::Idle;
+            }
+        }
+    }
+
+    /// Drops what died at the head of the batch.
+    #[inline]
+    fn is_ready(&mut self) -> bool {
+        while let Some(hint) = self.batch.first() {
+            if self.records.deadline_of(hint).is_some_and(|deadline| deadline <= self.reached) {
+                return true;
+            }
+            self.batch.skip();
+            self.put_again(hint);
+        }
+        false
+    }
+
+    fn fill_batch(&mut self, budget: &mut Budget) {
+        self.sweep.forget(Stage::Due);
+        self.batch.clear();
+        while self.batch.has_room() && !self.due.is_empty() {
+            let taken = self.chunks.take_first(&mut self.due);
+            budget.spend(taken.as_slice().len());
+            for hint in taken.as_slice() {
+                self.batch.push_if(*hint, self.records.is_current(*hint));
+            }
+        }
+    }
+
+    fn admit_late(&mut self) {
+        for _ in 0..CHUNK_HINT_COUNT {
+            let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
+            self.chunks.push(&mut self.due, hint);
+        }
+    }
+
+    /// Moves the first chunk of a slot to the level below, or to what is due.
+    fn spread(&mut self, from: Place, budget: &mut Budget) {
+        self.sweep.forget(Stage::Slots(from.index()));
+        let chain = self.rings.chain_mut(from);
+        let taken = self.chunks.take_first(chain);
+        budget.spend(taken.as_slice().len());
+        if chain.is_empty() {
+            self.vacate(from.index());
+        }
+        let is_open = from == Place::of(self.reached, from.level);
+        let low = (1 << (from.level * DIGIT_BITS)) - 1;
+        for hint in taken.as_slice() {
+            if from.level * DIGIT_BITS <= HINT_TICK_BITS {
+                let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
+                self.put_below(from, is_open, *hint, tick);
+            } else if let Some(deadline) = self.records.deadline_of(*hint) {
+                self.put_again_below(from, is_open, hint.at(deadline), deadline);
+            }
+        }
+    }
+
+    /// Hears that the last chunk of a slot is gone.
+    pub(super) fn vacate(&mut self, index: usize) {
+        let place = Rings::place_of(index);
+        self.rings.vacate(place);
+        let is_around = Place::of(self.reached, place.level).index() == index;
+        self.open &= !(u32::from(is_around) << place.level);
+    }
+
+    #[inline(always)]
+    fn put_below(&mut self, from: Place, is_open: bool, hint: Hint, tick: Tick) {
+        if !is_open {
+            self.append(Place::of(tick, from.level - 1), hint, tick);
+        } else if self.reached < tick {
+            self.append(Place::between(self.reached, tick), hint, tick);
+        } else {
+            self.chunks.push(&mut self.due, hint);
+        }
+    }
+
+    /// The same for a hint whose timer may have been reset to a time after the slot's.
+    #[cold]
+    fn put_again_below(&mut self, from: Place, is_open: bool, hint: Hint, deadline: Tick) {
+        if Place::of(deadline, from.level) == from {
+            self.put_below(from, is_open, hint, deadline);
+        } else {
+            self.put_ahead(hint, deadline);
+        }
+    }
+
+    /// The next tick at which something is to be done; `reached` if it is now.
+    pub(super) fn next_event(&self) -> Option<Tick> {
+        if self.open != 0 || !self.due.is_empty() {
+            return Some(self.reached);
+        }
+        let late = self.late.front().map(|(turn, _)| *turn);
+        let ahead = self.rings.next(self.reached);
+        late.into_iter().chain(ahead).min()
+    }
+
+    fn move_to(&mut self, tick: Tick, budget: &mut Budget) {
+        let passed = tick.since(self.reached);
+        self.reached = tick;
+        let place = Place::of(tick, 0);
+        if self.rings.is_occupied(place) {
+            self.sweep.forget(Stage::Due);
+            self.sweep.forget(Stage::Slots(place.index()));
+            self.due = self.rings.take(place);
+        }
+        self.look_ahead(place);
+        let mut levels = self.rings.levels() & !1;
+        while levels != 0 {
+            let level = levels.trailing_zeros();
+            levels &= levels - 1;
+            let around = Place::of(tick, level);
+            self.open |= u32::from(self.rings.is_occupied(around)) << level;
+            self.prepare(Place { level, number: around.number + 1 }, passed, budget);
+        }
+    }
+
+    /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and the records
+    /// that its hints name.
+    #[inline]
+    fn look_ahead(&self, now: Place) {
+        let slot = |distance| {
+            // Past the end of time there is nothing, which is right too.
+            let place = Place { number: now.number.wrapping_add(distance), ..now };
+            self.rings.is_occupied(place).then(|| self.rings.chain(place))
+        };
+        if let Some(chain) = slot(3) {
+            self.chunks.prefetch_first(chain);
+        }
+        for (chain, chunk_number) in [(slot(2), 0), (slot(1), 1)] {
+            if let Some(chain) = chain {
+                self.chunks.look_at(chain, chunk_number, |hint| self.records.prefetch(hint));
+            }
+        }
+    }
+
+    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as of the time
+    /// until then has passed.
+    fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
+        if !self.rings.is_occupied(next) {
+            return;
+        }
+        // What passed before the slot became the next one does not count.
+        let passed = passed.min(self.reached.since(next.before().start()));
+        let chunk_count = u64::from(self.rings.chain(next).chunk_count);
+        let whole = next.start().since(self.reached).saturating_add(passed);
+        // So many bits as the product needs.
+        let shift = u32::BITS.saturating_sub(whole.leading_zeros());
+        let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
+        for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
+            self.spread(next, budget);
+        }
+    }
+
+    /// Puts a hint that was looked at where it belongs now, unless it is dead.
+    #[inline]
+    pub(super) fn put_again(&mut self, hint: Hint) {
+        if let Some(deadline) = self.records.deadline_of(hint) {
+            self.put_ahead(hint.at(deadline), deadline);
+        }
+    }
+}
