@@ -3,6 +3,7 @@
 //! ```text
 //!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8
 //!   EngineSubject   any threads, the real clock                        W5, W6, W7
+//!   a preset        both: see `presets`
 //! ```
 //!
 //! Every subject holds a payload of 8 bytes and gives a key back that cancels. [`all`] is the one table: a new queue of
@@ -25,6 +26,7 @@ pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
 pub mod nexus;
+pub mod presets;
 pub mod queues;
 pub mod sink;
 pub mod slab;
@@ -77,6 +79,12 @@ pub trait QueueSubject {
 
     /// How many timers are pending.
     fn pending_count(&self) -> u64;
+
+    /// How long handing over between the workload's thread and the subject's own took since this was last asked, in ns: time
+    /// that only the lab needs, to be taken off.
+    fn take_handover_ns(&mut self) -> f64 {
+        0.0
+    }
 
     /// How many ticks, less one, a timer may be late.
     fn granularity(&self) -> u64 {
@@ -167,6 +175,8 @@ pub enum Kind {
     Floor,
     /// A queue or an engine of ours.
     Ours,
+    /// A system of the field as we make it.
+    Preset,
     /// A structure of std, or one written in an afternoon over it.
     Std,
     /// A library that holds timers and can cancel them.
@@ -255,10 +265,11 @@ pub fn structures() -> Vec<Subject> {
     subjects
 }
 
-/// All subjects: the structures, then the engines.
+/// All subjects: the structures, then the engines, ours first.
 pub fn all() -> Vec<Subject> {
     let mut subjects = structures();
     subjects.extend(engines::subjects());
+    subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
     subjects.extend(tokio_runtime::subjects());
     subjects.extend([

@@ -2,14 +2,14 @@
 //!
 //! | workload | file | subjects |
 //! |---|---|---|
-//! | W1, W1b | [`churn`] | structures |
-//! | W2 | [`reset`] | structures |
-//! | W3 | [`drain`] | structures |
-//! | W4 | [`sparse`] | structures |
-//! | W5 | [`threads`] | engines, and structures behind a mutex |
-//! | W6 | [`lateness`] | engines |
-//! | W7 | [`idle`] | engines |
-//! | W8 | [`memory`] | structures |
+//! | W1, W1b | [`churn`] | structures, presets |
+//! | W2 | [`reset`] | structures, presets |
+//! | W3 | [`drain`] | structures, presets |
+//! | W4 | [`sparse`] | structures, presets |
+//! | W5 | [`threads`] | engines, presets, and structures behind a mutex |
+//! | W6 | [`lateness`] | engines, presets |
+//! | W7 | [`idle`] | engines, presets |
+//! | W8 | [`memory`] | structures, presets |
 //!
 //! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early, nothing lost.
 //! Where it can, what is needed for that is worked out again afterwards from the same seed, so that the check does not
