@@ -40,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_queue::TimerQueue;
 
-use crate::case::{Case, Failure, Measured};
+use crate::case::{Case, Failure, Measured, Workload};
 use crate::workload;
 
 /// A structure on one thread, by virtual time: ticks of 1 ms from 0.
@@ -185,6 +185,23 @@ pub enum Kind {
     Foreign,
 }
 
+/// What a subject can be asked for at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    /// By virtual time, on one thread.
+    Structure,
+    /// By the real clock.
+    Engine,
+    /// It says so when it is asked.
+    Any,
+}
+
+/// Why a structure is not asked for what needs a clock.
+pub const STRUCTURE_ALONE: &str = "a structure alone: it has no clock and no threads";
+
+/// Why an engine is not asked for what its structure does.
+pub const ENGINE_ALONE: &str = "an engine: its structure is measured by itself";
+
 /// The function that measures one subject.
 type Measure = Box<dyn Fn(&Case) -> Measured>;
 
@@ -199,6 +216,7 @@ pub struct Subject {
     pub kind: Kind,
     /// What it is, in a sentence.
     pub about: &'static str,
+    face: Face,
     measure: Measure,
     queue: Option<MakeQueue>,
 }
@@ -211,7 +229,7 @@ impl Subject {
         about: &'static str,
         measure: impl Fn(&Case) -> Measured + 'static,
     ) -> Subject {
-        Subject { name, kind, about, measure: Box::new(measure), queue: None }
+        Subject { name, kind, about, face: Face::Any, measure: Box::new(measure), queue: None }
     }
 
     /// Makes a subject of a structure on one thread.
@@ -221,7 +239,8 @@ impl Subject {
         about: &'static str,
         make: impl Fn(&Case) -> S + 'static,
     ) -> Subject {
-        Subject::new(name, kind, about, move |case| workload::measure_queue(case, || make(case)))
+        let measure = move |case: &Case| workload::measure_queue(case, || make(case));
+        Subject { face: Face::Structure, ..Subject::new(name, kind, about, measure) }
     }
 
     /// Makes a subject of an engine.
@@ -231,7 +250,17 @@ impl Subject {
         about: &'static str,
         make: impl Fn(Arc<sink::Sink>) -> Result<S, Failure> + 'static,
     ) -> Subject {
-        Subject::new(name, kind, about, move |case| workload::measure_engine(case, &make))
+        let measure = move |case: &Case| workload::measure_engine(case, &make);
+        Subject { face: Face::Engine, ..Subject::new(name, kind, about, measure) }
+    }
+
+    /// Why it cannot do a workload at all, if that is known without trying.
+    pub fn unable(&self, workload: Workload) -> Option<&'static str> {
+        match (self.face, workload.is_real_time()) {
+            (Face::Structure, true) => Some(STRUCTURE_ALONE),
+            (Face::Engine, false) => Some(ENGINE_ALONE),
+            _ => None,
+        }
     }
 
     /// Measures, in this process, now.
