@@ -83,7 +83,8 @@ pub fn measure_engine<S: EngineSubject>(
     case: &Case,
     make: impl FnOnce(Arc<Sink>) -> Result<S, Failure>,
 ) -> Measured {
-    let sink = Arc::new(Sink::new());
+    let timed_count = if case.workload == Workload::W6 { case.size } else { 0 };
+    let sink = Arc::new(Sink::new(timed_count));
     let make = || make(Arc::clone(&sink));
     match case.workload {
         Workload::W5 => threads::measure(case, &make()?, &sink),
