@@ -95,12 +95,10 @@ fn show(results: &Results) {
     for table in table::tables(results) {
         println!("{}", table::text(&table));
     }
-    let mut reasons: Vec<String> = results
-        .skipped
-        .iter()
-        .map(|skipped| format!("  {} {}: {}", skipped.case.workload, skipped.subject, skipped.reason))
-        .collect();
-    reasons.dedup();
+    let line = |((workload, reason), subjects): ((Workload, &str), Vec<&str>)| {
+        format!("  {workload}: {reason}: {}", subjects.join(", "))
+    };
+    let reasons: Vec<String> = results.skipped_by_reason().into_iter().map(line).collect();
     if !reasons.is_empty() {
         println!("not measured\n{}\n", reasons.join("\n"));
     }
