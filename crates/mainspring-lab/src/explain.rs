@@ -21,7 +21,8 @@ pub struct Explanation {
     pub remark: &'static str,
 }
 
-const STRUCTURES: &str = "Structures on one thread, by virtual time, and Go. Not engines: their structure is measured by itself. \
+const STRUCTURES: &str = "Structures on one thread, by virtual time; presets through their engines (a boxed closure, a handle and a lock \
+                          included); Go. Not other engines: their structure is measured by itself. \
                           Not async-io and futures-timer, whose clock is real.";
 
 /// Explains a workload.
@@ -64,7 +65,7 @@ pub const fn explain(workload: Workload) -> Explanation {
             work: "1,000 timers uniform over 30 days, from wakeup to wakeup.",
             purpose: "A program that is mostly asleep: an agent on a battery, a scheduler.",
             figures: "fire_ns: ns per timer; wakeups_per_fire: 1.00 is perfect.",
-            subjects: "Structures, but not wheel::Simple (a horizon of 65 s), wheel::Rounds (it wakes at every occupied slot of every round), nor Go (a real clock).",
+            subjects: "Structures, but not wheel::Simple (a horizon of 65 s), wheel::Rounds (it wakes at every occupied slot of every round), nor the presets of these; nor Go (a real clock).",
             remark: "A wakeup that fires nothing costs 25 us of CPU on a real machine, whatever the structure: it counts more than ns.",
         },
         Workload::W8 => Explanation {
@@ -87,7 +88,7 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             work: "T threads each do W1 with 100,000 timers on one shared engine, by the real clock; every 16th timer is handed to another thread, which cancels it.",
             purpose: "A server with a thread per core.",
             figures: "pairs_per_s: all threads together. Its ratio to one thread is the gain.",
-            subjects: "Engines, structures behind a mutex, and Go. Not nexus-timer, whose handles must stay on one thread.",
+            subjects: "Engines, presets, structures behind a mutex, and Go. Not nexus-timer, whose handles must stay on one thread.",
             remark: "More threads than cores show what happens to locks when their holder is not running. Behind a mutex: the structure alone, in a std mutex, without any clock.",
         },
         Workload::W6 => Explanation {
@@ -95,7 +96,7 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             work: "The real clock: 1,000,000 timers whose deadlines are uniform over 10 s, so 100,000 a second, all scheduled before the first is due.",
             purpose: "Pacing, media, rate limits: when does a timer really fire?",
             figures: "p50_us, p99_us, p999_us, max_us: fired minus asked, in us; cpu_s: CPU seconds of the process in these 10 s; q..._us: the distribution for the plot.",
-            subjects: "Engines and Go. Not structures behind a mutex, which have no clock.",
+            subjects: "Engines, presets and Go. A preset is as coarse as what it stands for: netty fires by 100 ms, skynet by 10. Not structures behind a mutex, which have no clock.",
             remark: "A wake-up costs 24-30 us of CPU whatever call is used, so 100,000 single wake-ups a second cannot be had: precision and thrift are bought by batching.",
         },
         _ => Explanation {
@@ -103,7 +104,7 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             work: "1,000,000 timers an hour away; nothing is done for 10 s.",
             purpose: "What a timer costs that does nothing.",
             figures: "switches: voluntary context switches of all threads but the one that watches; cpu_ms: CPU time of the process.",
-            subjects: "Engines and Go; structures behind a mutex have no thread that could wake.",
+            subjects: "Engines, presets (but simple_wheel, whose ring ends before the hour) and Go; structures behind a mutex have no thread that could wake.",
             remark: "0 is the only good answer.",
         },
     }

@@ -30,6 +30,10 @@ pub mod workload;
 
 pub mod process;
 
+pub mod reach;
+
+pub mod estimate;
+
 pub mod plan;
 
 pub mod progress;

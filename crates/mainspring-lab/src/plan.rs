@@ -4,13 +4,17 @@
 //!   for each case (workload, size, threads):  for each round:  for each subject:  measure      A B C A B C ..
 //! ```
 //!
-//! Subjects take turns so that a slow minute of the machine is everybody's.
+//! Subjects take turns so that a slow minute of the machine is everybody's. Who cannot do a workload, or is left out at a
+//! size (see [`reach`]), is noted with the reason.
 //!
 //! Cost: none. It does not measure: [`run`] asks for each figure and hands it on.
 
 use crate::case::{Case, Failure, Measured, Workload};
 use crate::progress::Progress;
+use crate::reach;
 use crate::results::{Record, Results, Skipped};
+use crate::stopwatch::Stopwatch;
+use crate::subject::Subject;
 
 /// Thread counts of W5.
 pub const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
@@ -18,24 +22,82 @@ pub const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
 /// Sizes of a run that names none.
 pub const SIZES_DEFAULT: [u64; 3] = [1_000, 100_000, 1_000_000];
 
+/// What `run --scaling` does: cost against N.
+pub const SCALING_WORKLOADS: [Workload; 3] = [Workload::W1, Workload::W3, Workload::W8];
+
+/// With these numbers of timers.
+pub const SCALING_SIZES: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// And so many rounds: a median of three, and the whole takes half an hour.
+pub const SCALING_ROUND_COUNT: u32 = 3;
+
 /// Memory per timer below this size is the program's own and not the timers'.
 const MEMORY_SIZE_MIN: u64 = 100_000;
 
+/// Above [`reach::SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by less than a
+/// thousandth, and 2 N pairs of churn take longer than all else.
+const LARGE_MEMORY_ROUND_COUNT: u32 = 1;
+
 /// What a run measures.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The cases, in order, with the subjects of each, in order.
     pub items: Vec<(Case, Vec<String>)>,
     /// How often each.
     pub round_count: u32,
+    /// What is not tried.
+    pub skipped: Vec<Skipped>,
 }
 
 impl Plan {
-    /// All subjects at all cases.
-    pub fn of(cases: Vec<Case>, subjects: &[String], round_count: u32) -> Plan {
-        let items = cases.into_iter().map(|case| (case, subjects.to_vec())).collect();
-        Plan { items, round_count }
+    /// Subjects at all cases that they can do, but where [`reach`] leaves them out.
+    pub fn of(cases: Vec<Case>, subjects: &[Subject], round_count: u32) -> Plan {
+        Plan::unless(cases, subjects, round_count, |subject, case| {
+            unable(subject, case).or_else(|| reach::left_out(subject, case))
+        })
     }
+
+    /// The same, at any size.
+    pub fn of_named(cases: Vec<Case>, subjects: &[Subject], round_count: u32) -> Plan {
+        Plan::unless(cases, subjects, round_count, unable)
+    }
+
+    fn unless(
+        cases: Vec<Case>,
+        subjects: &[Subject],
+        round_count: u32,
+        reason: impl Fn(&Subject, &Case) -> Option<String>,
+    ) -> Plan {
+        let mut plan = Plan { round_count, ..Plan::default() };
+        for case in cases {
+            let mut names = Vec::new();
+            for subject in subjects {
+                match reason(subject, &case) {
+                    None => names.push(subject.name.to_owned()),
+                    Some(reason) => plan.skipped.push(Skipped {
+                        subject: subject.name.to_owned(),
+                        case,
+                        reason,
+                        is_wrong: false,
+                    }),
+                }
+            }
+            plan.items.push((case, names));
+        }
+        plan
+    }
+
+    /// How often a case is measured.
+    fn round_count_of(&self, case: &Case) -> u32 {
+        match case.workload {
+            Workload::W8 if case.size > reach::SIZE_FULL => self.round_count.min(LARGE_MEMORY_ROUND_COUNT),
+            _ => self.round_count,
+        }
+    }
+}
+
+fn unable(subject: &Subject, case: &Case) -> Option<String> {
+    subject.unable(case.workload).map(str::to_owned)
 }
 
 /// The cases of some workloads at some sizes; those with a fixed size once.
@@ -64,18 +126,25 @@ pub fn run(
     progress: &mut Progress,
     mut measure: impl FnMut(&str, &Case) -> Measured,
 ) -> Results {
-    let mut results = Results::default();
-    let subject_count: usize = plan.items.iter().map(|(_, subjects)| subjects.len()).sum();
-    progress.begin(subject_count * plan.round_count as usize);
+    let mut results = Results { skipped: plan.skipped.clone(), ..Results::default() };
     for (case, subjects) in &plan.items {
+        subjects.iter().for_each(|subject| progress.plan(subject, *case, plan.round_count_of(case)));
+    }
+    progress.begin();
+    for (planned, subjects) in &plan.items {
         let mut able: Vec<&String> = subjects.iter().collect();
-        for round in 0..plan.round_count {
-            let case = Case { seed: u64::from(round), ..*case };
+        for round in 0..plan.round_count_of(planned) {
+            let case = Case { seed: u64::from(round), ..*planned };
             able.retain(|subject| {
                 progress.measuring(subject, &case);
+                let stopwatch = Stopwatch::start();
                 let is_able = take(&mut results, subject, &case, measure(subject, &case), progress);
-                // What cannot do it will not be asked again.
-                progress.done(if is_able { 1 } else { (plan.round_count - round) as usize });
+                if is_able {
+                    progress.done(subject, *planned, stopwatch.ns() / 1e9);
+                } else {
+                    // What cannot do it will not be asked again.
+                    progress.give_up(subject, *planned);
+                }
                 is_able
             });
         }
@@ -101,5 +170,29 @@ fn take(results: &mut Results, subject: &str, case: &Case, measured: Measured, p
             results.skipped.push(Skipped { subject: subject.to_owned(), case: *case, reason, is_wrong });
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::subject::named;
+
+    #[test]
+    fn memory_of_ten_million_is_measured_once_and_what_is_left_out_says_why() {
+        let subjects = ["wheel::Chunked", "SkipList", "engine-default"].map(|name| named(name).expect(name));
+        let cases = cases(&[Workload::W8], &SCALING_SIZES);
+        assert_eq!(cases.iter().map(|case| case.size).collect::<Vec<_>>(), SCALING_SIZES[2..]);
+        let plan = Plan::of(cases, &subjects, 3);
+        assert_eq!(plan.items[2].1, ["wheel::Chunked"]);
+        assert_eq!(
+            plan.items.iter().map(|(case, _)| plan.round_count_of(case)).collect::<Vec<_>>(),
+            [3, 3, 1]
+        );
+        let of_skip_list: Vec<&Skipped> =
+            plan.skipped.iter().filter(|skipped| skipped.subject == "SkipList").collect();
+        assert_eq!(of_skip_list.len(), 1);
+        assert!(of_skip_list[0].reason.contains("random memory"), "{of_skip_list:?}");
+        assert_eq!(plan.skipped.iter().filter(|skipped| skipped.subject == "engine-default").count(), 3);
     }
 }

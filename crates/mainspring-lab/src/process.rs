@@ -9,7 +9,7 @@
 //!
 //! Cost: some milliseconds to start.
 //!
-//! It does not wait for ever: a measurement that takes more than [`CPU_SECONDS_MAX`] is ended by the kernel.
+//! It does not wait for ever: a measurement that takes more than [`cpu_seconds_max`] is ended by the kernel.
 
 use std::env;
 use std::process::{Command, Stdio};
@@ -19,10 +19,8 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
 
 use crate::case::{Case, Failure, Measured};
+use crate::reach::{self, cpu_seconds_max};
 use crate::subject;
-
-/// The longest measurement that makes sense, in CPU seconds: a structure that is quadratic in the workload would take hours.
-pub const CPU_SECONDS_MAX: u64 = 90;
 
 /// How many cores a measurement by the real clock may use, as on the reference machine.
 const REAL_TIME_CORE_COUNT: usize = 2;
@@ -41,8 +39,9 @@ pub fn measure_apart(subject: &str, case: &Case) -> Measured {
     let line = text.lines().last().unwrap_or_default();
     serde_json::from_str(line).unwrap_or_else(|_| {
         Err(Failure::Unable(format!(
-            "ended with {} (the limit is {CPU_SECONDS_MAX} CPU seconds)",
-            output.status
+            "ended with {} (the limit is {} CPU seconds)",
+            output.status,
+            cpu_seconds_max(case.size)
         )))
     })
 }
@@ -58,7 +57,8 @@ pub fn measure_here(subject: &str, case: &Case) {
 }
 
 fn confine(case: &Case) -> Result<(), Failure> {
-    confine_to(if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 })
+    let core_count = if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 };
+    confine_to(core_count, cpu_seconds_max(case.size))
 }
 
 /// Pins this process to one core, and limits its time.
@@ -66,10 +66,10 @@ fn confine(case: &Case) -> Result<(), Failure> {
 /// # Errors
 /// The system does not let it.
 pub fn confine_to_one_core() -> Result<(), Failure> {
-    confine_to(1)
+    confine_to(1, reach::CPU_SECONDS_MAX)
 }
 
-fn confine_to(core_count: usize) -> Result<(), Failure> {
+fn confine_to(core_count: usize, cpu_seconds_max: u64) -> Result<(), Failure> {
     let wrong = |error: nix::Error| Failure::Wrong(format!("the process could not be pinned: {error}"));
     let allowed = sched_getaffinity(Pid::from_raw(0)).map_err(wrong)?;
     let cores: Vec<usize> =
@@ -80,5 +80,5 @@ fn confine_to(core_count: usize) -> Result<(), Failure> {
         chosen.set(core).map_err(wrong)?;
     }
     sched_setaffinity(Pid::from_raw(0), &chosen).map_err(wrong)?;
-    setrlimit(Resource::RLIMIT_CPU, CPU_SECONDS_MAX, CPU_SECONDS_MAX).map_err(wrong)
+    setrlimit(Resource::RLIMIT_CPU, cpu_seconds_max, cpu_seconds_max).map_err(wrong)
 }

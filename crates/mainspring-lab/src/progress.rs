@@ -7,6 +7,7 @@ use std::io::{IsTerminal, stderr};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::case::Case;
+use crate::estimate::{Estimate, words};
 use crate::stopwatch::Stopwatch;
 
 /// Seconds between plain lines: enough to see that it lives.
@@ -16,9 +17,9 @@ const LINE_SECONDS: f64 = 10.0;
 #[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
-    done_count: usize,
-    total_count: usize,
-    started: Stopwatch,
+    done_count: u32,
+    total_count: u32,
+    estimate: Estimate,
     last_line: Stopwatch,
 }
 
@@ -26,39 +27,65 @@ impl Progress {
     /// Makes one for this process's standard error.
     pub fn new() -> Progress {
         let bar = stderr().is_terminal().then(|| ProgressBar::new(0));
-        let now = Stopwatch::start();
-        Progress { bar, done_count: 0, total_count: 0, started: now, last_line: now }
+        let (estimate, last_line) = (Estimate::default(), Stopwatch::start());
+        Progress { bar, done_count: 0, total_count: 0, estimate, last_line }
     }
 
-    /// Says how many measurements there are.
-    pub fn begin(&mut self, total_count: usize) {
-        self.total_count = total_count;
-        self.started = Stopwatch::start();
-        if let Some(bar) = &self.bar {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {eta} left  {msg}");
-            bar.set_style(style.expect("the template is a constant that is tested"));
-            bar.set_length(total_count as u64);
+    /// Adds measurements to come.
+    pub fn plan(&mut self, subject: &str, case: Case, round_count: u32) {
+        self.total_count += round_count;
+        self.estimate.plan(subject, case, round_count);
+    }
+
+    /// Shows how much there is.
+    pub fn begin(&self) {
+        match &self.bar {
+            Some(bar) => {
+                let style = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}");
+                bar.set_style(style.expect("the template is a constant that is tested"));
+                bar.set_length(u64::from(self.total_count));
+            }
+            None => eprintln!("{} measurements, {}", self.total_count, words(self.estimate.seconds_left())),
         }
     }
 
     /// Says what is being measured.
     pub fn measuring(&mut self, subject: &str, case: &Case) {
-        let text = format!("{} N = {} {subject}", case.workload, case.size);
+        let left = || words(self.estimate.seconds_left());
         match &self.bar {
-            Some(bar) => bar.set_message(text),
+            Some(bar) => {
+                bar.set_message(format!("{}  {} N = {} {subject}", left(), case.workload, case.size));
+            }
             None if self.last_line.ns() > LINE_SECONDS * 1e9 => {
+                let (done_count, total_count) = (self.done_count, self.total_count);
+                eprintln!(
+                    "{done_count}/{total_count}  {}  {} N = {} {subject}",
+                    left(),
+                    case.workload,
+                    case.size
+                );
                 self.last_line = Stopwatch::start();
-                eprintln!("{}/{}  {}  {text}", self.done_count, self.total_count, self.left());
             }
             None => (),
         }
     }
 
-    /// Counts measurements that are over.
-    pub fn done(&mut self, count: usize) {
+    /// Counts a measurement that was made. `case` is as it was planned.
+    pub fn done(&mut self, subject: &str, case: Case, seconds: f64) {
+        self.estimate.done(subject, case, seconds);
+        self.count(1);
+    }
+
+    /// Counts those of a subject that will not be made.
+    pub fn give_up(&mut self, subject: &str, case: Case) {
+        let count = self.estimate.give_up(subject, case);
+        self.count(count);
+    }
+
+    fn count(&mut self, count: u32) {
         self.done_count += count;
         if let Some(bar) = &self.bar {
-            bar.inc(count as u64);
+            bar.inc(u64::from(count));
         }
     }
 
@@ -76,15 +103,6 @@ impl Progress {
             bar.finish_and_clear();
         }
     }
-
-    fn left(&self) -> String {
-        if self.done_count == 0 {
-            return "time left: unknown".to_owned();
-        }
-        let left_count = (self.total_count - self.done_count) as f64;
-        let seconds = self.started.ns() / 1e9 / self.done_count as f64 * left_count;
-        format!("about {seconds:.0} s left")
-    }
 }
 
 impl Default for Progress {
@@ -96,14 +114,20 @@ impl Default for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Workload;
 
     #[test]
-    fn the_bar_has_a_legal_template() {
+    fn the_bar_has_a_legal_template_and_all_that_is_planned_ends() {
         let mut progress = Progress::new();
         progress.bar = Some(ProgressBar::hidden());
-        progress.begin(10);
-        progress.done(3);
-        assert_eq!(progress.done_count, 3);
+        let case = Case { workload: Workload::W1, size: 1_000, thread_count: 1, seed: 0 };
+        progress.plan("able", case, 2);
+        progress.plan("unable", case, 3);
+        progress.begin();
+        progress.done("able", case, 1.0);
+        progress.give_up("unable", case);
+        progress.done("able", case, 1.0);
+        assert_eq!((progress.done_count, progress.total_count), (5, 5));
         progress.end();
     }
 }

@@ -3,12 +3,14 @@
 //! ```text
 //!   results.csv --> per workload: bars with ranges, cost against N --> *.svg
 //!                   lateness as quantiles, memory                  --> report.html: plots, a table each, the machine
+//!                   presets beside their structures: see `beside`
 //! ```
 //!
 //! Cost: a second. It does not measure, and needs nothing from the network: the page is one file.
 
 pub mod axis;
 pub mod bars;
+pub mod beside;
 pub mod canvas;
 pub mod curves;
 pub mod page;
@@ -66,13 +68,14 @@ pub fn bar_plots(table: &Table) -> Vec<Plot> {
         if title.is_empty() || bars.is_empty() {
             continue;
         }
-        let heading = table.title();
-        let threads =
-            if table.thread_count == 1 { String::new() } else { format!("-{}-threads", table.thread_count) };
-        let name = format!("{}-{}-{metric}{threads}", table.workload, table.size);
-        plots.push(Plot { name, svg: bars::draw(&heading, title, bars) });
+        plots.push(Plot { name: table.plot_name(metric), svg: bars::draw(&table.title(), title, bars) });
     }
     plots
+}
+
+/// The subjects of all plots but those of [`beside`].
+fn subjects(results: &Results) -> impl Iterator<Item = String> {
+    results.subjects().into_iter().filter(|subject| !beside::is_preset(subject))
 }
 
 /// Cost against the number of timers, one plot per metric that was measured at two sizes or more.
@@ -95,7 +98,7 @@ pub fn size_plots(results: &Results, workload: Workload) -> Vec<Plot> {
             };
             Curve { points: of_metric.iter().filter_map(point).collect(), subject: subject.clone() }
         };
-        let curves: Vec<Curve> = results.subjects().into_iter().map(curve).collect();
+        let curves: Vec<Curve> = subjects(results).map(curve).collect();
         let heading = format!("{workload}: cost against the number of timers");
         let svg = curves::against_size(&heading, title, curves);
         plots.push(Plot { name: format!("{workload}-against-size-{metric}"), svg });
@@ -113,7 +116,7 @@ pub fn lateness_plot(results: &Results) -> Option<Plot> {
         });
         Curve { points: points.collect(), subject: subject.clone() }
     };
-    let curves: Vec<Curve> = results.subjects().into_iter().map(curve).collect();
+    let curves: Vec<Curve> = subjects(results).map(curve).collect();
     if curves.iter().all(|curve| curve.points.is_empty()) {
         return None;
     }
@@ -121,10 +124,10 @@ pub fn lateness_plot(results: &Results) -> Option<Plot> {
     Some(Plot { name: "W6-lateness".to_owned(), svg })
 }
 
-/// All plots of a workload, with the tables that they are of.
+/// All plots of a workload, with the tables that they are of, without presets.
 pub fn section(results: &Results, workload: Workload) -> (Vec<Plot>, Vec<Table>) {
-    let tables: Vec<Table> =
-        table::tables(results).into_iter().filter(|table| table.workload == workload).collect();
+    let tables = table::tables(results).into_iter().filter(|table| table.workload == workload);
+    let tables: Vec<Table> = tables.filter_map(|table| table.without(beside::is_preset)).collect();
     let mut plots: Vec<Plot> = Vec::new();
     if workload == Workload::W6 {
         plots.extend(lateness_plot(results));

@@ -114,6 +114,18 @@ impl Results {
         metrics
     }
 
+    /// Who was not measured at a workload for which reason: most reasons are many subjects'.
+    pub fn skipped_by_reason(&self) -> BTreeMap<(Workload, &str), Vec<&str>> {
+        let mut by_reason: BTreeMap<(Workload, &str), Vec<&str>> = BTreeMap::new();
+        for skipped in &self.skipped {
+            let subjects = by_reason.entry((skipped.case.workload, &skipped.reason)).or_default();
+            if !subjects.contains(&skipped.subject.as_str()) {
+                subjects.push(&skipped.subject);
+            }
+        }
+        by_reason
+    }
+
     /// Whether a subject's answers were wrong.
     pub fn has_wrong_answers(&self) -> bool {
         self.skipped.iter().any(|skipped| skipped.is_wrong)

@@ -3,6 +3,7 @@
 //! ```text
 //!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8
 //!   EngineSubject   any threads, the real clock                        W5, W6, W7
+//!   a preset        both: see `presets`
 //! ```
 //!
 //! Every subject holds a payload of 8 bytes and gives a key back that cancels. [`all`] is the one table: a new queue of
@@ -25,6 +26,7 @@ pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
 pub mod nexus;
+pub mod presets;
 pub mod queues;
 pub mod sink;
 pub mod slab;
@@ -38,7 +40,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_queue::TimerQueue;
 
-use crate::case::{Case, Failure, Measured};
+use crate::case::{Case, Failure, Measured, Workload};
 use crate::workload;
 
 /// A structure on one thread, by virtual time: ticks of 1 ms from 0.
@@ -77,6 +79,12 @@ pub trait QueueSubject {
 
     /// How many timers are pending.
     fn pending_count(&self) -> u64;
+
+    /// How long handing over between the workload's thread and the subject's own took since this was last asked, in ns: time
+    /// that only the lab needs, to be taken off.
+    fn take_handover_ns(&mut self) -> f64 {
+        0.0
+    }
 
     /// How many ticks, less one, a timer may be late.
     fn granularity(&self) -> u64 {
@@ -167,6 +175,8 @@ pub enum Kind {
     Floor,
     /// A queue or an engine of ours.
     Ours,
+    /// A system of the field as we make it.
+    Preset,
     /// A structure of std, or one written in an afternoon over it.
     Std,
     /// A library that holds timers and can cancel them.
@@ -174,6 +184,23 @@ pub enum Kind {
     /// Another language's runtime.
     Foreign,
 }
+
+/// What a subject can be asked for at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Face {
+    /// By virtual time, on one thread.
+    Structure,
+    /// By the real clock.
+    Engine,
+    /// It says so when it is asked.
+    Any,
+}
+
+/// Why a structure is not asked for what needs a clock.
+pub const STRUCTURE_ALONE: &str = "a structure alone: it has no clock and no threads";
+
+/// Why an engine is not asked for what its structure does.
+pub const ENGINE_ALONE: &str = "an engine: its structure is measured by itself";
 
 /// The function that measures one subject.
 type Measure = Box<dyn Fn(&Case) -> Measured>;
@@ -189,6 +216,7 @@ pub struct Subject {
     pub kind: Kind,
     /// What it is, in a sentence.
     pub about: &'static str,
+    face: Face,
     measure: Measure,
     queue: Option<MakeQueue>,
 }
@@ -201,7 +229,7 @@ impl Subject {
         about: &'static str,
         measure: impl Fn(&Case) -> Measured + 'static,
     ) -> Subject {
-        Subject { name, kind, about, measure: Box::new(measure), queue: None }
+        Subject { name, kind, about, face: Face::Any, measure: Box::new(measure), queue: None }
     }
 
     /// Makes a subject of a structure on one thread.
@@ -211,7 +239,8 @@ impl Subject {
         about: &'static str,
         make: impl Fn(&Case) -> S + 'static,
     ) -> Subject {
-        Subject::new(name, kind, about, move |case| workload::measure_queue(case, || make(case)))
+        let measure = move |case: &Case| workload::measure_queue(case, || make(case));
+        Subject { face: Face::Structure, ..Subject::new(name, kind, about, measure) }
     }
 
     /// Makes a subject of an engine.
@@ -221,7 +250,17 @@ impl Subject {
         about: &'static str,
         make: impl Fn(Arc<sink::Sink>) -> Result<S, Failure> + 'static,
     ) -> Subject {
-        Subject::new(name, kind, about, move |case| workload::measure_engine(case, &make))
+        let measure = move |case: &Case| workload::measure_engine(case, &make);
+        Subject { face: Face::Engine, ..Subject::new(name, kind, about, measure) }
+    }
+
+    /// Why it cannot do a workload at all, if that is known without trying.
+    pub fn unable(&self, workload: Workload) -> Option<&'static str> {
+        match (self.face, workload.is_real_time()) {
+            (Face::Structure, true) => Some(STRUCTURE_ALONE),
+            (Face::Engine, false) => Some(ENGINE_ALONE),
+            _ => None,
+        }
     }
 
     /// Measures, in this process, now.
@@ -255,10 +294,11 @@ pub fn structures() -> Vec<Subject> {
     subjects
 }
 
-/// All subjects: the structures, then the engines.
+/// All subjects: the structures, then the engines, ours first.
 pub fn all() -> Vec<Subject> {
     let mut subjects = structures();
     subjects.extend(engines::subjects());
+    subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
     subjects.extend(tokio_runtime::subjects());
     subjects.extend([

@@ -75,6 +75,21 @@ impl Table {
     }
 }
 
+impl Table {
+    /// What the file of a metric's plot is called, but for its ending.
+    pub fn plot_name(&self, metric: &str) -> String {
+        let threads =
+            if self.thread_count == 1 { String::new() } else { format!("-{}-threads", self.thread_count) };
+        format!("{}-{}-{metric}{threads}", self.workload, self.size)
+    }
+
+    /// The same without some subjects; none if nothing is left.
+    pub fn without(mut self, is_left_out: impl Fn(&str) -> bool) -> Option<Table> {
+        self.rows.retain(|(subject, _)| !is_left_out(subject));
+        (!self.rows.is_empty()).then_some(self)
+    }
+}
+
 /// All tables of some results.
 pub fn tables(results: &Results) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();

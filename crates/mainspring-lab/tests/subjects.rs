@@ -1,7 +1,7 @@
 //! Every subject passes its own check, at a size that takes no time.
 
 use mainspring_lab::case::{Case, Failure, Workload};
-use mainspring_lab::subject::{self, Kind};
+use mainspring_lab::subject::{self, Kind, presets};
 
 /// Workloads on one thread by virtual time.
 const VIRTUAL: [Workload; 6] =
@@ -9,7 +9,7 @@ const VIRTUAL: [Workload; 6] =
 
 #[test]
 fn every_subject_answers_rightly_or_says_why_it_cannot() {
-    for subject in subject::structures() {
+    for subject in subject::structures().into_iter().chain(presets::subjects()) {
         for workload in VIRTUAL {
             let case = Case { workload, size: 100, thread_count: 1, seed: 7 };
             match subject.measure(&case) {
@@ -44,6 +44,24 @@ fn engines_account_for_every_timer_when_threads_cancel_each_others() {
             Ok(figures) => assert!(figures[0].value > 0.0, "{}", subject.name),
             Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
             Err(failure) => panic!("{}: {failure}", subject.name),
+        }
+    }
+}
+
+#[test]
+fn every_preset_stands_beside_a_structure_and_does_all_but_what_it_says() {
+    for preset in presets::PRESETS {
+        let structure = subject::named(preset.structure).expect(preset.structure);
+        assert!(structure.make_queue().is_some(), "{}", preset.structure);
+        let subject = subject::named(preset.name).expect(preset.name);
+        assert_eq!(subject.kind, Kind::Preset);
+        for workload in VIRTUAL {
+            let case = Case { workload, size: 100, thread_count: 1, seed: 3 };
+            let is_able = subject.measure(&case).is_ok();
+            // Thirty days: beyond the ring of one, and thousands of wakeups a timer for two.
+            let is_expected =
+                workload != Workload::W4 || !["wheel::Simple", "wheel::Rounds"].contains(&preset.structure);
+            assert_eq!(is_able, is_expected, "{} at {workload}", preset.name);
         }
     }
 }

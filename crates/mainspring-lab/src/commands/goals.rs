@@ -58,5 +58,5 @@ fn plan_of(goals: &[&Goal], round_count: u32) -> Plan {
             None => items.push((case, vec![subject])),
         }
     }
-    Plan { items, round_count }
+    Plan { items, round_count, ..Plan::default() }
 }

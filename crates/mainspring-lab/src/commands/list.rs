@@ -22,6 +22,7 @@ pub fn text() -> String {
             let kind = match subject.kind {
                 Kind::Floor => "floor",
                 Kind::Ours => "ours",
+                Kind::Preset => "preset",
                 Kind::Std => "std",
                 Kind::Library => "library",
                 Kind::Foreign => "foreign",

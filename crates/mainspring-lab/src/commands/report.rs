@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use crate::case::Workload;
 use crate::cli::ReportArgs;
 use crate::machine::Machine;
-use crate::report::page::{Section, html};
-use crate::report::section;
+use crate::report::page::{Section, Topic, html};
+use crate::report::{beside, section};
 use crate::results::Results;
 use crate::table;
 
@@ -35,14 +35,14 @@ pub fn report(arguments: &ReportArgs) -> Result<ExitCode, Box<dyn Error>> {
     }
     let measured =
         |workload: &Workload| results.records.iter().any(|record| record.case.workload == *workload);
-    let sections: Vec<Section> = Workload::ALL
-        .into_iter()
-        .filter(measured)
-        .map(|workload| {
-            let (plots, tables) = section(&results, workload);
-            Section { workload, plots, tables }
-        })
-        .collect();
+    let workloads = Workload::ALL.into_iter().filter(measured).map(|workload| {
+        let (plots, tables) = section(&results, workload);
+        Section { topic: Topic::Workload(workload), plots, tables }
+    });
+    let (plots, tables) = beside::section(&results);
+    let presets = Section { topic: Topic::Presets, plots, tables };
+    let sections: Vec<Section> =
+        workloads.chain([presets]).filter(|section| !section.tables.is_empty()).collect();
     for plot in sections.iter().flat_map(|section| &section.plots) {
         fs::write(folder.join(format!("{}.svg", plot.name)), &plot.svg)?;
     }

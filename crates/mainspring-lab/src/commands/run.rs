@@ -9,10 +9,11 @@ use std::process::ExitCode;
 use crate::case::Workload;
 use crate::cli::{QuickArgs, RunArgs};
 use crate::machine::Machine;
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, SCALING_ROUND_COUNT, SCALING_SIZES, SCALING_WORKLOADS, SIZES_DEFAULT};
 use crate::process::measure_apart;
 use crate::progress::Progress;
 use crate::results::Results;
+use crate::subject::Subject;
 use crate::subject::queues::DEFAULT;
 use crate::{subject, table};
 
@@ -32,22 +33,39 @@ const QUICK_WORKLOADS: [Workload; 6] =
 /// # Errors
 /// A subject that does not exist, or a folder that cannot be written.
 pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
-    let all = subject::all();
-    let mut subjects: Vec<String> = all.iter().map(|subject| subject.name.to_owned()).collect();
-    if !arguments.subjects.is_empty() {
-        for name in &arguments.subjects {
-            if !subjects.iter().any(|subject| subject.eq_ignore_ascii_case(name)) {
-                return Err(format!("there is no subject {name}: `mainspring-lab list` names them").into());
-            }
+    let RunArgs { workloads, sizes, rounds, .. } = arguments;
+    let (all_workloads, all_sizes, round_count) = if arguments.scaling {
+        (&SCALING_WORKLOADS[..], &SCALING_SIZES[..], SCALING_ROUND_COUNT)
+    } else {
+        (&Workload::ALL[..], &SIZES_DEFAULT[..], ROUND_COUNT_DEFAULT)
+    };
+    let cases = plan::cases(given_or(workloads, all_workloads), given_or(sizes, all_sizes));
+    let round_count = rounds.unwrap_or(round_count);
+    let plan = if arguments.subjects.is_empty() {
+        Plan::of(cases, &subject::all(), round_count)
+    } else {
+        Plan::of_named(cases, &named_all(&arguments.subjects)?, round_count)
+    };
+    measure(&plan, &arguments.out)
+}
+
+/// How often each is measured unless the run says otherwise.
+const ROUND_COUNT_DEFAULT: u32 = 5;
+
+fn given_or<'a, T>(given: &'a [T], otherwise: &'a [T]) -> &'a [T] {
+    if given.is_empty() { otherwise } else { given }
+}
+
+/// The subjects of these names, in the order of tables.
+fn named_all(names: &[String]) -> Result<Vec<Subject>, String> {
+    let mut subjects = subject::all();
+    for name in names {
+        if !subjects.iter().any(|subject| subject.name.eq_ignore_ascii_case(name)) {
+            return Err(format!("there is no subject {name}: `mainspring-lab list` names them"));
         }
-        let is_asked =
-            |subject: &String| arguments.subjects.iter().any(|name| name.eq_ignore_ascii_case(subject));
-        subjects.retain(is_asked);
     }
-    let workloads =
-        if arguments.workloads.is_empty() { Workload::ALL.to_vec() } else { arguments.workloads.clone() };
-    let cases = plan::cases(&workloads, &arguments.sizes);
-    measure(&Plan::of(cases, &subjects, arguments.rounds), &arguments.out)
+    subjects.retain(|subject| names.iter().any(|name| name.eq_ignore_ascii_case(subject.name)));
+    Ok(subjects)
 }
 
 /// `lab quick`.
@@ -57,7 +75,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
 pub fn quick(arguments: &QuickArgs) -> Result<ExitCode, Box<dyn Error>> {
     let mut cases = plan::cases(&[Workload::W1], &[1_000]);
     cases.extend(plan::cases(&QUICK_WORKLOADS, &[1_000_000]));
-    let subjects = QUICK_SUBJECTS.map(str::to_owned).to_vec();
+    let subjects = named_all(&QUICK_SUBJECTS.map(str::to_owned))?;
     measure(&Plan::of(cases, &subjects, QUICK_ROUND_COUNT), &arguments.out)
 }
 
@@ -77,12 +95,10 @@ fn show(results: &Results) {
     for table in table::tables(results) {
         println!("{}", table::text(&table));
     }
-    let mut reasons: Vec<String> = results
-        .skipped
-        .iter()
-        .map(|skipped| format!("  {} {}: {}", skipped.case.workload, skipped.subject, skipped.reason))
-        .collect();
-    reasons.dedup();
+    let line = |((workload, reason), subjects): ((Workload, &str), Vec<&str>)| {
+        format!("  {workload}: {reason}: {}", subjects.join(", "))
+    };
+    let reasons: Vec<String> = results.skipped_by_reason().into_iter().map(line).collect();
     if !reasons.is_empty() {
         println!("not measured\n{}\n", reasons.join("\n"));
     }

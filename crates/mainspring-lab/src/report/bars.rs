@@ -31,21 +31,30 @@ const RIGHT: i32 = 770;
 const TOP: i32 = 66;
 const ROW: i32 = 24;
 
-/// Draws.
+/// Between groups.
+const GAP: i32 = 10;
+
+/// Draws, best first.
 pub fn draw(heading: &str, axis_title: &str, mut bars: Vec<Bar>) -> String {
     bars.sort_by(|left, right| left.summary.median.total_cmp(&right.summary.median));
     if axis_title.contains("more is better") {
         bars.reverse();
     }
-    let values: Vec<f64> =
-        bars.iter().flat_map(|bar| [bar.summary.median, bar.summary.min, bar.summary.max]).collect();
+    draw_groups(heading, axis_title, &[bars])
+}
+
+/// Draws groups below each other, in the order given.
+pub fn draw_groups(heading: &str, axis_title: &str, groups: &[Vec<Bar>]) -> String {
+    let bars: Vec<(i32, &Bar)> = placed(groups);
+    let range = |(_, bar): &(i32, &Bar)| [bar.summary.median, bar.summary.min, bar.summary.max];
+    let values: Vec<f64> = bars.iter().flat_map(range).collect();
     let axis = Axis::for_bars(&values, LEFT, RIGHT);
-    let bottom = TOP + ROW * bars.len() as i32;
+    let bottom = bars.last().map_or(TOP, |(y, _)| y + ROW / 2);
     canvas::draw(WIDTH, bottom as u32 + 56, |canvas| {
         canvas.text((16, 20), heading, LARGE, Anchor::Start);
         let mut x = LEFT;
         for (name, colour) in KINDS {
-            if !bars.iter().any(|bar| of_kind(&bar.subject) == colour) {
+            if !bars.iter().any(|(_, bar)| of_kind(&bar.subject) == colour) {
                 continue;
             }
             canvas.rectangle((x, 40), (x + 12, 52), colour);
@@ -63,8 +72,7 @@ pub fn draw(heading: &str, axis_title: &str, mut bars: Vec<Bar>) -> String {
             SMALL,
             Anchor::Middle,
         );
-        for (row, bar) in bars.iter().enumerate() {
-            let y = TOP + ROW * row as i32 + ROW / 2;
+        for (y, bar) in bars {
             let Summary { median, min, max, count } = bar.summary;
             canvas.text((LEFT - 8, y), &bar.subject, SMALL, Anchor::End);
             canvas.rectangle((LEFT, y - 8), (axis.pixel(median), y + 8), of_kind(&bar.subject));
@@ -76,6 +84,20 @@ pub fn draw(heading: &str, axis_title: &str, mut bars: Vec<Bar>) -> String {
         }
         canvas.line(&[(LEFT, TOP), (LEFT, bottom)], INK, 1);
     })
+}
+
+/// Each bar with the height of its middle.
+fn placed(groups: &[Vec<Bar>]) -> Vec<(i32, &Bar)> {
+    let mut placed = Vec::new();
+    let mut y = TOP + ROW / 2;
+    for group in groups.iter().filter(|group| !group.is_empty()) {
+        for bar in group {
+            placed.push((y, bar));
+            y += ROW;
+        }
+        y += GAP;
+    }
+    placed
 }
 
 fn whisker(canvas: &canvas::Canvas<'_>, from: i32, to: i32, y: i32) {

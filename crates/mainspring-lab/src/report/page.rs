@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::Plot;
 use crate::case::Workload;
-use crate::explain::explain;
+use crate::explain::{Explanation, explain};
 use crate::machine::Machine;
 use crate::results::Results;
 use crate::table::{Table, cell_text};
@@ -16,15 +16,45 @@ body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-
 h1 { margin-bottom: 0 } h2 { margin-top: 3rem; border-top: 1px solid #ddd; padding-top: 1rem }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 14px; font-variant-numeric: tabular-nums }
 td, th { padding: .15rem .7rem; border-bottom: 1px solid #e5e5e5; text-align: right }
-td:first-child, th:first-child { text-align: left }
+td:first-child, th:first-child, .text td, .text th { text-align: left }
 figure { margin: 1rem 0 } .scroll { overflow-x: auto } .machine, .remark { color: #555 } details { margin: 1rem 0 }
 ";
 
-/// A workload's part of the page.
+/// What a part of the page is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topic {
+    /// One workload by all subjects but the presets.
+    Workload(Workload),
+    /// Presets beside their structures.
+    Presets,
+}
+
+impl Topic {
+    fn name(self) -> &'static str {
+        match self {
+            Topic::Workload(workload) => workload.name(),
+            Topic::Presets => "presets",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Topic::Workload(workload) => explain(workload).title,
+            Topic::Presets => "beside their structures",
+        }
+    }
+}
+
+/// What the presets' part begins with.
+const ABOUT_PRESETS: &str = "Each preset through its own engine, beside the queue that it stands on. A preset's figure \
+    includes what a program pays: a closure boxed per timer, the handle, the driver's lock. By the real clock (W5 to W7) \
+    presets stand beside our own engines, and are as precise as what they stand for.";
+
+/// A part of the page.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Which.
-    pub workload: Workload,
+    /// About what.
+    pub topic: Topic,
     /// Its plots.
     pub plots: Vec<Plot>,
     /// Its tables.
@@ -43,8 +73,8 @@ pub fn html(machine: Option<&Machine>, sections: &[Section], results: &Results) 
     page += "<p>Medians of rounds in fresh processes, subjects in turn; whiskers and brackets are the range. \
              Less is better unless an axis says otherwise.</p>\n<p>";
     for section in sections {
-        let name = section.workload.name();
-        let _ = write!(page, "<a href=\"#{name}\">{name} {}</a> &nbsp; ", explain(section.workload).title);
+        let name = section.topic.name();
+        let _ = write!(page, "<a href=\"#{name}\">{name} {}</a> &nbsp; ", section.topic.title());
     }
     page += "</p>\n";
     for section in sections {
@@ -56,12 +86,20 @@ pub fn html(machine: Option<&Machine>, sections: &[Section], results: &Results) 
 }
 
 fn write_section(page: &mut String, section: &Section) {
-    let explanation = explain(section.workload);
-    let name = section.workload.name();
-    let _ = writeln!(page, "<h2 id=\"{name}\">{name}: {}</h2>", explanation.title);
-    let _ = writeln!(page, "<p>{} {}</p>", escape(explanation.work), escape(explanation.purpose));
-    let (remark, subjects) = (escape(explanation.remark), escape(explanation.subjects));
-    let _ = writeln!(page, "<p class=\"remark\">{remark} Measured by: {subjects}</p>");
+    let (name, title) = (section.topic.name(), section.topic.title());
+    match section.topic {
+        Topic::Workload(workload) => {
+            let Explanation { work, purpose, remark, subjects, .. } = explain(workload);
+            let _ = writeln!(page, "<h2 id=\"{name}\">{name}: {title}</h2>");
+            let _ = writeln!(page, "<p>{} {}</p>", escape(work), escape(purpose));
+            let (remark, subjects) = (escape(remark), escape(subjects));
+            let _ = writeln!(page, "<p class=\"remark\">{remark} Measured by: {subjects}</p>");
+        }
+        Topic::Presets => {
+            let _ =
+                writeln!(page, "<h2 id=\"{name}\">Presets {title}</h2>\n<p>{}</p>", escape(ABOUT_PRESETS));
+        }
+    }
     for plot in &section.plots {
         let _ = writeln!(page, "<figure>{}</figure>", plot.svg);
     }
@@ -87,17 +125,12 @@ fn write_skipped(page: &mut String, results: &Results) {
     if results.skipped.is_empty() {
         return;
     }
-    *page +=
-        "<h2>Not measured, and why</h2>\n<table><tr><th>workload</th><th>subject</th><th>reason</th></tr>\n";
-    let mut rows: Vec<String> = Vec::new();
-    for skipped in &results.skipped {
-        let (subject, reason) = (escape(&skipped.subject), escape(&skipped.reason));
-        let row = format!("<tr><td>{}</td><td>{subject}</td><td>{reason}</td></tr>\n", skipped.case.workload);
-        if !rows.contains(&row) {
-            rows.push(row);
-        }
+    *page += "<h2>Not measured, and why</h2>\n\
+              <table class=\"text\"><tr><th>workload</th><th>reason</th><th>subjects</th></tr>\n";
+    for ((workload, reason), subjects) in results.skipped_by_reason() {
+        let (reason, subjects) = (escape(reason), escape(&subjects.join(", ")));
+        let _ = writeln!(page, "<tr><td>{workload}</td><td>{reason}</td><td>{subjects}</td></tr>");
     }
-    *page += &rows.concat();
     *page += "</table>\n";
 }
 

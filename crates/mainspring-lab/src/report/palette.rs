@@ -33,7 +33,7 @@ pub const GREEN: RGBColor = RGBColor(0, 158, 115);
 /// Others' runtimes.
 pub const PURPLE: RGBColor = RGBColor(204, 121, 167);
 
-/// Another one.
+/// Presets.
 pub const SKY: RGBColor = RGBColor(86, 180, 233);
 
 /// What a bar of a subject is filled with: by where it comes from, the default apart.
@@ -44,6 +44,7 @@ pub fn of_kind(subject: &str) -> RGBColor {
     match named(subject).map(|subject| subject.kind) {
         Some(Kind::Floor) => INK,
         Some(Kind::Ours) => BLUE,
+        Some(Kind::Preset) => SKY,
         Some(Kind::Std) => GREEN,
         Some(Kind::Library) => ORANGE,
         Some(Kind::Foreign) => PURPLE,
@@ -57,9 +58,10 @@ pub fn is_default(subject: &str) -> bool {
 }
 
 /// The legend of [`of_kind`].
-pub const KINDS: [(&str, RGBColor); 6] = [
+pub const KINDS: [(&str, RGBColor); 7] = [
     ("default", VERMILION),
     ("ours", BLUE),
+    ("preset", SKY),
     ("std", GREEN),
     ("library", ORANGE),
     ("other runtime", PURPLE),

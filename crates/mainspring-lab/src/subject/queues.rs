@@ -20,7 +20,7 @@ pub const DEFAULT: &str = "wheel::Chunked";
 pub type DefaultQueue = wheel::Chunked<u64>;
 
 /// The simple wheel's ring: the next power of two above the minute of W1 and W3. W4 is beyond it.
-const SIMPLE_SLOT_COUNT: usize = 1 << 16;
+pub const SIMPLE_SLOT_COUNT: usize = 1 << 16;
 
 /// The table of our queues.
 pub fn subjects() -> Vec<Subject> {

@@ -9,13 +9,15 @@
 //!
 //! Cost: up to two million pairs before the watch starts, two million timed.
 //!
-//! It does not fire anything until the watch has stopped; then everything that is left, for the check.
+//! It does not fire anything until the watch has stopped; then, for the check, everything that is left, or of more than a
+//! million a sixteenth.
 
 use std::mem;
 
-use super::{RESET_DELAY, SPREAD, churn_step_count, drain_by_deadline, warm_up_step_count};
+use super::{RESET_DELAY, SPREAD, check_pending, churn_step_count, warm_up_step_count};
 use crate::case::{Case, Failure, Figure, Measured, ensure};
 use crate::random::Random;
+use crate::reach::SIZE_FULL;
 use crate::stopwatch::Stopwatch;
 use crate::subject::QueueSubject;
 
@@ -83,6 +85,35 @@ impl<S: QueueSubject> Churn<S> {
         }
         Ok(())
     }
+
+    /// Checks that each cancel met a live timer and that the others fire, not early, and then lets go of all. `deadlines`
+    /// are those of the live ones.
+    ///
+    /// # Errors
+    /// It is not so.
+    pub fn check(
+        mut self,
+        case: &Case,
+        pair_count: u64,
+        deadlines: impl FnOnce() -> Vec<u64>,
+    ) -> Result<(), Failure> {
+        ensure(self.cancelled_count == pair_count, || {
+            format!("of {pair_count} cancels {} found their timer", self.cancelled_count)
+        })?;
+        ensure(self.subject.pending_count() == case.size, || {
+            format!("{} timers are pending instead of {}", self.subject.pending_count(), case.size)
+        })?;
+        check_pending(&mut self.subject, deadlines, case.size)?;
+        if case.size > SIZE_FULL {
+            // Tidying up would take as long as the measurement, and the process ends here.
+            mem::forget(self);
+            return Ok(());
+        }
+        for key in self.live {
+            self.subject.release(key);
+        }
+        Ok(())
+    }
 }
 
 fn measure<S: QueueSubject>(
@@ -98,22 +129,25 @@ fn measure<S: QueueSubject>(
     let stopwatch = Stopwatch::start();
     churn.run(step_count, deadline, pick)?;
     let pair_ns = stopwatch.ns_per(step_count);
-    check(case, churn, warm_up_count + step_count)?;
+    let pair_count = warm_up_count + step_count;
+    churn.check(case, pair_count, || deadlines(case, pair_count, deadline, pick))?;
     Ok(vec![Figure::new("pair_ns", pair_ns)])
 }
 
-/// Checks that each cancel met a live timer and that all the others fire, not early, with their payloads.
-fn check<S: QueueSubject>(case: &Case, mut churn: Churn<S>, pair_count: u64) -> Result<(), Failure> {
-    ensure(churn.cancelled_count == pair_count, || {
-        format!("of {pair_count} cancels {} found their timer", churn.cancelled_count)
-    })?;
-    ensure(churn.subject.pending_count() == case.size, || {
-        format!("{} timers are pending instead of {}", churn.subject.pending_count(), case.size)
-    })?;
-    let due = drain_by_deadline(&mut churn.subject, 0, SPREAD)?;
-    ensure(due.count == case.size, || format!("{} timers fired instead of {}", due.count, case.size))?;
-    for key in churn.live {
-        churn.subject.release(key);
+/// Draws the same numbers again: the deadlines of the timers that are live in the end.
+pub fn deadlines(
+    case: &Case,
+    pair_count: u64,
+    deadline: impl Fn(&mut Random) -> u64,
+    pick: impl Fn(&mut Random, u64, u64) -> u64,
+) -> Vec<u64> {
+    let mut random = Random::new(case.seed);
+    let mut live: Vec<u64> = (0..case.size).map(|_| deadline(&mut random)).collect();
+    // A change of pace does not change the numbers, but where the oldest is taken, steps are counted anew.
+    let warm_up_count = warm_up_step_count(case.size).min(pair_count);
+    for step in (0..warm_up_count).chain(0..pair_count - warm_up_count) {
+        let drawn = deadline(&mut random);
+        live[pick(&mut random, case.size, step) as usize] = drawn;
     }
-    Ok(())
+    live
 }

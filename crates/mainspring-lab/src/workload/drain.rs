@@ -62,7 +62,7 @@ fn drain<S: QueueSubject>(
         drained.due.payload_max = 0;
         let stopwatch = Stopwatch::start();
         subject.advance(now, &mut drained.due);
-        let ns = stopwatch.ns() - clock_ns;
+        let ns = stopwatch.ns() - clock_ns - subject.take_handover_ns();
         drained.ns_total += ns;
         drained.ns_max = drained.ns_max.max(ns);
         let due = &drained.due;

@@ -15,7 +15,7 @@
 use std::time::Duration;
 
 use super::usage::cpu_seconds;
-use crate::case::{Case, Figure, Measured, ensure};
+use crate::case::{Case, Failure, Figure, Measured, ensure};
 use crate::random::Random;
 use crate::stopwatch;
 use crate::subject::EngineSubject;
@@ -60,7 +60,9 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
         subject.launch(&mut local, sink.at(payload), payload)?;
     }
     let begin = sink.at(lead_ns);
-    ensure(stopwatch::instant() < begin, || format!("scheduling took more than {LEAD:?}"))?;
+    if begin <= stopwatch::instant() {
+        return Err(Failure::Unable(format!("scheduling took it more than {LEAD:?}")));
+    }
     stopwatch::sleep_until(begin);
     let cpu_before = cpu_seconds()?;
     stopwatch::sleep_until(begin + SPAN + TAIL);

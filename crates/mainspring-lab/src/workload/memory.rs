@@ -9,11 +9,11 @@
 
 use std::fs;
 
-use super::{SPREAD, drain_by_deadline};
-use crate::case::{Case, Failure, Figure, Measured, ensure};
+use super::SPREAD;
+use crate::case::{Case, Failure, Figure, Measured};
 use crate::random::Random;
 use crate::subject::QueueSubject;
-use crate::workload::churn::Churn;
+use crate::workload::churn::{Churn, deadlines};
 
 /// Measures W8.
 ///
@@ -26,14 +26,11 @@ pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
     let id_bytes = case.size * S::KEY_BYTES;
     let per_timer = |now: u64| now.saturating_sub(before + id_bytes) as f64 / case.size as f64;
     let fresh_bytes = per_timer(resident_bytes()?);
-    churn.run(2 * case.size, deadline, |random, size, _| random.below(size))?;
+    let pick = |random: &mut Random, size, _| random.below(size);
+    churn.run(2 * case.size, deadline, pick)?;
     let churned_bytes = per_timer(resident_bytes()?);
-    ensure(churn.cancelled_count == 2 * case.size, || "a cancel did not find its timer".to_owned())?;
-    let due = drain_by_deadline(&mut churn.subject, 0, SPREAD)?;
-    ensure(due.count == case.size, || format!("{} timers fired instead of {}", due.count, case.size))?;
-    for key in churn.live {
-        churn.subject.release(key);
-    }
+    let pair_count = 2 * case.size;
+    churn.check(case, pair_count, || deadlines(case, pair_count, deadline, pick))?;
     Ok(vec![Figure::new("fresh_bytes", fresh_bytes), Figure::new("churned_bytes", churned_bytes)])
 }
 
