@@ -57,7 +57,7 @@ pub const fn explain(workload: Workload) -> Explanation {
             work: "Schedule N timers uniform over 60 s into fresh memory, then advance in ticks of 1 ms until all have fired.",
             purpose: "Delays that do come: retries, expiry, polling, games.",
             figures: "insert_ns, fire_ns: ns per timer; advance_us_max: the worst single advance in us, with what it hands out.",
-            subjects: "As W1; of Go only the inserts, because its clock is real.",
+            subjects: "As W1; of Go only the inserts, because its clock is real. A preset's engine fires on its own thread: handing over to it is taken off.",
             remark: "The worst advance is how long the world stands still: a cascade of one coarse slot, a rebuilt heap, a sweep.",
         },
         Workload::W4 => Explanation {
@@ -73,7 +73,7 @@ pub const fn explain(workload: Workload) -> Explanation {
             work: "Resident memory per live timer, fresh and after 2 N churn pairs, the ids that the program holds taken off.",
             purpose: "A million connections, each with a timer or three.",
             figures: "fresh_bytes, churned_bytes: bytes per timer, the payload of 8 included.",
-            subjects: "As W1, at 100,000 timers or more.",
+            subjects: "As W1, at 100,000 timers or more; beyond a million once, whatever the rounds: rounds do not differ.",
             remark: "Spare room of growing arrays counts, touched or not as the kernel sees it; so do fragments.",
         },
         real_time => explain_real_time(real_time),

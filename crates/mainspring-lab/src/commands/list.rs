@@ -4,8 +4,16 @@
 
 use crate::case::Workload;
 use crate::explain::explain;
-use crate::subject::{Kind, all};
+use crate::subject::{Kind, Subject, all, presets};
 use crate::table::align;
+
+/// What a subject is, and which workloads a preset cannot do.
+fn about(subject: &Subject) -> String {
+    let unable = presets::named(subject.name).map_or(&[][..], |preset| preset.unable);
+    unable.iter().fold(subject.about.to_owned(), |about, (workload, reason)| {
+        format!("{about}; not {workload}: {reason}")
+    })
+}
 
 /// The list.
 pub fn text() -> String {
@@ -27,7 +35,7 @@ pub fn text() -> String {
                 Kind::Library => "library",
                 Kind::Foreign => "foreign",
             };
-            vec![format!("  {}", subject.name), kind.to_owned(), subject.about.to_owned()]
+            vec![format!("  {}", subject.name), kind.to_owned(), about(subject)]
         })
         .collect();
     format!("workloads\n{}\nsubjects\n{}", align(&workloads), align(&subjects))

@@ -13,8 +13,8 @@ use crate::plan::{self, Plan, SCALING_ROUND_COUNT, SCALING_SIZES, SCALING_WORKLO
 use crate::process::measure_apart;
 use crate::progress::Progress;
 use crate::results::Results;
-use crate::subject::Subject;
 use crate::subject::queues::DEFAULT;
+use crate::subject::{Kind, Subject};
 use crate::{subject, table};
 
 /// What `quick` compares: the default, the best of each kind, and the floor.
@@ -42,7 +42,10 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
     let cases = plan::cases(given_or(workloads, all_workloads), given_or(sizes, all_sizes));
     let round_count = rounds.unwrap_or(round_count);
     let plan = if arguments.subjects.is_empty() {
-        Plan::of(cases, &subject::all(), round_count)
+        let mut subjects = subject::all();
+        // Their curves are their structures', and a constant each.
+        subjects.retain(|subject| !arguments.scaling || subject.kind != Kind::Preset);
+        Plan::of(cases, &subjects, round_count)
     } else {
         Plan::of_named(cases, &named_all(&arguments.subjects)?, round_count)
     };

@@ -69,7 +69,8 @@ pub struct Preset {
     resolution: Duration,
     /// How many ticks of its clock, less one, its queue may be late.
     granularity: u64,
-    unable: &'static [(Workload, &'static str)],
+    /// Which workloads it cannot do, and why.
+    pub unable: &'static [(Workload, &'static str)],
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -80,6 +81,10 @@ const WORKER_COUNT: usize = 2;
 /// What a wheel of rounds says to thirty days.
 const WAKES_EVERY_ROUND: &[(Workload, &str)] =
     &[(Workload::W4, "it wakes at every occupied slot of every round, thousands of times per timer")];
+
+/// What a ring of 65,536 ms says to thirty days and to an hour.
+const ENDS_AFTER_A_MINUTE: &[(Workload, &str)] =
+    &[(Workload::W4, "its ring ends after 65 s"), (Workload::W7, "its ring ends after 65 s")];
 
 /// The table of presets, in the library's order.
 pub const PRESETS: [Preset; 14] = [
@@ -92,9 +97,12 @@ pub const PRESETS: [Preset; 14] = [
     preset("preset::go_1_14", "heap::Lazy", "Go from 1.14: a lazy heap per worker", |clock, workers| {
         preset::go_1_14(clock, workers)
     }),
-    preset("preset::simple_wheel", "wheel::Simple", "one ring of 65,536 slots of 1 ms", |clock, _| {
-        preset::simple_wheel(clock, SIMPLE_SLOT_COUNT)
-    }),
+    Preset {
+        unable: ENDS_AFTER_A_MINUTE,
+        ..preset("preset::simple_wheel", "wheel::Simple", "one ring of 65,536 slots of 1 ms", |clock, _| {
+            preset::simple_wheel(clock, SIMPLE_SLOT_COUNT)
+        })
+    },
     Preset {
         unable: WAKES_EVERY_ROUND,
         ..preset("preset::rounds_wheel", "wheel::Rounds", "virtual levels: 512 slots of 1 ms", |clock, _| {
