@@ -1,9 +1,14 @@
-//! What lives on when a server does not.
+//! What lives on when a server does not, and what a server leaves to those who come after it.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
 
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
 
-use crate::program::mainspring;
-use crate::served::{IDLE, Served, write};
+use crate::program::{Running, mainspring};
+use crate::served::{IDLE, Served, folder, write};
 
 #[test]
 fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
@@ -56,4 +61,57 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     served.says(&["show", "third"], 0, "active");
     served.says(&["status"], 0, "HAS PROBLEMS");
     served.stop();
+}
+
+#[test]
+fn a_process_hears_every_signal_although_its_server_was_started_to_ignore_some() {
+    let folder = folder("signals");
+    let jobs = "[jobs.masks]\nat_boot = true\ncwd = '/'\nrun = ['grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status']\n\
+                [jobs.trap]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo heard\" INT HUP; kill -INT $$; kill -HUP $$'\n";
+    write(&folder.join("jobs.toml"), jobs);
+    let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+    let args = ["serve", "--data", data.to_str().unwrap(), file.to_str().unwrap()];
+    let mut running = Running::after("trap '' INT HUP QUIT USR1 USR2 TSTP PIPE", &args);
+    running.wait_for_all(&[&["masks", "end    exit status 0"], &["trap", "end    exit status 0"]]);
+    let (status, lines, _) = running.stop();
+    assert_eq!(status.code(), Some(0));
+    for mask in ["SigBlk:", "SigIgn:"] {
+        let line = lines.iter().find(|line| line.contains(mask)).unwrap();
+        let bits = u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap();
+        // 32 and 33 are the C library's own, which lets nobody change them.
+        assert_eq!(bits & !(0b11 << 31), 0, "{line}");
+    }
+    assert_eq!(lines.iter().filter(|line| line.ends_with("stdout heard")).count(), 2, "{lines:#?}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
+    let folder = folder("deaths");
+    let pipe = |name: &str| {
+        let path = folder.join(name);
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        path
+    };
+    let (goes, stays, word) = (pipe("goes"), pipe("stays"), pipe("word"));
+    let jobs = format!(
+        "[jobs.goes]\nat_boot = true\ncwd = '/'\non_server_death = 'kill'\nshell = 'exec 3>{}; exec sleep 1000'\n\
+         [jobs.stays]\nat_boot = true\ncwd = '/'\nshell = 'exec 3>{}; read word <{}; echo $word >&3'\n",
+        goes.display(),
+        stays.display(),
+        word.display()
+    );
+    write(&folder.join("jobs.toml"), &jobs);
+    let served = Served::start_in(folder.clone(), &[]);
+    served.says(&["show", "goes"], 0, "on_server_death = \"kill\"");
+    // Both are there once their ends of the pipes are.
+    let (mut goes, mut stays) = (File::open(goes).unwrap(), File::open(stays).unwrap());
+    served.running.signal(Signal::SIGKILL);
+    served.running.end();
+    let mut said = String::new();
+    goes.read_to_string(&mut said).unwrap();
+    fs::OpenOptions::new().write(true).open(word).unwrap().write_all(b"alive\n").unwrap();
+    stays.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "alive\n");
+    let _ = fs::remove_dir_all(&folder);
 }

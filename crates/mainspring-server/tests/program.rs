@@ -94,6 +94,18 @@ impl Running {
         Running::reading(command(args).spawn().unwrap())
     }
 
+    /// The same from a shell that has done something to itself before it becomes the program.
+    pub(crate) fn after(shell_text: &str, args: &[&str]) -> Running {
+        let own = command(args);
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", &format!("{shell_text}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_mainspring")])
+            .args(args);
+        shell.current_dir(root()).envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::reading(shell.spawn().unwrap())
+    }
+
     fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
