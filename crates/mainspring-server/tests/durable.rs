@@ -115,3 +115,22 @@ fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
     assert_eq!(said, "alive\n");
     let _ = fs::remove_dir_all(&folder);
 }
+
+#[test]
+fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
+    let mut served = Served::start("keys", IDLE);
+    let due = "2100-01-01T00:00:00Z";
+    served.says(&["at", due, "--name", "tea", "--key", "k1", "--", "true"], 0, "tea is due");
+    served.says(&["at", due, "--name", "milk", "--key", "k2", "--", "true"], 0, "milk is due");
+    served.says(&["at", "+5h", "--name", "other", "--key", "k1", "--", "true"], 0, "tea is there already");
+    served.says(&["at", "+5h", "--key", "k2", "--", "true"], 0, "milk is there already");
+    served.says(&["at", due, "--name", "tea", "--", "true"], 0, "tea is there already");
+    let unnamed = served.json(&["at", due, "--key", "k3", "--json", "--", "true"]);
+    let again = served.json(&["at", "+5h", "--key", "k3", "--json", "--", "true"]);
+    assert_eq!(unnamed["submitted"]["name"], again["duplicate"]["name"]);
+    // Its key is kept as long as its run is.
+    served.says(&["at", "now", "--name", "soon", "--key", "k4", "--", "true"], 0, "soon is due");
+    served.running.wait_for(&["soon", "end    exit status 0"]);
+    served.says(&["at", "+5h", "--key", "k4", "--", "true"], 0, "soon is there already");
+    served.stop();
+}

@@ -160,7 +160,15 @@ impl Server {
                     self.note(now.wall, &text);
                 }
             }
-            Purpose::Answer { peer, id } => self.answer_awaited(peer, id, describe::reply(&reply)),
+            Purpose::Answer { peer, id } => {
+                let response = match reply {
+                    Reply::Duplicate { id: Some(known) } => {
+                        Response::Duplicate { name: self.name_of(known).map_err(Error::Store)? }
+                    }
+                    reply => describe::reply(&reply),
+                };
+                self.answer_awaited(peer, id, response);
+            }
             Purpose::LastOf { peer, id, mut applied } => {
                 if let Reply::Applied(last) = &reply {
                     describe::merge(&mut applied, describe::applied(last));

@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use mainspring_job::{Query, RunKey, RunState};
+use jiff::{Span, Timestamp};
+use mainspring_job::{Cause, JobName, OnceId, Query, RunKey, RunState, StoreError};
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
@@ -134,7 +134,28 @@ impl Server {
     /// Whether a run is one of a one-shot job: those have no definition.
     pub(super) fn is_once(&mut self, key: &RunKey) -> bool {
         let run = self.store.run(self.shard(), key);
-        run.ok().flatten().is_some_and(|run| run.cause == mainspring_job::Cause::Once)
+        run.ok().flatten().is_some_and(|run| run.cause == Cause::Once)
+    }
+
+    /// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs could be it.
+    pub(super) fn name_of(&mut self, id: OnceId) -> Result<Option<String>, StoreError> {
+        let before = OnceId { number: id.number.saturating_sub(1), ..id };
+        let pending = self.store.load(self.shard(), before, id.due, 1)?;
+        if let Some(once) = pending.first().filter(|once| once.id == id) {
+            return Ok(Some(once.name.to_string()));
+        }
+        let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
+        let cursor = Some(RunKey::new(id.name(), later));
+        let query = Query { cursor, limit: MAX_ROWS, ..Query::default() };
+        let runs = self.store.find(self.shard(), &query)?;
+        let names: Vec<&JobName> = runs
+            .iter()
+            .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)
+            .map(|run| &run.key.job)
+            .collect();
+        let known =
+            names.iter().find(|name| ***name == id.name()).or(names.first().filter(|_| names.len() == 1));
+        Ok(known.map(ToString::to_string))
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
