@@ -35,6 +35,14 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     assert!(alone(&["history", "idle"]).stdout.contains("succeeded"));
     assert!(alone(&["history", "long"]).stdout.contains("running"));
     assert_eq!(alone(&["show", "nobody"]).code, 4);
+    assert_eq!(alone(&["logs", "idle"]).stdout, "ran\n");
+    assert_eq!(alone(&["logs", "long", "--json"]).stdout.matches("\"text\":\"ready\"").count(), 1);
+    assert_eq!(alone(&["logs", "kept"]).stdout, "");
+    assert_eq!(alone(&["logs", "nobody"]).code, 4);
+    assert_eq!(alone(&["logs", "idle@2100-01-01T00:00:00Z"]).code, 4);
+    let follow = alone(&["logs", "-f", "idle"]);
+    assert_eq!(follow.code, 3);
+    assert!(follow.stderr.contains("no server answers at"), "{}", follow.stderr);
     let mut served = Served::start_in(served.folder, &[]);
     served.running.wait_for(&["long", "abandoned"]);
     served.running.wait_for(&["long#2", "stdout ready"]);

@@ -61,7 +61,7 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// `mainspring serve --memory -`, running.
+/// A program that runs, often `mainspring serve --memory -`.
 pub(crate) struct Running {
     child: Child,
     lines: Option<Receiver<String>>,

@@ -237,7 +237,7 @@ fn without_a_server_the_commands_say_so() {
         assert_eq!(ended.code, 3, "{}", ended.stderr);
         assert!(ended.stderr.contains("no server answers at"), "{}", ended.stderr);
     }
-    assert_eq!(mainspring(&["doctor", "--data", &data]).code, 1);
+    assert_eq!(mainspring(&["logs", "-f", "x", "--data", &data]).code, 3);
     let missing = mainspring(&["serve", "--data", &data, "no/such/file.toml"]);
     assert_eq!(missing.code, 1, "{}", missing.stderr);
 }
@@ -374,12 +374,33 @@ fn secrets_are_in_no_file_and_no_answer() {
 }
 
 #[test]
-fn doctor_finds_no_trouble_where_there_is_none() {
-    let served = Served::start("doctor", IDLE);
-    let ended = served.ask(&["doctor"]);
-    assert!(ended.stdout.contains("ok  server"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("ok  file"), "{}", ended.stdout);
-    let findings = served.json(&["doctor", "--json"]);
-    assert!(findings.as_array().unwrap().len() >= 7, "{findings}");
+fn requests_beyond_the_rate_are_refused_and_counted() {
+    let folder = folder("rate");
+    write(&folder.join("jobs.toml"), IDLE);
+    let served = Served::start_in(folder, &["--max-connection-changes", "1", "--max-changes", "1000"]);
+    let mut stream = UnixStream::connect(Path::new(&served.data()).join("mainspring.sock")).unwrap();
+    // They arrive together and are looked at together, so that no time passes between them.
+    let request = |id| format!("{{\"id\":{id},\"command\":\"pause\",\"job\":\"idle\"}}\n");
+    stream.write_all((1..=3).map(request).collect::<String>().as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut answers = std::collections::BTreeMap::new();
+    for _ in 1..=3 {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        answers.insert(answer["id"].as_u64().unwrap(), answer["error"].clone());
+    }
+    assert_eq!(answers[&1], Value::Null);
+    for id in [2, 3] {
+        assert_eq!(answers[&id]["kind"], "temporary");
+        let message = "too fast: the limit is 1 changes a second over one connection";
+        assert!(answers[&id]["message"].as_str().unwrap().starts_with(message), "{answers:?}");
+    }
+    served.says(&["status"], 0, "1000 a second at most, 1 over a connection; 2 refused");
+    // Who only looks is not counted.
+    stream.write_all("{\"command\":\"status\"}\n".repeat(100).as_bytes()).unwrap();
+    let looked = reader.lines().take(100).filter(|line| line.as_ref().unwrap().contains("\"status\""));
+    assert_eq!(looked.count(), 100);
+    served.says(&["doctor"], 0, "2 requests were refused");
     served.stop();
 }

@@ -13,9 +13,12 @@ use mainspring_job::{Cause, JobName, OnceId, Query, RunKey, RunState, StoreError
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
-use super::{Phase, Server, describe};
+use super::{Keeping, Phase, Server, describe};
 use crate::clock::Moment;
 use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
+
+/// How many runs that did not start are passed over to find the latest that did.
+pub(super) const MAX_UNSTARTED: usize = 100;
 
 impl Server {
     pub(super) fn status(&mut self, now: Moment) -> Asking {
@@ -35,6 +38,10 @@ impl Server {
             dead: counts.dead,
             next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
+            is_kept: self.keeping == Keeping::OnDisk,
+            changes_max: self.rates.total,
+            connection_changes_max: self.rates.connection,
+            refused: self.refused_count,
         }))))
     }
 
@@ -122,7 +129,7 @@ impl Server {
         if let Some(key) = self.latest.get(&name) {
             return Ok(Next::Feed(key.clone(), job));
         }
-        let query = Query { job: Some(name.clone()), limit: 100, ..Query::default() };
+        let query = Query { job: Some(name.clone()), limit: MAX_UNSTARTED, ..Query::default() };
         let runs = self.store.find(self.shard(), &query).map_err(store_failed)?;
         match runs.into_iter().find(|run| run.started.is_some()) {
             Some(run) => Ok(Next::Feed(run.key, job)),
