@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{Read, Write};
 
+use jiff::Timestamp;
 use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
+use serde_json::Value;
 
 use crate::program::{Running, mainspring};
 use crate::served::{IDLE, Served, folder, write};
@@ -140,5 +142,63 @@ fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
     served.says(&["at", "now", "--name", "soon", "--key", "k4", "--", "true"], 0, "soon is due");
     served.running.wait_for(&["soon", "end    exit status 0"]);
     served.says(&["at", "+5h", "--key", "k4", "--", "true"], 0, "soon is there already");
+    served.stop();
+}
+
+/// The nominal seconds that a record stands for.
+fn seconds(run: &Value) -> Vec<i64> {
+    let time = |name: &str| run[name].as_str().unwrap().parse::<Timestamp>().unwrap();
+    let first = time("nominal").as_second();
+    let last = if run["last"].is_null() { first } else { time("last").as_second() };
+    assert_eq!(run["count"].as_i64().unwrap(), last - first + 1, "{run}");
+    (first..=last).collect()
+}
+
+#[test]
+fn a_server_that_was_stopped_makes_good_for_what_it_missed_and_doubles_nothing() {
+    let job = |name: &str, misfire: &str| {
+        format!(
+            "[jobs.{name}]\ncron = '* * * * * *'\ncwd = '/'\nshell = 'echo'\nmisfire = '{misfire}'\nretention = 'keep=10000'\n"
+        )
+    };
+    let jobs = format!("{}{}", job("all", "all,cap=1000,window=1h,spread=0s"), job("none", "none"));
+    let mut served = Served::start("stopped", &jobs);
+    served.running.wait_for_all(&[&["all", "end "], &["none", "end "]]);
+    served.running.signal(Signal::SIGSTOP);
+    // Another server says when enough time has passed.
+    let mut witness = Running::start(&[], "@every 1s echo tick\n");
+    let due = |line: &str| -> Timestamp {
+        line.split("due ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+    };
+    for _ in 0..4 {
+        witness.wait_for(&["echo", "start "]);
+    }
+    let passed = due(&witness.wait_for(&["echo", "start "]));
+    served.running.signal(Signal::SIGCONT);
+    // Each job has run for a later time, so what was missed is planned.
+    let mut is_late = [false; 2];
+    while is_late != [true; 2] {
+        let line = served.running.wait_for(&["start "]);
+        let index = usize::from(line.contains(" none "));
+        is_late[index] |= passed < due(&line);
+    }
+    served.says(&["pause", "--all"], 0, "");
+    let history = |job: &str| -> Vec<Value> {
+        let history = served.json(&["history", job, "-n", "10000", "--json"]);
+        history["runs"]["runs"].as_array().unwrap().clone()
+    };
+    for name in ["all", "none"] {
+        let runs = history(name);
+        let mut covered: Vec<i64> = runs.iter().flat_map(seconds).collect();
+        covered.sort_unstable();
+        let expected: Vec<i64> = (covered[0]..=*covered.last().unwrap()).collect();
+        assert_eq!(covered, expected, "{name}: each second has one record");
+        let is_missed = runs.iter().any(|run| run["state"] == "missed");
+        assert_eq!(is_missed, name == "none", "{name}: {runs:#?}");
+        for run in &runs {
+            let at = |name: &str| run[name].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+            assert!(at("started").is_none_or(|started| at("nominal").unwrap() <= started), "early: {run}");
+        }
+    }
     served.stop();
 }
