@@ -23,7 +23,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::accounts::{Account, Refusal};
 use crate::executor::secret::{SecretForm, SecretVariable};
-use crate::executor::spec::{Inheritance, KillSequence, KillStep, LIMIT_NAMES, Limit, ProcessSpec, Program};
+use crate::executor::spec::{
+    Inheritance, KillSequence, KillStep, LIMIT_NAMES, Limit, OnServerDeath, ProcessSpec, Program,
+};
 use crate::executor::template::Template;
 use crate::executor::webhook::{DEFAULT_TIMEOUT, MAX_TIMEOUT, WebhookSpec};
 use crate::job::{DEFAULT_PATH, DEFAULT_SHELL};
@@ -71,6 +73,8 @@ pub struct ProcessBody {
     pub stdin: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_server_death: Option<String>,
 }
 
 /// A secret: the variable, the file, and whether the variable gets the file's name instead of its content.
@@ -201,6 +205,10 @@ impl ProcessBody {
             timeout: policies.timeout.after,
             kill: kill_sequence(policies),
             output_bytes_max: self.output_bytes.unwrap_or(usual.output_bytes_max),
+            on_server_death: self
+                .on_server_death
+                .as_deref()
+                .map_or(Ok(usual.on_server_death), on_server_death)?,
             ..ProcessSpec::new(usual.program, usual.account)
         })
     }
@@ -221,6 +229,11 @@ fn limit((name, value): &(String, u64)) -> Result<Limit, ActionError> {
     let known = LIMIT_NAMES.iter().find(|(known, _)| known == name);
     let unknown = || ActionError::Unreadable(format!("there is no limit called {name}"));
     known.map(|&(_, resource)| Limit { resource, value: *value }).ok_or_else(unknown)
+}
+
+fn on_server_death(name: &str) -> Result<OnServerDeath, ActionError> {
+    let unknown = || ActionError::Unreadable(format!("on_server_death is not {name}"));
+    OnServerDeath::from_name(name).ok_or_else(unknown)
 }
 
 fn kill_sequence(policies: &Policies) -> KillSequence {

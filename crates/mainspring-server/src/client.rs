@@ -9,8 +9,10 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::Error;
+use crate::executor::span::Span;
 use crate::place::Place;
 use crate::protocol::{Answered, Asked, Request, Response};
 
@@ -20,6 +22,7 @@ pub struct Client {
     reader: BufReader<UnixStream>,
     path: PathBuf,
     last_id: u64,
+    wait: Option<Duration>,
 }
 
 impl Client {
@@ -31,9 +34,20 @@ impl Client {
     pub fn connect(place: &Place) -> Result<Client, Error> {
         let path = place.socket();
         match UnixStream::connect(&path) {
-            Ok(stream) => Ok(Client { reader: BufReader::new(stream), path, last_id: 0 }),
+            Ok(stream) => Ok(Client { reader: BufReader::new(stream), path, last_id: 0, wait: None }),
             Err(source) => Err(Error::Unreachable { path, source }),
         }
+    }
+
+    /// Gives the server so long for each answer from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses that.
+    pub fn answers_within(&mut self, wait: Duration) -> Result<(), Error> {
+        self.reader.get_ref().set_read_timeout(Some(wait)).map_err(|error| self.broken(error))?;
+        self.wait = Some(wait);
+        Ok(())
     }
 
     /// Asks, and waits for the first answer.
@@ -57,6 +71,11 @@ impl Client {
             match self.reader.read_line(&mut line) {
                 Ok(0) => return Err(self.broken(io::Error::other("the server closed the connection"))),
                 Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let wait = Span(self.wait.unwrap_or_default());
+                    let text = format!("it takes requests, and has not answered within {wait}");
+                    return Err(self.broken(io::Error::new(io::ErrorKind::TimedOut, text)));
+                }
                 Err(error) => return Err(self.broken(error)),
             }
             let answered: Answered =

@@ -25,6 +25,7 @@ mod check;
 mod doctor;
 mod explain;
 mod expression;
+mod finding;
 mod look;
 mod manual;
 mod memory;

@@ -21,8 +21,6 @@ use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use nix::sys::signal::Signal;
-
 use crate::clock::Moment;
 
 pub mod deliveries;
@@ -139,6 +137,12 @@ impl<K: PartialEq> Executor<K> {
         self.runs.len()
     }
 
+    /// The number of those whose end is still to be reported: the others wait for something in the background that holds
+    /// their output open.
+    pub fn unended_count(&self) -> usize {
+        self.runs.iter().filter(|run| !run.is_lingering()).count()
+    }
+
     /// The processes of the runs that are not over.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.runs.iter().map(Run::pid)
@@ -162,20 +166,8 @@ impl<K: PartialEq> Executor<K> {
 
     /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
-        let output_wait = self.runs.iter().filter_map(|run| run.output_wait(now)).min();
-        self.wait_without_output(now).into_iter().chain(output_wait).min()
-    }
-
-    /// The same while output is not read.
-    pub fn wait_without_output(&self, now: Moment) -> Option<Duration> {
-        self.runs.iter().filter_map(|run| run.kill_wait(now)).min()
-    }
-
-    /// Signals the process groups of all runs.
-    pub fn signal_all(&self, signal: Signal) {
-        for run in &self.runs {
-            run.signal(signal);
-        }
+        let of_run = |run: &Run<K>| run.output_wait(now).into_iter().chain(run.kill_wait(now)).min();
+        self.runs.iter().filter_map(of_run).min()
     }
 
     /// Adds what to poll for reading and for writing.

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Without a server, `check` shows problems and [`warning`]s, `simulate` puts jobs on the virtual clock of [`simulation`],
-//! and `next`, `explain` and `translate` ask `mainspring-cron` about one expression. `serve --memory` runs one crontab on the
-//! loop of [`daemon`], which keeps nothing. What is printed for other programs are the types of [`wire`] and [`protocol`].
+//! and `next`, `explain` and `translate` ask `mainspring-cron` about one expression. What is printed for other programs are the
+//! types of [`wire`] and [`protocol`].
 //!
 //! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which
 //! only asks [`cli`] and [`commands`]. Reading a file is pure: it returns jobs and problems. The clock is read in
@@ -32,8 +32,6 @@ pub mod client;
 pub mod clock;
 pub mod commands;
 pub mod crontab;
-pub mod daemon;
-pub mod due;
 pub mod error;
 pub mod executor;
 pub mod exit;
@@ -53,7 +51,6 @@ pub mod source;
 pub mod spelling;
 pub mod store;
 pub mod table;
-pub mod timetable;
 pub mod trust;
 pub mod waiting;
 pub mod warning;

@@ -1,4 +1,4 @@
-//! The log of `run`: one line per event or line of output.
+//! The log of `serve`: one line per event or line of output.
 //!
 //! ```text
 //! 2026-11-21T05:47:58.001Z 12:date#1   start  pid 4242, due 2026-11-21T05:47:58+00:00, 1 ms late
@@ -13,8 +13,8 @@
 //!
 //! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
 //!
-//! Does not block: when the reader is slow, lines wait here, and beyond [`MAX_PENDING_BYTES`] the loop stops reading what
-//! commands write until the reader is back. Does not rotate files and does not send mail. When the log cannot be written
+//! Does not block: when the reader is slow, lines wait here, and beyond [`MAX_PENDING_BYTES`] lines of output are left out of
+//! the log, and counted; the files of output have them. Does not rotate files and does not send mail. When the log cannot be written
 //! (a full disk), lines are lost and counted, and the count is logged as soon as writing works again; the runs go on.
 //!
 //! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>; that a pipe which polls as writable
@@ -29,7 +29,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::message::PROGRAM;
 
-/// How much may wait for a slow reader before the output of commands has to wait too.
+/// How much may wait for a slow reader before lines of output are left out.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;
 
 /// What a pipe that polls as writable takes without blocking: PIPE_BUF of Linux.
@@ -134,17 +134,27 @@ impl<W: Write + AsFd> Log<W> {
         }
     }
 
+    /// Counts a line that was not added because [`is_full`](Log::is_full), as one that could not be written.
+    pub fn leave_out(&mut self) {
+        self.lost_count += 1;
+    }
+
+    /// How much waits to be written.
+    pub fn pending_bytes(&self) -> usize {
+        self.pending.len() - self.written_bytes
+    }
+
     /// Whether lines wait to be written.
     pub fn has_pending(&self) -> bool {
-        self.written_bytes < self.pending.len()
+        0 < self.pending_bytes()
     }
 
     /// Whether so much waits that nothing should be added that can wait elsewhere.
     pub fn is_full(&self) -> bool {
-        MAX_PENDING_BYTES <= self.pending.len() - self.written_bytes
+        MAX_PENDING_BYTES <= self.pending_bytes()
     }
 
-    /// Whether the reader of the log has gone for good. Then nobody can see what runs, and the loop ends.
+    /// Whether the reader of the log has gone for good.
     pub fn is_closed(&self) -> bool {
         self.broken.is_some()
     }

@@ -76,6 +76,9 @@ impl Place {
     /// When it cannot be made, is none, or others may write it.
     pub fn make(&self) -> Result<(), Error> {
         let failed = |source| Error::Data { path: self.directory.clone(), source };
+        if fs::metadata(&self.directory).is_ok_and(|found| !found.is_dir()) {
+            return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
+        }
         DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(failed)?;
         let metadata = fs::metadata(self.directory.join(".")).map_err(failed)?;
         let us = Uid::effective().as_raw();

@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 use crate::action::ProcessBody;
 use crate::exit::Exit;
 
+mod health;
+
+pub use health::{HealthWire, MAX_NAMED, NamesWire};
+
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
 
@@ -48,6 +52,8 @@ pub struct Asked {
 pub enum Request {
     /// How the server is.
     Status,
+    /// What else could be in trouble.
+    Health,
     /// Jobs after a name, in order.
     List { after: Option<String> },
     /// One job, or one pending one-shot job.
@@ -126,6 +132,7 @@ pub enum Response {
     Done(Done),
     Error(ErrorWire),
     Status(Box<StatusWire>),
+    Health(Box<HealthWire>),
     Jobs {
         jobs: Vec<JobWire>,
         after: Option<String>,
@@ -233,6 +240,22 @@ pub struct StatusWire {
     pub dead: u64,
     pub next: Option<String>,
     pub files: Vec<FileStateWire>,
+    /// Whether anything outlives the server.
+    #[serde(default = "is_so")]
+    pub is_kept: bool,
+    /// How many changes a second are taken of all clients; 0 is without a limit.
+    #[serde(default)]
+    pub changes_max: u32,
+    /// The same of one connection.
+    #[serde(default)]
+    pub connection_changes_max: u32,
+    /// How many were refused because there were more.
+    #[serde(default)]
+    pub refused: u64,
+}
+
+fn is_so() -> bool {
+    true
 }
 
 /// A file that is served.

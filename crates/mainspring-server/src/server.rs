@@ -10,8 +10,8 @@
 //! `Committed`. All that has happened since the last turn shares one commit.
 //!
 //! ```text
-//! Running ──SIGTERM, SIGINT──▶ Draining ──grace over──▶ Ending ──▶ nothing runs ──▶ end
-//!                                 └── a second signal: SIGKILL ──▶ Killed ──▶ nothing runs, or KILL_WAIT ──▶ end
+//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──grace over──▶ Ending ──▶ nothing runs ──▶ end
+//!                                                       └── a second signal: SIGKILL ──▶ Killed ──▶ the same, or KILL_WAIT
 //! ```
 //!
 //! What runs when the server stops and is killed by it has no end on disk: it is `abandoned` at the next start, as after a
@@ -55,17 +55,27 @@ mod describe;
 mod effects;
 mod feed;
 mod files;
+mod health;
 mod look;
 mod output;
 mod peer;
+pub mod rate;
 mod reports;
 
 use ask::Purpose;
+pub use boot::{Keeping, Serving};
 use effects::Started;
 use files::{Files, Reading};
 use output::Outputs;
 use peer::Peers;
+use rate::{Bucket, Rates};
 use reports::Heard;
+
+/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
+pub const GATHER: Duration = Duration::from_millis(20);
+
+/// How long the end waits for a reader of the log who reads nothing.
+pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
@@ -107,6 +117,12 @@ pub struct Server {
     ourselves: Account,
     began: Moment,
     grace: Duration,
+    keeping: Keeping,
+    rates: Rates,
+    /// What clients may change now, all together.
+    bucket: Bucket,
+    /// How many requests were refused because there were too many.
+    refused_count: u64,
     phase: Phase,
     reaps_orphans: bool,
 }
@@ -115,6 +131,7 @@ pub struct Server {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Running,
+    Gathering { since: Moment },
     Draining { since: Moment },
     Ending { since: Moment },
     Killed { since: Moment },
@@ -150,6 +167,7 @@ impl Server {
         self.feed_peers();
         self.peers.write();
         self.log.flush(now.wall);
+        self.end_if_nobody_reads(now);
         let next = self.planner.next_due();
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
@@ -210,7 +228,8 @@ impl Server {
         }
         let requests = self.signals.stop_requests();
         match self.phase {
-            Phase::Running if 0 < requests => self.drain(now),
+            Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
+            Phase::Gathering { since } if GATHER <= now.since(since) => self.drain(now),
             Phase::Draining { .. } | Phase::Ending { .. } if 0 < requests => {
                 self.kill(now, "a second signal came");
             }
@@ -222,6 +241,13 @@ impl Server {
                 self.deliveries.kill_all(now, &mut heard);
             }
             _ => {}
+        }
+    }
+
+    /// What is kept nowhere and read by nobody is done for nobody.
+    fn end_if_nobody_reads(&mut self, now: Moment) {
+        if self.keeping == Keeping::InMemory && self.log.is_closed() && self.phase == Phase::Running {
+            self.drain(now);
         }
     }
 
@@ -308,8 +334,12 @@ impl Server {
     fn is_done(&self, now: Moment) -> bool {
         let is_idle = self.executor.running_count() == 0 && self.deliveries.running_count() == 0;
         match self.phase {
-            Phase::Running => false,
-            Phase::Draining { .. } | Phase::Ending { .. } => is_idle,
+            Phase::Running | Phase::Gathering { .. } => false,
+            Phase::Draining { .. } => is_idle,
+            // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
+            Phase::Ending { .. } => {
+                self.executor.unended_count() == 0 && self.deliveries.running_count() == 0
+            }
             Phase::Killed { since } => is_idle || KILL_WAIT <= now.since(since),
         }
     }
@@ -325,8 +355,26 @@ impl Server {
         let _ = std::fs::remove_file(self.place.socket());
         self.store.release(self.lease).map_err(Error::Store)?;
         self.note(now.wall, "stopped");
-        self.log.flush(now.wall);
-        Ok(())
+        self.finish_log(now)?;
+        match self.log.into_failure() {
+            Some(error) if self.keeping == Keeping::InMemory => Err(Error::Output(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the last lines as fast as the reader of the log takes them.
+    fn finish_log(&mut self, now: Moment) -> Result<(), Error> {
+        let (mut waiting_bytes, mut since) = (usize::MAX, now);
+        loop {
+            let now = Moment::now();
+            self.log.flush(now.wall);
+            if self.log.pending_bytes() < waiting_bytes {
+                (waiting_bytes, since) = (self.log.pending_bytes(), now);
+            }
+            let rest = LOG_WAIT.saturating_sub(now.since(since));
+            let Some(fd) = self.log.fd().filter(|_| !rest.is_zero()) else { return Ok(()) };
+            wait_for(&[], &[fd], Some(rest)).map_err(polling)?;
+        }
     }
 
     /// Waits for anything to do.
@@ -337,13 +385,13 @@ impl Server {
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());
-        readable.extend(self.signals.reload_fd());
         readable.extend(self.files.fd());
         self.executor.watch(&mut readable, &mut writable);
         self.peers.watch(&mut readable, &mut writable);
         writable.extend(self.log.fd());
         let phase_wait = match self.phase {
             Phase::Running | Phase::Ending { .. } => None,
+            Phase::Gathering { since } => Some(GATHER.saturating_sub(now.since(since))),
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };

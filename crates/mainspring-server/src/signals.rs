@@ -4,11 +4,11 @@
 //! |---|---|
 //! | SIGTERM, SIGINT | a request to stop |
 //! | SIGCHLD | a reason to look which command has ended |
-//! | SIGHUP, for the durable server | a request to read the files again |
+//! | SIGHUP | a request to read the files again |
 //!
 //! Cost: one byte through a socket pair per signal.
 //!
-//! Does not change SIGHUP for a crontab in the foreground: a closed terminal ends the program as it ends others.
+//! Does not tell who sent one.
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
@@ -25,36 +25,23 @@ use crate::bell::{Bell, bell};
 pub struct Signals {
     stop: Bell,
     child: Bell,
-    reload: Option<Bell>,
+    reload: Bell,
 }
 
 impl Signals {
-    /// Takes over SIGTERM, SIGINT and SIGCHLD for the whole process.
+    /// Takes over SIGTERM, SIGINT, SIGCHLD and SIGHUP for the whole process.
     ///
     /// # Errors
     ///
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
-        Ok(Signals { stop: stream_of(&[SIGTERM, SIGINT])?, child: stream_of(&[SIGCHLD])?, reload: None })
-    }
-
-    /// Takes over SIGHUP as well.
-    ///
-    /// # Errors
-    ///
-    /// As [`register`](Self::register).
-    pub fn register_with_reload() -> io::Result<Signals> {
-        Ok(Signals { reload: Some(stream_of(&[SIGHUP])?), ..Signals::register()? })
+        let (stop, child) = (stream_of(&[SIGTERM, SIGINT])?, stream_of(&[SIGCHLD])?);
+        Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])? })
     }
 
     /// Whether somebody asked to read the files again.
     pub fn is_reload_asked(&mut self) -> bool {
-        self.reload.as_ref().is_some_and(|reload| 0 < reload.quiet())
-    }
-
-    /// What to poll for requests to read again.
-    pub fn reload_fd(&self) -> Option<BorrowedFd<'_>> {
-        self.reload.as_ref().map(AsFd::as_fd)
+        0 < self.reload.quiet()
     }
 
     /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may
@@ -69,8 +56,8 @@ impl Signals {
     }
 
     /// What to poll.
-    pub fn fds(&self) -> [BorrowedFd<'_>; 2] {
-        [self.stop.as_fd(), self.child.as_fd()]
+    pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
+        [self.stop.as_fd(), self.child.as_fd(), self.reload.as_fd()]
     }
 }
 

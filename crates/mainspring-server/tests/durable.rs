@@ -1,9 +1,16 @@
-//! What lives on when a server does not.
+//! What lives on when a server does not, and what a server leaves to those who come after it.
 
+use std::fs::{self, File};
+use std::io::{Read, Write};
+
+use jiff::Timestamp;
 use nix::sys::signal::Signal;
+use nix::sys::stat::Mode;
+use nix::unistd::mkfifo;
+use serde_json::Value;
 
-use crate::program::mainspring;
-use crate::served::{IDLE, Served, write};
+use crate::program::{Running, mainspring};
+use crate::served::{IDLE, Served, folder, write};
 
 #[test]
 fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
@@ -30,6 +37,14 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     assert!(alone(&["history", "idle"]).stdout.contains("succeeded"));
     assert!(alone(&["history", "long"]).stdout.contains("running"));
     assert_eq!(alone(&["show", "nobody"]).code, 4);
+    assert_eq!(alone(&["logs", "idle"]).stdout, "ran\n");
+    assert_eq!(alone(&["logs", "long", "--json"]).stdout.matches("\"text\":\"ready\"").count(), 1);
+    assert_eq!(alone(&["logs", "kept"]).stdout, "");
+    assert_eq!(alone(&["logs", "nobody"]).code, 4);
+    assert_eq!(alone(&["logs", "idle@2100-01-01T00:00:00Z"]).code, 4);
+    let follow = alone(&["logs", "-f", "idle"]);
+    assert_eq!(follow.code, 3);
+    assert!(follow.stderr.contains("no server answers at"), "{}", follow.stderr);
     let mut served = Served::start_in(served.folder, &[]);
     served.running.wait_for(&["long", "abandoned"]);
     served.running.wait_for(&["long#2", "stdout ready"]);
@@ -55,5 +70,135 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     served.says(&["show", "second"], 0, "shell = \"true\"");
     served.says(&["show", "third"], 0, "active");
     served.says(&["status"], 0, "HAS PROBLEMS");
+    served.stop();
+}
+
+#[test]
+fn a_process_hears_every_signal_although_its_server_was_started_to_ignore_some() {
+    let folder = folder("signals");
+    let jobs = "[jobs.masks]\nat_boot = true\ncwd = '/'\nrun = ['grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status']\n\
+                [jobs.trap]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo heard\" INT HUP; kill -INT $$; kill -HUP $$'\n";
+    write(&folder.join("jobs.toml"), jobs);
+    let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+    let args = ["serve", "--data", data.to_str().unwrap(), file.to_str().unwrap()];
+    let mut running = Running::after("trap '' INT HUP QUIT USR1 USR2 TSTP PIPE", &args);
+    running.wait_for_all(&[&["masks", "end    exit status 0"], &["trap", "end    exit status 0"]]);
+    let (status, lines, _) = running.stop();
+    assert_eq!(status.code(), Some(0));
+    for mask in ["SigBlk:", "SigIgn:"] {
+        let line = lines.iter().find(|line| line.contains(mask)).unwrap();
+        let bits = u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap();
+        // 32 and 33 are the C library's own, which lets nobody change them.
+        assert_eq!(bits & !(0b11 << 31), 0, "{line}");
+    }
+    assert_eq!(lines.iter().filter(|line| line.ends_with("stdout heard")).count(), 2, "{lines:#?}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
+    let folder = folder("deaths");
+    let pipe = |name: &str| {
+        let path = folder.join(name);
+        mkfifo(&path, Mode::S_IRWXU).unwrap();
+        path
+    };
+    let (goes, stays, word) = (pipe("goes"), pipe("stays"), pipe("word"));
+    let jobs = format!(
+        "[jobs.goes]\nat_boot = true\ncwd = '/'\non_server_death = 'kill'\nshell = 'exec 3>{}; exec sleep 1000'\n\
+         [jobs.stays]\nat_boot = true\ncwd = '/'\nshell = 'exec 3>{}; read word <{}; echo $word >&3'\n",
+        goes.display(),
+        stays.display(),
+        word.display()
+    );
+    write(&folder.join("jobs.toml"), &jobs);
+    let served = Served::start_in(folder.clone(), &[]);
+    served.says(&["show", "goes"], 0, "on_server_death = \"kill\"");
+    // Both are there once their ends of the pipes are.
+    let (mut goes, mut stays) = (File::open(goes).unwrap(), File::open(stays).unwrap());
+    served.running.signal(Signal::SIGKILL);
+    served.running.end();
+    let mut said = String::new();
+    goes.read_to_string(&mut said).unwrap();
+    fs::OpenOptions::new().write(true).open(word).unwrap().write_all(b"alive\n").unwrap();
+    stays.read_to_string(&mut said).unwrap();
+    assert_eq!(said, "alive\n");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
+    let mut served = Served::start("keys", IDLE);
+    let due = "2100-01-01T00:00:00Z";
+    served.says(&["at", due, "--name", "tea", "--key", "k1", "--", "true"], 0, "tea is due");
+    served.says(&["at", due, "--name", "milk", "--key", "k2", "--", "true"], 0, "milk is due");
+    served.says(&["at", "+5h", "--name", "other", "--key", "k1", "--", "true"], 0, "tea is there already");
+    served.says(&["at", "+5h", "--key", "k2", "--", "true"], 0, "milk is there already");
+    served.says(&["at", due, "--name", "tea", "--", "true"], 0, "tea is there already");
+    let unnamed = served.json(&["at", due, "--key", "k3", "--json", "--", "true"]);
+    let again = served.json(&["at", "+5h", "--key", "k3", "--json", "--", "true"]);
+    assert_eq!(unnamed["submitted"]["name"], again["duplicate"]["name"]);
+    // Its key is kept as long as its run is.
+    served.says(&["at", "now", "--name", "soon", "--key", "k4", "--", "true"], 0, "soon is due");
+    served.running.wait_for(&["soon", "end    exit status 0"]);
+    served.says(&["at", "+5h", "--key", "k4", "--", "true"], 0, "soon is there already");
+    served.stop();
+}
+
+/// The nominal seconds that a record stands for.
+fn seconds(run: &Value) -> Vec<i64> {
+    let time = |name: &str| run[name].as_str().unwrap().parse::<Timestamp>().unwrap();
+    let first = time("nominal").as_second();
+    let last = if run["last"].is_null() { first } else { time("last").as_second() };
+    assert_eq!(run["count"].as_i64().unwrap(), last - first + 1, "{run}");
+    (first..=last).collect()
+}
+
+#[test]
+fn a_server_that_was_stopped_makes_good_for_what_it_missed_and_doubles_nothing() {
+    let job = |name: &str, misfire: &str| {
+        format!(
+            "[jobs.{name}]\ncron = '* * * * * *'\ncwd = '/'\nshell = 'echo'\nmisfire = '{misfire}'\nretention = 'keep=10000'\n"
+        )
+    };
+    let jobs = format!("{}{}", job("all", "all,cap=1000,window=1h,spread=0s"), job("none", "none"));
+    let mut served = Served::start("stopped", &jobs);
+    served.running.wait_for_all(&[&["all", "end "], &["none", "end "]]);
+    served.running.signal(Signal::SIGSTOP);
+    // Another server says when enough time has passed.
+    let mut witness = Running::start(&[], "@every 1s echo tick\n");
+    let due = |line: &str| -> Timestamp {
+        line.split("due ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap()
+    };
+    for _ in 0..4 {
+        witness.wait_for(&["echo", "start "]);
+    }
+    let passed = due(&witness.wait_for(&["echo", "start "]));
+    served.running.signal(Signal::SIGCONT);
+    // Each job has run for a later time, so what was missed is planned.
+    let mut is_late = [false; 2];
+    while is_late != [true; 2] {
+        let line = served.running.wait_for(&["start "]);
+        let index = usize::from(line.contains(" none "));
+        is_late[index] |= passed < due(&line);
+    }
+    served.says(&["pause", "--all"], 0, "");
+    let history = |job: &str| -> Vec<Value> {
+        let history = served.json(&["history", job, "-n", "10000", "--json"]);
+        history["runs"]["runs"].as_array().unwrap().clone()
+    };
+    for name in ["all", "none"] {
+        let runs = history(name);
+        let mut covered: Vec<i64> = runs.iter().flat_map(seconds).collect();
+        covered.sort_unstable();
+        let expected: Vec<i64> = (covered[0]..=*covered.last().unwrap()).collect();
+        assert_eq!(covered, expected, "{name}: each second has one record");
+        let is_missed = runs.iter().any(|run| run["state"] == "missed");
+        assert_eq!(is_missed, name == "none", "{name}: {runs:#?}");
+        for run in &runs {
+            let at = |name: &str| run[name].as_str().and_then(|text| text.parse::<Timestamp>().ok());
+            assert!(at("started").is_none_or(|started| at("nominal").unwrap() <= started), "early: {run}");
+        }
+    }
     served.stop();
 }

@@ -193,7 +193,8 @@ fn a_damaged_page_is_named_damage() {
         let file = fs::OpenOptions::new().write(true).open(&store).unwrap();
         file.write_all_at(&[0xa5; PAGE_BYTES], page * PAGE_BYTES as u64).unwrap();
         let doctor = ask("doctor");
-        assert!(doctor.stdout.contains("BAD store"), "page {page}: {}", doctor.stdout);
+        assert!(doctor.stdout.contains("BAD      store"), "page {page}: {}", doctor.stdout);
+        assert_eq!(doctor.code, 1);
         if page < 50 {
             let ended = ask("serve");
             assert_eq!(ended.code, 1, "page {page}: {}", ended.stderr);

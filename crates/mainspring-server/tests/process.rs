@@ -45,14 +45,25 @@ fn shell(text: &str) -> ProcessSpec {
 
 /// Runs a process to its end; `each` is called with the executor after each line.
 fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) -> Heard {
+    run_until(spec, &mut |executor, line| {
+        each(executor, line);
+        Duration::ZERO
+    })
+}
+
+/// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by waiting.
+fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> Heard {
     let (mut executor, mut heard) = (Executor::default(), Heard::default());
     let start = Moment::now();
+    let mut now = start;
     executor.start(spec, &[("RUN".into(), "7".into())], 1, start).unwrap();
     while 0 < executor.running_count() {
         assert!(Moment::now().since(start) < BOUND, "the process ends: {:?}", heard.lines);
         let seen = heard.lines.len();
-        executor.turn(Moment::now(), &mut heard);
-        heard.lines[seen..].iter().for_each(|line| each(&mut executor, line));
+        executor.turn(now, &mut heard);
+        for line in &heard.lines[seen..] {
+            now.monotonic += each(&mut executor, line);
+        }
         wait(&executor);
     }
     heard
@@ -152,7 +163,11 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
         kill: KillSequence(vec![step(Signal::SIGINT), step(Signal::SIGTERM)]),
         ..shell(text)
     };
-    let heard = run(&spec);
+    // Each step is taken when the one before was seen to do its work; what is said on standard error is no step.
+    let heard = run_until(&spec, &mut |_, line| match line.starts_with("! ") {
+        true => Duration::ZERO,
+        false => Duration::from_millis(300),
+    });
     // A shell whose `sleep` is killed by SIGTERM may say so on its standard error, before or after its trap.
     let said: Vec<_> = heard.lines.iter().filter(|line| !line.starts_with("! ")).collect();
     assert_eq!(said, ["ready", "int", "inner"]);

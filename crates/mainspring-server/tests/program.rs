@@ -3,7 +3,7 @@
 //! Lines of standard output are read by a thread and handed over through a channel, so that a test can wait for one with
 //! a bound. A program that is still running when its test ends is killed.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
@@ -61,14 +61,16 @@ fn command(args: &[&str]) -> Command {
     command
 }
 
-/// `mainspring serve --memory -`, running.
+/// A program that runs, often `mainspring serve --memory -`.
 pub(crate) struct Running {
     child: Child,
     lines: Option<Receiver<String>>,
     /// As long as it lives, the program's standard output stays open.
     keep: Option<Sender<()>>,
-    /// All of standard error, once it has ended.
+    /// Standard error, line by line.
     errors: Receiver<String>,
+    /// What came of it so far.
+    error_text: String,
     seen: Vec<String>,
 }
 
@@ -92,6 +94,18 @@ impl Running {
         Running::reading(command(args).spawn().unwrap())
     }
 
+    /// The same from a shell that has done something to itself before it becomes the program.
+    pub(crate) fn after(shell_text: &str, args: &[&str]) -> Running {
+        let own = command(args);
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .args(["-c", &format!("{shell_text}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_mainspring")])
+            .args(args);
+        shell.current_dir(root()).envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::reading(shell.spawn().unwrap())
+    }
+
     fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
@@ -108,16 +122,24 @@ impl Running {
             }
         };
         thread::Builder::new().name("output".into()).spawn(read).unwrap();
-        let mut stderr = child.stderr.take().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (error_sender, errors) = channel();
         let read_errors = move || {
-            let mut text = String::new();
-            stderr.read_to_string(&mut text).unwrap();
-            // The test may have failed and gone.
-            let _ = error_sender.send(text);
+            let mut line = String::new();
+            while 0 < stderr.read_line(&mut line).unwrap() {
+                // The test may have failed and gone.
+                let _ = error_sender.send(std::mem::take(&mut line));
+            }
         };
         thread::Builder::new().name("errors".into()).spawn(read_errors).unwrap();
-        Running { child, lines: Some(lines), keep: Some(keep), errors, seen: Vec::new() }
+        Running {
+            child,
+            lines: Some(lines),
+            keep: Some(keep),
+            errors,
+            error_text: String::new(),
+            seen: Vec::new(),
+        }
     }
 
     /// Waits for the first line from now on that contains all of `parts`, and returns it.
@@ -131,6 +153,25 @@ impl Running {
                     }
                 }
                 Err(reason) => panic!("no line with {parts:?} ({reason}); seen: {:#?}", self.seen),
+            }
+        }
+    }
+
+    /// Waits until each of `wanted` has been seen in a line from now on, in any order.
+    pub(crate) fn wait_for_all(&mut self, wanted: &[&[&str]]) {
+        let mut rest = wanted.to_vec();
+        while !rest.is_empty() {
+            let line = self.wait_for(&[]);
+            rest.retain(|parts| !parts.iter().all(|part| line.contains(part)));
+        }
+    }
+
+    /// Waits until standard error holds `part`.
+    pub(crate) fn wait_for_error(&mut self, part: &str) {
+        while !self.error_text.contains(part) {
+            match self.errors.recv_timeout(BOUND) {
+                Ok(line) => self.error_text.push_str(&line),
+                Err(reason) => panic!("no {part} on standard error ({reason}): {}", self.error_text),
             }
         }
     }
@@ -188,8 +229,14 @@ impl Running {
 
     fn wait(&mut self) -> (ExitStatus, String) {
         // Only the program itself holds its standard error, so that its end is the program's.
-        let errors = self.errors.recv_timeout(BOUND).expect("the program ends");
-        (self.child.wait().unwrap(), errors)
+        loop {
+            match self.errors.recv_timeout(BOUND) {
+                Ok(line) => self.error_text.push_str(&line),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the program does not end: {}", self.error_text),
+            }
+        }
+        (self.child.wait().unwrap(), std::mem::take(&mut self.error_text))
     }
 }
 

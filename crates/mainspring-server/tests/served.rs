@@ -27,10 +27,12 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Writes a file that a server trusts.
+/// Writes a file that a server trusts. It is there as a whole or not at all, whenever a server looks.
 pub(crate) fn write(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).unwrap();
+    let new = path.with_extension("new");
+    fs::write(&new, text).unwrap();
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::rename(&new, path).unwrap();
 }
 
 impl Served {

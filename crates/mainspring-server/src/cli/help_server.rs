@@ -36,7 +36,8 @@ $XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time ha
 SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, running jobs have the grace period to end by
 themselves, then each gets its kill signal, and SIGKILL. A second signal kills at once.
 
-With --memory one crontab runs in the foreground and nothing is kept.
+With --memory everything works and nothing is kept: the store is in memory, and the socket in a folder
+of its own, which the first line of the log names, unless --data names one that holds no store.
 
 Examples:
   mainspring serve examples/jobs.toml
@@ -68,7 +69,8 @@ Examples:
   mainspring history --state failed,timed_out,dead --json";
 
 pub(super) const LOGS: &str = "\
-Lines of standard error are marked with `!`. Secrets are not in them.
+Lines of standard error are marked with `!`. Secrets are not in them. Without a server the files of the
+data directory are read; -f follows a server.
 
 Examples:
   mainspring logs backup
@@ -164,11 +166,14 @@ Examples:
   mainspring status --json";
 
 pub(super) const DOCTOR: &str = "\
-Each line is one thing that was looked at: the data directory and its permissions, the store, the
-server, its files, the clock and the zone. The exit code is 1 if any of them is in trouble.
+Each line is one thing that was looked at, and how it is: ok, warning or BAD, the last two with a hint
+of what to do. A running server is asked for what only it knows: its store, jobs and files, what is
+paused or dead, the room on its disk, its limits, and whether the clock stands before what was planned.
+Without one the store is read through. The exit code is 1 if anything is BAD; warnings alone give 0.
 
 Examples:
-  mainspring doctor";
+  mainspring doctor
+  mainspring doctor --json | jq -r .level";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 use super::FormatArgs;
 use super::value::{parse_grace, parse_zone};
 use crate::place::Place;
+use crate::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
 /// Which server.
 #[derive(Clone, Debug, Args)]
@@ -46,7 +47,7 @@ pub struct AskArgs {
 /// The arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Job files (.toml) and crontabs
+    /// Job files (.toml) and crontabs; - is standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
@@ -55,8 +56,8 @@ pub struct ServeArgs {
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
     pub standby: bool,
-    /// Keeps nothing: runs one crontab in the foreground, without history, catch-up and socket
-    #[arg(long, conflicts_with_all = ["data", "standby"])]
+    /// Keeps nothing: the store is in memory, and ends with the server
+    #[arg(long, conflicts_with = "standby")]
     pub memory: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
@@ -67,6 +68,12 @@ pub struct ServeArgs {
     /// Time that running jobs have to end after SIGTERM, such as 500ms, 10s, 2m
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_grace)]
     pub grace: Duration,
+    /// Changes that clients may ask for in a second, all together; 0 is any number
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_TOTAL_RATE)]
+    pub max_changes: u32,
+    /// Changes that may be asked for in a second over one connection; 0 is any number
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_CONNECTION_RATE)]
+    pub max_connection_changes: u32,
 }
 
 /// The arguments of `export`.

@@ -65,7 +65,8 @@ pub(super) fn show(args: &AskArgs, response: &Response) -> Result<Exit, Error> {
 /// An answer for people, as seen from `now`.
 pub(super) fn text(response: &Response, now: Timestamp) -> String {
     match response {
-        Response::Done(_) => String::new(),
+        // What `doctor` makes of health is its own.
+        Response::Done(_) | Response::Health(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
         Response::Status(status) => status_text(status, now),
         Response::Jobs { jobs, .. } => jobs_text(jobs, now),
@@ -199,7 +200,10 @@ fn once_text(once: &OnceWire, now: Timestamp) -> String {
 fn status_text(status: &StatusWire, now: Timestamp) -> String {
     let mut text = pairs(&[
         ("server", format!("mainspring {}, process {}, {}", status.version, status.pid, status.state)),
-        ("data", status.data.clone()),
+        (
+            "data",
+            if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
+        ),
         ("started", when(&status.started, now)),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, now))),
@@ -208,6 +212,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
         ("kept runs", status.runs.to_string()),
         ("dead letters", status.dead.to_string()),
+        ("changes", changes_text(status)),
     ]);
     for file in &status.files {
         let read = file
@@ -223,6 +228,13 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         ));
     }
     text
+}
+
+/// How fast clients may change things, and whether any was too fast.
+fn changes_text(status: &StatusWire) -> String {
+    let at_most = |rate: u32| if rate == 0 { "any number".to_owned() } else { rate.to_string() };
+    let (total, connection) = (at_most(status.changes_max), at_most(status.connection_changes_max));
+    format!("{total} a second at most, {connection} over a connection; {} refused", status.refused)
 }
 
 fn applied_text(applied: &AppliedWire) -> String {

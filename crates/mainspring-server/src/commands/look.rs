@@ -65,15 +65,26 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
-    let mut client = Client::connect(&args.ask.place.place())?;
-    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
-    while let Response::Line(line) = &response {
-        if args.ask.json {
+    let place = args.ask.place.place();
+    let mut show = |response: &Response| match response {
+        Response::Line(line) if args.ask.json => {
             let text = serde_json::to_string(line).expect("wire types have string keys and finite numbers");
-            print(&format!("{text}\n"))?;
-        } else {
-            show(&args.ask, &response)?;
+            print(&format!("{text}\n"))
         }
+        response => show(&args.ask, response).map(drop),
+    };
+    // What is written from now on is written by a server.
+    let looking = match args.follow {
+        true => Looking::Server(Client::connect(&place)?),
+        false => Looking::open(&place)?,
+    };
+    let mut client = match looking {
+        Looking::Server(client) => client,
+        Looking::Alone(mut alone) => return alone.logs(&args.of, &mut show).map(|()| Exit::Ok),
+    };
+    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
+    while let Response::Line(_) = &response {
+        show(&response)?;
         response = client.next_answer()?;
     }
     Ok(Exit::Ok)
@@ -114,7 +125,7 @@ fn export_history(client: &mut Looking) -> Result<Exit, Error> {
         Ok(Response::Status(status)) => status.runs,
         _ => 0,
     };
-    let mut progress = Progress::new(total);
+    let mut progress = Progress::beside_output("runs", total);
     let mut next = None;
     loop {
         let request = Request::History { job: None, states: Vec::new(), limit: MAX_ROWS, cursor: next };
@@ -126,7 +137,7 @@ fn export_history(client: &mut Looking) -> Result<Exit, Error> {
                 return printed(output.flush()).map(|()| Exit::Ok);
             }
         }
-        progress.add(runs.len() as u64);
+        progress.add(runs.len());
         next = cursor;
         if next.is_none() {
             progress.finish();

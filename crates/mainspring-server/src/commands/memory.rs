@@ -1,58 +1,65 @@
-//! `mainspring serve --memory`: runs the commands of a crontab until stopped, and keeps nothing.
+//! `mainspring serve --memory`: the same server on a store that ends with it.
 //!
-//! Cost: see the loop in [`daemon`](crate::daemon).
+//! ```text
+//! --data DIR        its socket and lock are in DIR, which must hold no store
+//! without --data    in a folder of its own, which goes when the server ends
+//! ```
 //!
-//! Does not read the file again when it changes, and keeps nothing over its own end: what was due while the program did
-//! not run is not made up for.
+//! Cost: see the loop in [`server`](crate::server); jobs, waiting one-shot jobs and kept runs are in memory.
 //!
-//! Source: cron(8).
+//! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
+//! removed. After `kill -9` the folder is left behind.
+//!
+//! Source: own.
 
-use std::io;
+use std::fs;
+use std::path::Path;
 
-use super::{counted, zone_or_system};
-use crate::accounts::Account;
-use crate::cli::serve::ServeArgs;
-use crate::crontab::{Crontab, Format};
-use crate::daemon::Daemon;
-use crate::due;
+use mainspring_job::MemoryStore;
+use nix::unistd::mkdtemp;
+
+use super::serve::take;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::job::Job;
-use crate::message::{PROGRAM, say};
-use crate::problem::render;
-use crate::signals::Signals;
-use crate::source::Source;
-use crate::timetable::Timetable;
+use crate::place::Place;
+use crate::protocol::{ErrorKind, ErrorWire};
+use crate::server::{Server, Serving};
 
-pub(super) fn run(args: ServeArgs) -> Result<Exit, Error> {
-    let [file] = args.files.as_slice() else {
-        return Err(Error::Usage("with --memory there is one file, a crontab".to_owned()));
-    };
-    let source = Source::read(file)?;
-    let setup = |what| move |source| Error::Setup { what, source };
-    let ourselves = Account::ourselves().map_err(setup("our own account"))?;
-    let zone = zone_or_system(args.zone);
-    let crontab = Crontab::parse(&source, Format::from(args.format));
-    let (jobs, mut problems) = Job::prepare(&crontab, &zone, &ourselves);
-    problems.extend(crontab.problems);
-    problems.sort_by_key(|problem| problem.line_number);
-    say(&render(source.name(), &problems, crontab.unkept_count));
-    if jobs.is_empty() {
-        say(&format!("{PROGRAM}: {} has no entry that can run\n", source.name()));
-        return Ok(Exit::Invalid);
+/// Runs until a signal asks to stop. `given` is the data directory of the command line.
+pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+    match given {
+        Some(directory) => run_in(Place::find(Some(directory)), serving),
+        None => {
+            let place = own_place()?;
+            let result = run_in(place.clone(), serving);
+            // It is in nobody's way if it stays.
+            let _ = fs::remove_dir_all(place.directory());
+            result
+        }
     }
-    // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
-    let signals = Signals::register().map_err(setup("signals"))?;
-    let (sender, receiver) = due::channel().map_err(setup("a channel"))?;
-    let title = format!(
-        "mainspring {}: {} of {}, time zone {}",
-        env!("CARGO_PKG_VERSION"),
-        counted(jobs.len(), "job"),
-        source.name(),
-        zone.iana_name().unwrap_or("UTC"),
-    );
-    let timetable = Timetable::start(&jobs, &sender).map_err(setup("the timer threads"))?;
-    let daemon = Daemon::new(jobs, receiver, signals, args.grace, io::stdout());
-    daemon.run(timetable, &title).map_err(Error::Output)?;
-    Ok(Exit::Ok)
+}
+
+fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+    place.make()?;
+    let directory = take(&place).map_err(Error::Directory)?;
+    if place.store().exists() {
+        let text = format!("{} holds a store, which --memory would not use", place.directory().display());
+        return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));
+    }
+    let output = place.output();
+    let forget = || fs::remove_dir_all(&output);
+    // Of one that was killed.
+    let _ = forget();
+    let result = Server::prepare(serving(place), Box::new(MemoryStore::new())).and_then(Server::run);
+    let _ = forget();
+    drop(directory);
+    result.map(|()| Exit::Ok)
+}
+
+/// A new folder for this server alone.
+fn own_place() -> Result<Place, Error> {
+    let parent = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, Into::into);
+    let template = parent.join("mainspring-XXXXXX");
+    let failed = |error: nix::Error| Error::Data { path: template.clone(), source: error.into() };
+    Ok(Place::find(Some(&mkdtemp(&template).map_err(failed)?)))
 }

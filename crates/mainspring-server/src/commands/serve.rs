@@ -17,7 +17,8 @@ use crate::exit::Exit;
 use crate::loaded::Reader;
 use crate::message::say;
 use crate::place::Place;
-use crate::server::Server;
+use crate::server::rate::Rates;
+use crate::server::{Keeping, Server, Serving};
 use crate::store::{Directory, DirectoryError, SqliteStore};
 use crate::waiting::wait_for;
 
@@ -28,12 +29,16 @@ const MAX_TRIES: usize = 100;
 const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
-    if args.memory {
-        return memory::run(args);
-    }
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
+    let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
+    let (files, grace) = (args.files, args.grace);
+    let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
+    let serving = |place| Serving { place, files, reader, grace, rates, keeping };
+    if args.memory {
+        return memory::run(args.place.data.as_deref(), serving);
+    }
     let place = args.place.place();
     place.make()?;
     // Who stands by has all the time in the world, and says at once that it does.
@@ -47,14 +52,14 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let directory = directory.map_err(Error::Directory)?;
     let store = Box::new(SqliteStore::open(&directory).map_err(Error::Store)?);
-    Server::prepare(place, store, &args.files, reader, args.grace)?.run()?;
+    Server::prepare(serving(place), store)?.run()?;
     drop(directory);
     Ok(Exit::Ok)
 }
 
 /// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of a server that
 /// was killed, a child that has not come to its `exec` yet holds the lock a little longer.
-fn take(place: &Place) -> Result<Directory, DirectoryError> {
+pub(super) fn take(place: &Place) -> Result<Directory, DirectoryError> {
     for _ in 0..MAX_TRIES {
         match Directory::open(place.directory()) {
             Err(DirectoryError::Taken { .. }) => {}

@@ -136,6 +136,7 @@ fn preparation(spec: &ProcessSpec) -> Preparation {
         umask: spec.umask.map(Mode::from_bits_truncate),
         nice: spec.nice,
         limits: spec.limits.clone(),
+        on_server_death: spec.on_server_death,
     }
 }
 

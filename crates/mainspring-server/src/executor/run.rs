@@ -49,10 +49,6 @@ pub trait Reports<K> {
     fn line(&mut self, run: &K, stream: Stream, text: &str);
     /// A run ended. Lines may still come of it, if its output is held open.
     fn ended(&mut self, run: &K, end: &End);
-    /// Whether lines have to wait. Then output stays in its pipes, and programs wait when they are full too.
-    fn is_full(&self) -> bool {
-        false
-    }
 }
 
 /// How a run ended.
@@ -181,9 +177,6 @@ impl<K> Run<K> {
             input.write();
         }
         self.advance_killing(now);
-        if reports.is_full() {
-            return;
-        }
         self.output.read(&self.key, buffer, reports);
         if self.end_is_reported {
             return;
@@ -239,11 +232,6 @@ impl<K> Run<K> {
     pub fn output_wait(&self, now: Moment) -> Option<Duration> {
         let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
         Some(OUTPUT_WAIT.saturating_sub(now.since(*at)))
-    }
-
-    /// Signals the whole process group.
-    pub fn signal(&self, signal: Signal) {
-        self.process.signal(signal);
     }
 
     /// Adds what to poll: pipes with output to read, then a pipe that takes input.

@@ -8,6 +8,7 @@
 //! | input | standard input is empty |
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
+//! | when the server dies | it goes on |
 //!
 //! Cost: a few strings per job; a run borrows them.
 //!
@@ -57,6 +58,8 @@ pub struct ProcessSpec {
     pub kill: KillSequence,
     /// How much of its output is kept.
     pub output_bytes_max: u64,
+    /// What becomes of it when the server is killed.
+    pub on_server_death: OnServerDeath,
 }
 
 impl ProcessSpec {
@@ -76,6 +79,7 @@ impl ProcessSpec {
             timeout: None,
             kill: KillSequence::default(),
             output_bytes_max: DEFAULT_OUTPUT_BYTES,
+            on_server_death: OnServerDeath::default(),
         }
     }
 }
@@ -112,6 +116,28 @@ pub enum Inheritance {
     Clean,
     /// The server's own environment.
     Inherited,
+}
+
+/// What becomes of a process whose server dies without ending it: by SIGKILL, for want of memory, by a bug.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnServerDeath {
+    /// It goes on, as an orphan.
+    #[default]
+    Leave,
+    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no program that takes
+    /// on rights when it is executed.
+    Kill,
+}
+
+impl OnServerDeath {
+    /// The words in files.
+    pub const NAMES: [(&str, OnServerDeath); 2] =
+        [("leave", OnServerDeath::Leave), ("kill", OnServerDeath::Kill)];
+
+    /// What a word means.
+    pub fn from_name(name: &str) -> Option<OnServerDeath> {
+        OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
+    }
 }
 
 /// A resource limit, soft and hard alike.

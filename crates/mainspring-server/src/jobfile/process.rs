@@ -19,7 +19,7 @@ use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::action::{ProcessBody, SecretBody};
-use crate::executor::spec::LIMIT_NAMES;
+use crate::executor::spec::{LIMIT_NAMES, OnServerDeath};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 
@@ -36,6 +36,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "limits",
     "stdin",
     "output_bytes",
+    "on_server_death",
 ];
 
 /// The most output that a job may have kept of each run: a log file that an editor still opens.
@@ -61,7 +62,18 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         limits: limits(fields, faults),
         stdin: text("stdin", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT_BYTES, faults).map(i64::unsigned_abs),
+        on_server_death: on_server_death(fields, faults),
     })
+}
+
+fn on_server_death(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = fields.text("on_server_death", faults)?;
+    if OnServerDeath::from_name(text.value).is_none() {
+        let message = format!("expected \"leave\" or \"kill\", found \"{}\"", text.value);
+        faults.push(Fault::new(text.span, message));
+        return None;
+    }
+    Some(text.value.to_owned())
 }
 
 fn run(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<String> {

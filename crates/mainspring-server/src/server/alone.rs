@@ -14,20 +14,24 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Job, JobName, JobRecord, MAX_PAGE, Query, RunState, Shard, Store};
+use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Run, RunState, Shard, Store};
 
-use super::ask::run_key;
-use super::describe;
+use super::ask::{not_found, run_key};
+use super::feed::Feed;
+use super::look::MAX_UNSTARTED;
+use super::output::Outputs;
+use super::{describe, health};
 use crate::error::Error;
 use crate::jobfile::JobFile;
 use crate::place::Place;
-use crate::protocol::{ErrorKind, ErrorWire, JobWire, Request, Response};
+use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
 use crate::source::Source;
 use crate::store::{Directory, SqliteStore};
 
 /// The store of a data directory, for looking.
 pub struct Alone {
     store: SqliteStore,
+    outputs: Outputs,
     now: Timestamp,
     _directory: Directory,
 }
@@ -44,7 +48,7 @@ impl Alone {
         }
         let directory = Directory::open(place.directory()).map_err(Error::Directory)?;
         let store = SqliteStore::open(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, now, _directory: directory }))
+        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, _directory: directory }))
     }
 
     /// Answers a request that only looks.
@@ -78,6 +82,62 @@ impl Alone {
             }
             _ => Err(Error::Refused(ErrorWire::new(ErrorKind::Temporary, "no server is running"))),
         }
+    }
+
+    /// What a job's latest run, or a certain run, wrote, as far as it is kept: each line to `each`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, there is nothing of that name, or `each` fails.
+    pub fn logs(
+        &mut self,
+        of: &str,
+        each: &mut dyn FnMut(&Response) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Some(run) = self.logged(of)? else { return Ok(()) };
+        let path = self.outputs.path(&run.key, run.cause == Cause::Once);
+        let mut feed = Feed::new(0, run.key, None, false, &path);
+        while let Some(line) = feed.next_line() {
+            each(&line)?;
+        }
+        Ok(())
+    }
+
+    /// The run that is meant; `None` for a job that has not run.
+    fn logged(&mut self, of: &str) -> Result<Option<Run>, Error> {
+        if let Some(key) = run_key(of) {
+            let run = self.store.run(Shard::WHOLE, &key).map_err(Error::Store)?;
+            return run.map(Some).ok_or_else(|| refused(not_found(&format!("run `{of}`"))));
+        }
+        let job = name(of)?;
+        let query = Query { job: Some(job.clone()), limit: MAX_UNSTARTED, ..Query::default() };
+        let runs = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+        let is_known = !runs.is_empty() || self.records()?.iter().any(|(known, _)| known.name == job);
+        let started = runs.into_iter().find(|run| run.started.is_some());
+        if is_known { Ok(started) } else { Err(missing(of)) }
+    }
+
+    /// Reads the whole store, and says what is wrong with it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read at all.
+    pub fn integrity(&mut self) -> Result<Vec<String>, Error> {
+        self.store.integrity().map_err(Error::Store)
+    }
+
+    /// How the store is, for `doctor`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn health(&mut self, place: &Place) -> Result<HealthWire, Error> {
+        let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
+        let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
+        let free_bytes = health::free_bytes(place);
+        let of_marks = health::of_marks(marks, self.now);
+        Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }
 
     fn show(&mut self, text: &str) -> Result<Response, Error> {
@@ -115,5 +175,9 @@ fn name(text: &str) -> Result<JobName, Error> {
 }
 
 fn missing(text: &str) -> Error {
-    Error::Refused(ErrorWire::new(ErrorKind::NotFound, format!("there is no job `{text}`")))
+    refused(not_found(&format!("job `{text}`")))
+}
+
+fn refused(error: ErrorWire) -> Error {
+    Error::Refused(error)
 }

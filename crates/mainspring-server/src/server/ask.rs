@@ -21,6 +21,7 @@ use mainspring_job::{
 };
 
 use super::feed::Feed;
+use super::rate::Rates;
 use super::{Phase, Server, describe};
 use crate::action::Body;
 use crate::clock::Moment;
@@ -90,8 +91,12 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 
 impl Server {
     pub(super) fn take_requests(&mut self, now: Moment) {
-        for (peer, asked) in self.peers.read() {
+        for (peer, asked) in self.peers.read(now) {
             let Asked { id, request } = asked;
+            if let Err(error) = self.weigh(peer, &request, now) {
+                self.answer(peer, id, Response::Error(error));
+                continue;
+            }
             let follows = matches!(request, Request::Logs { follow: true, .. });
             match self.consider(request, now) {
                 Ok(Next::Answer(response)) => self.answer(peer, id, response),
@@ -109,6 +114,23 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Whether a client may ask for a change now. Rates are no limit for who only looks.
+    fn weigh(&mut self, peer: u64, request: &Request, now: Moment) -> Result<(), ErrorWire> {
+        if looks(request) {
+            return Ok(());
+        }
+        let Rates { connection, total } = self.rates;
+        let over = if self.peers.get(peer).is_some_and(|peer| !peer.bucket.take(now)) {
+            format!("{connection} changes a second over one connection (serve --max-connection-changes)")
+        } else if !self.bucket.take(now) {
+            format!("{total} changes a second in all (serve --max-changes)")
+        } else {
+            return Ok(());
+        };
+        self.refused_count += 1;
+        Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
     fn command(&mut self, purpose: Purpose, command: Command) {
@@ -160,7 +182,15 @@ impl Server {
                     self.note(now.wall, &text);
                 }
             }
-            Purpose::Answer { peer, id } => self.answer_awaited(peer, id, describe::reply(&reply)),
+            Purpose::Answer { peer, id } => {
+                let response = match reply {
+                    Reply::Duplicate { id: Some(known) } => {
+                        Response::Duplicate { name: self.name_of(known).map_err(Error::Store)? }
+                    }
+                    reply => describe::reply(&reply),
+                };
+                self.answer_awaited(peer, id, response);
+            }
             Purpose::LastOf { peer, id, mut applied } => {
                 if let Reply::Applied(last) = &reply {
                     describe::merge(&mut applied, describe::applied(last));
@@ -206,16 +236,7 @@ impl Server {
     }
 
     fn consider(&mut self, request: Request, now: Moment) -> Asking {
-        let looks = matches!(
-            request,
-            Request::Status
-                | Request::List { .. }
-                | Request::Show { .. }
-                | Request::History { .. }
-                | Request::Logs { .. }
-                | Request::Export { .. }
-        );
-        if !looks && self.phase != Phase::Running {
+        if !looks(&request) && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
         let scope = |job: Option<String>| match job {
@@ -224,6 +245,7 @@ impl Server {
         };
         match request {
             Request::Status => self.status(now),
+            Request::Health => self.health(now),
             Request::List { after } => Ok(Next::Answer(self.list(after.as_deref(), now)?)),
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
@@ -366,6 +388,20 @@ impl Server {
         }
         applied
     }
+}
+
+/// Whether a request changes nothing.
+fn looks(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Status
+            | Request::Health
+            | Request::List { .. }
+            | Request::Show { .. }
+            | Request::History { .. }
+            | Request::Logs { .. }
+            | Request::Export { .. }
+    )
 }
 
 fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {

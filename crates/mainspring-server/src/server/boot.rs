@@ -20,6 +20,7 @@ use mainspring_job::{
 use super::files::{Files, Reading};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::rate::{Bucket, Rates};
 use super::{Phase, Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::clock::Moment;
@@ -36,24 +37,45 @@ use crate::source::Source;
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
 
+/// Whether what happens outlives the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeping {
+    /// In the store of the data directory.
+    OnDisk,
+    /// Nothing does.
+    InMemory,
+}
+
+/// What a server serves, and how.
+#[derive(Debug)]
+pub struct Serving {
+    /// Where its socket is, and the output of runs.
+    pub place: Place,
+    /// The names of files of jobs.
+    pub files: Vec<String>,
+    /// How they are read.
+    pub reader: Reader,
+    /// How long running jobs have to end by themselves when the server is to stop.
+    pub grace: Duration,
+    /// How much clients may change.
+    pub rates: Rates,
+    /// What the store is.
+    pub keeping: Keeping,
+}
+
 impl Server {
     /// Makes a server that has planned nothing yet.
     ///
     /// # Errors
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
-    pub fn prepare(
-        place: Place,
-        mut store: Box<dyn Store>,
-        names: &[String],
-        reader: Reader,
-        grace: Duration,
-    ) -> Result<Server, Error> {
+    pub fn prepare(serving: Serving, mut store: Box<dyn Store>) -> Result<Server, Error> {
+        let Serving { place, files, reader, grace, rates, keeping } = serving;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(names, reader)?;
+        let files = Files::new(&files, reader)?;
         // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
-        let signals = Signals::register_with_reload().map_err(setup("signals"))?;
+        let signals = Signals::register().map_err(setup("signals"))?;
         let owner = format!("process {}", std::process::id());
         let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
         let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
@@ -67,7 +89,7 @@ impl Server {
             started: HashMap::new(),
             latest: HashMap::new(),
             outputs: Outputs::new(place.output()),
-            peers: Peers::listen(&place.socket())
+            peers: Peers::listen(&place.socket(), rates.connection)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
             asked: HashMap::new(),
             last_ticket: 0,
@@ -79,6 +101,10 @@ impl Server {
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
             grace,
+            keeping,
+            rates,
+            bucket: Bucket::new(rates.total, began),
+            refused_count: 0,
             phase: Phase::Running,
             reaps_orphans: orphans::fall_to_us(),
             place,
@@ -108,12 +134,16 @@ impl Server {
             self.apply(definitions);
         }
         self.inputs.push_back(Input::Begin);
-        let text = format!(
-            "mainspring {}: {} jobs, data in {}",
-            env!("CARGO_PKG_VERSION"),
-            names.len(),
-            self.place.directory().display()
-        );
+        let (version, count) = (env!("CARGO_PKG_VERSION"), names.len());
+        let data = self.place.directory().display();
+        let text = match self.keeping {
+            Keeping::OnDisk => format!("mainspring {version}: {count} jobs, data in {data}"),
+            Keeping::InMemory => {
+                format!(
+                    "mainspring {version}: {count} jobs, and nothing is kept; commands find it with --data {data}"
+                )
+            }
+        };
         self.note(now.wall, &text);
         Ok(())
     }

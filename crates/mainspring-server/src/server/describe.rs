@@ -124,7 +124,8 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Submitted { id, name } => {
             Response::Submitted { name: name.to_string(), due: id.due.to_string() }
         }
-        Reply::Duplicate { id } => Response::Duplicate { name: id.map(|id| id.name().to_string()) },
+        // Which one it is, the store knows.
+        Reply::Duplicate { .. } => Response::Duplicate { name: None },
         Reply::Planned { key } => Response::Planned { run: key.to_string() },
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
         Reply::Applied(found) => Response::Applied(applied(found)),

@@ -29,6 +29,7 @@ use crate::clock::Moment;
 use crate::error::Error;
 use crate::loaded::{Loaded, Reader};
 use crate::message::with_causes;
+use crate::source::STANDARD_INPUT;
 
 /// How long files are left alone after a change, so that one that is being written is read when it is whole.
 pub(super) const SETTLE: Duration = Duration::from_millis(200);
@@ -44,6 +45,20 @@ pub(super) struct Served {
     pub(super) job_count: usize,
     /// What is wrong with it now.
     pub(super) problems: String,
+}
+
+/// What standard input is called among the paths.
+const PATH_OF_INPUT: &str = "standard input";
+
+impl Served {
+    fn new(path: String) -> Served {
+        Served { path, stamp: None, read: None, job_count: 0, problems: String::new() }
+    }
+
+    /// Whether it is standard input, which can be read once.
+    fn is_input(&self) -> bool {
+        self.path == PATH_OF_INPUT
+    }
 }
 
 /// By what a change is noticed.
@@ -77,13 +92,17 @@ impl Files {
         let mut served = Vec::new();
         let mut seen = HashSet::new();
         for name in names {
+            if name == STANDARD_INPUT {
+                served.push(Served::new(PATH_OF_INPUT.to_owned()));
+                continue;
+            }
             let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
             let path = path.to_string_lossy().into_owned();
             if seen.insert(path.clone()) {
-                served.push(Served { path, stamp: None, read: None, job_count: 0, problems: String::new() });
+                served.push(Served::new(path));
             }
         }
-        let inotify = watch(served.iter().map(|file| Path::new(&file.path)));
+        let inotify = watch(served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path)));
         Ok(Files { served, reader, inotify: inotify.ok(), changed: None })
     }
 
@@ -110,7 +129,7 @@ impl Files {
             self.changed = None;
         }
         let differs = |file: &Served| stamp(&file.path) != file.stamp;
-        let is_due = |file: &Served| is_asked || (is_settled && differs(file));
+        let is_due = |file: &Served| !file.is_input() && (is_asked || (is_settled && differs(file)));
         self.served.iter().enumerate().filter(|(_, file)| is_due(file)).map(|(index, _)| index).collect()
     }
 
@@ -123,7 +142,7 @@ impl Files {
     pub(super) fn read(&mut self, index: usize, is_start: bool, now: Timestamp) -> Reading {
         let file = &mut self.served[index];
         file.stamp = stamp(&file.path);
-        match self.reader.load(&file.path) {
+        match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
             Ok(loaded) => {
                 file.problems = loaded.problems_text();
                 if !is_start && !loaded.is_good() {

@@ -8,14 +8,17 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
-use mainspring_job::{Query, RunKey, RunState};
+use jiff::{Span, Timestamp};
+use mainspring_job::{Cause, JobName, OnceId, Query, RunKey, RunState, StoreError};
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
-use super::{Phase, Server, describe};
+use super::{Keeping, Phase, Server, describe};
 use crate::clock::Moment;
 use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
+
+/// How many runs that did not start are passed over to find the latest that did.
+pub(super) const MAX_UNSTARTED: usize = 100;
 
 impl Server {
     pub(super) fn status(&mut self, now: Moment) -> Asking {
@@ -35,6 +38,10 @@ impl Server {
             dead: counts.dead,
             next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
+            is_kept: self.keeping == Keeping::OnDisk,
+            changes_max: self.rates.total,
+            connection_changes_max: self.rates.connection,
+            refused: self.refused_count,
         }))))
     }
 
@@ -122,7 +129,7 @@ impl Server {
         if let Some(key) = self.latest.get(&name) {
             return Ok(Next::Feed(key.clone(), job));
         }
-        let query = Query { job: Some(name.clone()), limit: 100, ..Query::default() };
+        let query = Query { job: Some(name.clone()), limit: MAX_UNSTARTED, ..Query::default() };
         let runs = self.store.find(self.shard(), &query).map_err(store_failed)?;
         match runs.into_iter().find(|run| run.started.is_some()) {
             Some(run) => Ok(Next::Feed(run.key, job)),
@@ -134,7 +141,28 @@ impl Server {
     /// Whether a run is one of a one-shot job: those have no definition.
     pub(super) fn is_once(&mut self, key: &RunKey) -> bool {
         let run = self.store.run(self.shard(), key);
-        run.ok().flatten().is_some_and(|run| run.cause == mainspring_job::Cause::Once)
+        run.ok().flatten().is_some_and(|run| run.cause == Cause::Once)
+    }
+
+    /// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs could be it.
+    pub(super) fn name_of(&mut self, id: OnceId) -> Result<Option<String>, StoreError> {
+        let before = OnceId { number: id.number.saturating_sub(1), ..id };
+        let pending = self.store.load(self.shard(), before, id.due, 1)?;
+        if let Some(once) = pending.first().filter(|once| once.id == id) {
+            return Ok(Some(once.name.to_string()));
+        }
+        let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
+        let cursor = Some(RunKey::new(id.name(), later));
+        let query = Query { cursor, limit: MAX_ROWS, ..Query::default() };
+        let runs = self.store.find(self.shard(), &query)?;
+        let names: Vec<&JobName> = runs
+            .iter()
+            .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)
+            .map(|run| &run.key.job)
+            .collect();
+        let known =
+            names.iter().find(|name| ***name == id.name()).or(names.first().filter(|_| names.len() == 1));
+        Ok(known.map(ToString::to_string))
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {

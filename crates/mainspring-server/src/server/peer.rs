@@ -22,6 +22,8 @@ use std::path::Path;
 use nix::sys::stat::{Mode, umask};
 
 use super::feed::Feed;
+use super::rate::Bucket;
+use crate::clock::Moment;
 use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
 
 /// The most connections at one time: people and a few programs.
@@ -51,10 +53,12 @@ pub(super) struct Peer {
     is_closed: bool,
     is_broken: bool,
     pub(super) feed: Option<Feed>,
+    /// What it may change now.
+    pub(super) bucket: Bucket,
 }
 
 impl Peer {
-    fn new(number: u64, stream: UnixStream) -> io::Result<Peer> {
+    fn new(number: u64, stream: UnixStream, bucket: Bucket) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
         Ok(Peer {
             number,
@@ -66,6 +70,7 @@ impl Peer {
             is_closed: false,
             is_broken: false,
             feed: None,
+            bucket,
         })
     }
 
@@ -190,11 +195,13 @@ pub(super) struct Peers {
     listener: UnixListener,
     peers: Vec<Peer>,
     last_number: u64,
+    /// How many changes a second each may ask for.
+    rate: u32,
 }
 
 impl Peers {
     /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is locked.
-    pub(super) fn listen(path: &Path) -> io::Result<Peers> {
+    pub(super) fn listen(path: &Path, rate: u32) -> io::Result<Peers> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -204,14 +211,16 @@ impl Peers {
         umask(before);
         let listener = listener?;
         listener.set_nonblocking(true)?;
-        Ok(Peers { listener, peers: Vec::new(), last_number: 0 })
+        Ok(Peers { listener, peers: Vec::new(), last_number: 0, rate })
     }
 
     /// Takes new connections, and returns all requests that have come, each with the number of its connection.
-    pub(super) fn read(&mut self) -> Vec<(u64, Asked)> {
+    pub(super) fn read(&mut self, now: Moment) -> Vec<(u64, Asked)> {
         while let Ok((stream, _)) = self.listener.accept() {
             self.last_number += 1;
-            let Ok(mut peer) = Peer::new(self.last_number, stream) else { continue };
+            let Ok(mut peer) = Peer::new(self.last_number, stream, Bucket::new(self.rate, now)) else {
+                continue;
+            };
             if MAX_CONNECTIONS <= self.peers.len() {
                 let message = format!("there are {MAX_CONNECTIONS} connections already, which is the limit");
                 peer.answer(0, ErrorWire::response(ErrorKind::Temporary, message));

@@ -48,10 +48,11 @@ impl Reports<Attempted> for Heard<'_> {
         let (key, attempt) = run;
         let is_once = self.started.get(run).is_some_and(|started| started.is_once);
         self.outputs.line(key, is_once, *attempt, self.now, stream, text);
-        if !self.log.is_full() {
-            let kind = if stream == Stream::Stdout { Kind::Stdout } else { Kind::Stderr };
-            self.log.line(self.now, &subject(run), kind, text);
+        if self.log.is_full() {
+            return self.log.leave_out();
         }
+        let kind = if stream == Stream::Stdout { Kind::Stdout } else { Kind::Stderr };
+        self.log.line(self.now, &subject(run), kind, text);
     }
 
     fn ended(&mut self, run: &Attempted, end: &End) {

@@ -1,0 +1,59 @@
+//! What a server says of itself to `doctor`, beside its status; without a server what its store says.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not judge: `doctor` does.
+//!
+//! Source: own.
+
+use serde::{Deserialize, Serialize};
+
+/// How many names a list of jobs has; the count beside it is exact.
+pub const MAX_NAMED: usize = 10;
+
+/// How a server and its store are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HealthWire {
+    /// The number of the owner of the store, which every write carries; `None` without a server.
+    pub epoch: Option<u64>,
+    /// What is wrong with the store, if anything is known to be.
+    pub fault: Option<String>,
+    /// The clock that was asked.
+    pub now: String,
+    /// The latest nominal time that was planned, of any job.
+    pub planned: Option<String>,
+    /// Jobs that rest because the clock stands before what is planned of them already.
+    pub behind: NamesWire,
+    /// Jobs that somebody paused.
+    pub paused: NamesWire,
+    /// Jobs that failed too often in a row.
+    pub failing: NamesWire,
+    /// Whether everything is paused.
+    pub is_all_paused: bool,
+    /// Dead letters.
+    pub dead: u64,
+    /// Room in the file system of the data directory.
+    pub free_bytes: Option<u64>,
+    /// How many files the server may have open.
+    pub open_files_max: Option<u64>,
+}
+
+/// How many, and the names of the first [`MAX_NAMED`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NamesWire {
+    /// How many.
+    pub count: u64,
+    /// Some of them.
+    pub first: Vec<String>,
+}
+
+impl NamesWire {
+    /// One more.
+    pub fn add(&mut self, name: &str) {
+        self.count += 1;
+        if self.first.len() < MAX_NAMED {
+            self.first.push(name.to_owned());
+        }
+    }
+}

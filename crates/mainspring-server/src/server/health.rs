@@ -1,0 +1,87 @@
+//! How the server and its store are, for `doctor`.
+//!
+//! Cost: a walk over the jobs, and the counts of the store.
+//!
+//! Does not read the store through: that would hold the loop up.
+//!
+//! Source: own.
+
+use jiff::Timestamp;
+use mainspring_job::{Mark, Pause};
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::statvfs::statvfs;
+
+use super::Server;
+use super::ask::{Asking, Next};
+use crate::clock::Moment;
+use crate::place::Place;
+use crate::protocol::{HealthWire, Response};
+
+/// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now and then.
+const MAX_AHEAD_SECONDS: i64 = 5;
+
+impl Server {
+    pub(super) fn health(&mut self, now: Moment) -> Asking {
+        let mut health = of_marks(self.planner.jobs().map(|(_, mark)| mark), now.wall);
+        let checked = self.store.renew(self.lease).and_then(|()| self.store.counts(self.lease.shard));
+        match checked {
+            Ok(counts) => health.dead = counts.dead,
+            Err(error) => health.fault = Some(error.to_string()),
+        }
+        health.epoch = Some(self.lease.epoch);
+        health.is_all_paused = self.planner.is_paused();
+        health.free_bytes = free_bytes(&self.place);
+        health.open_files_max = getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft);
+        Ok(Next::Answer(Response::Health(Box::new(health))))
+    }
+}
+
+/// What the marks of the jobs say.
+pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp) -> HealthWire {
+    let mut health = HealthWire { now: now.to_string(), ..HealthWire::default() };
+    let mut planned: Option<Timestamp> = None;
+    for mark in marks {
+        planned = planned.max(Some(mark.watermark));
+        if now.as_second() + MAX_AHEAD_SECONDS < mark.watermark.as_second() {
+            health.behind.add(mark.job.as_str());
+        }
+        match mark.pause {
+            Some(Pause::Asked) => health.paused.add(mark.job.as_str()),
+            Some(Pause::Failures) => health.failing.add(mark.job.as_str()),
+            None => {}
+        }
+    }
+    health.planned = planned.map(|planned| planned.to_string());
+    health
+}
+
+/// The room in the file system of a data directory, as far as it can be told.
+pub(super) fn free_bytes(place: &Place) -> Option<u64> {
+    let found = statvfs(place.directory()).ok()?;
+    Some(found.blocks_available().saturating_mul(found.fragment_size()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::JobName;
+
+    #[test]
+    fn marks_say_who_rests_and_why() {
+        let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let mark = |name: &str, watermark: &str, pause| {
+            let name = JobName::new(name).unwrap();
+            Mark { pause, ..Mark::new(name, watermark.parse().unwrap(), String::new()) }
+        };
+        let marks = [
+            mark("early", "2026-11-21T12:00:04Z", None),
+            mark("ahead", "2026-11-21T13:00:00Z", None),
+            mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Asked)),
+            mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
+        ];
+        let health = of_marks(marks.iter(), now);
+        assert_eq!(health.behind.first, ["ahead"]);
+        assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
+        assert_eq!(health.planned.as_deref(), Some("2026-11-21T13:00:00Z"));
+    }
+}

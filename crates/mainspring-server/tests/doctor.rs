@@ -1,0 +1,77 @@
+//! `mainspring doctor`, with a server and without one.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::program::mainspring;
+use crate::served::{IDLE, Served, folder, write};
+
+fn finding<'a>(report: &'a Value, subject: &str) -> &'a Value {
+    let findings = report["findings"].as_array().unwrap();
+    findings.iter().find(|found| found["subject"] == subject).unwrap_or_else(|| panic!("{subject}: {report}"))
+}
+
+#[test]
+fn where_there_is_no_trouble_all_is_ok() {
+    let served = Served::start("doctor", IDLE);
+    served.says(&["doctor"], 0, "ok       server      process ");
+    let report = served.json(&["doctor", "--json"]);
+    assert_eq!(report["asked"], "server");
+    for subject in ["data", "store", "jobs", "file", "clock", "planned"] {
+        let found = finding(&report, subject);
+        assert_eq!((&found["level"], &found["hint"]), (&"ok".into(), &Value::Null), "{found}");
+    }
+    assert!(finding(&report, "server")["text"].as_str().unwrap().ends_with("epoch 1"), "{report}");
+    served.stop();
+}
+
+#[test]
+fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
+    let jobs = format!(
+        "{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\npause_after = 1\n"
+    );
+    let mut served = Served::start("doubt", &jobs);
+    served.running.wait_for_all(&[&["is a dead letter"], &["paused: it failed too often"]]);
+    served.says(&["pause", "idle"], 0, "");
+    let report = served.json(&["doctor", "--json"]);
+    assert_eq!(report["level"], "warning");
+    assert!(finding(&report, "dead")["hint"].as_str().unwrap().contains("mainspring dead list"), "{report}");
+    served.says(&["doctor"], 0, "warning  paused      after too many failures: 1 job (bad)");
+    served.says(&["doctor"], 0, "ok       paused      1 job (idle)");
+    write(&served.file(), "[jobs.x]\nevry = 1\n");
+    served.running.wait_for(&["has problems"]);
+    served.says(&["doctor"], 1, "BAD      file ");
+    served.says(&["doctor"], 1, "hint: the old set is in force");
+    served.stop();
+}
+
+#[test]
+fn without_a_server_the_store_itself_is_read() {
+    let jobs =
+        format!("{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\n");
+    let mut served = Served::start("alone", &jobs);
+    served.running.wait_for(&["is a dead letter"]);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    let ended = mainspring(&["doctor", "--data", &data, "--json"]);
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((ended.code, &report["asked"]), (0, &"store".into()), "{report}");
+    assert_eq!(finding(&report, "server")["level"], "warning");
+    assert_eq!(finding(&report, "dead")["text"], "1 dead letter to be looked at");
+    assert!(finding(&report, "store")["text"].as_str().unwrap().ends_with("was read through and is sound"));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_bad_and_an_empty_one_is_not() {
+    let folder = folder("empty");
+    let missing = folder.join("missing");
+    let ended = mainspring(&["doctor", "--data", missing.to_str().unwrap()]);
+    assert_eq!(ended.code, 1, "{}", ended.stdout);
+    assert!(ended.stdout.contains("hint: mainspring serve makes it"), "{}", ended.stdout);
+    let ended = mainspring(&["doctor", "--data", folder.to_str().unwrap()]);
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    assert!(ended.stdout.contains("ok       store       there is none yet"), "{}", ended.stdout);
+    let _ = fs::remove_dir_all(&folder);
+}
