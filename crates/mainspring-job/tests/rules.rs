@@ -241,6 +241,43 @@ fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
 }
 
 #[test]
+fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
+    // Policy, how each attempt ends (f failed, t timed out, a cut off), the state in the end, and why.
+    let cases = [
+        ("retry=2", "a", "abandoned", "the server ended while it ran"),
+        ("retry=2", "fa", "abandoned", "the server ended while it ran"),
+        ("retry=2,on=failed", "ft", "timed_out", ""),
+        ("retry=2", "ftf", "dead", "none of its 3 attempts succeeded"),
+        ("retry=1,on=abandoned", "f", "failed", ""),
+        ("retry=1,on=abandoned", "aa", "dead", "none of its 2 attempts succeeded"),
+        ("", "f", "failed", ""),
+        ("dead-letters=always", "f", "dead", "its only attempt did not succeed"),
+        ("dead-letters=always", "a", "abandoned", "the server ended while it ran"),
+        (
+            "retry=1,on=failed+abandoned dead-letters=never",
+            "fa",
+            "abandoned",
+            "the server ended while it ran",
+        ),
+    ];
+    for (policies, ends, state, reason) in cases {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);
+        shell.live("2026-01-01T01:00:00Z");
+        for (index, end) in ends.chars().enumerate() {
+            assert_eq!(shell.started.len(), index + 1, "{policies} {ends}");
+            match end {
+                'a' => shell.boot(),
+                't' => shell.end(index, Outcome::TimedOut),
+                _ => shell.end(index, failed()),
+            }
+            shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+        }
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state.name(), run.reason.as_str()), (state, reason), "{policies} {ends}");
+    }
+}
+
+#[test]
 fn every_overlap_policy_does_what_its_table_says() {
     // Three occurrences while the first runs, then the first ends.
     let cases = [

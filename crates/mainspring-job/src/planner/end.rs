@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
-//!                        ├─▶ failed for good: Move(dead), if dead letters are kept
+//!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        └─▶ count failures in a row; pause_after
 //! ```
 
@@ -90,8 +90,12 @@ impl Planner {
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
             return self.schedule(live);
         }
-        if state.is_failure() && live.work.policies.keeps_dead() {
-            self.move_run(now, &live, RunState::Dead, live.run.due, "all its attempts failed");
+        if live.work.policies.keeps_dead(state) {
+            let reason = match live.run.attempt {
+                1 => "its only attempt did not succeed".to_owned(),
+                count => format!("none of its {count} attempts succeeded"),
+            };
+            self.move_run(now, &live, RunState::Dead, live.run.due, &reason);
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
         self.count_result(&live, state);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Answer, CatchUp, Cause, Command, JobName, Operation, Outcome, Overlap, Policies, Query, Reply, Run,
-    RunKey, RunState, Scope, Shard, Store, Ticket,
+    Answer, CatchUp, Cause, Command, DeadLetters, JobName, Operation, Outcome, Overlap, Policies, Query,
+    Reply, Retry, Run, RunKey, RunState, Scope, Shard, Store, Ticket,
 };
 
 use crate::simulation::event::Event;
@@ -275,6 +275,7 @@ fn check_policies(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdi
         let Some(first) = &story.first else { continue };
         let policies = policies(world.script, story, key);
         check_retries(key, story, &policies)?;
+        check_last_end(world, key, story, &policies)?;
         let age = Duration::try_from(first.planned.duration_since(key.nominal)).unwrap_or_default();
         let misfire = policies.misfire;
         match (first.cause, first.span, first.state) {
@@ -325,6 +326,40 @@ fn check_retries(key: &RunKey, story: &Story, policies: &Policies) -> Verdict {
         };
         let may = policies.retry.follows(attempt - 1, before) || story.was_revived;
         ensure!(may, "doubled: attempt {attempt} of {key} follows one that {before}");
+    }
+    Ok(())
+}
+
+/// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead letter if it names
+/// the end and none is left, and nothing if it does not name it.
+fn check_last_end(world: &World<'_>, key: &RunKey, story: &Story, policies: &Policies) -> Verdict {
+    let Retry { on, max, .. } = policies.retry;
+    let keeps_dead = match policies.dead_letters {
+        DeadLetters::AfterRetries => 0 < max,
+        DeadLetters::Always => true,
+        DeadLetters::Never => false,
+    };
+    for (index, state) in story.states.iter().enumerate().filter(|(_, state)| state.is_failure()) {
+        let next = story.states.get(index + 1).copied();
+        if *state == RunState::Dead {
+            continue;
+        }
+        ensure!(
+            next != Some(RunState::Dead) || on.holds(*state) && keeps_dead,
+            "out of policy: {key} is a dead letter after it was {state}"
+        );
+        let attempt = story.states[..=index].iter().filter(|state| **state == RunState::Running).count();
+        // Of a job that was removed while the server was down nobody knows the policies any more.
+        if story.was_revived || !on.holds(*state) || was_forgotten(world, &key.job) {
+            continue;
+        }
+        let is_owed = attempt <= max as usize;
+        ensure!(
+            !is_owed || next == Some(RunState::Scheduled),
+            "lost: {key} is {state}, and a retry was owed"
+        );
+        let is_kept = attempt <= max as usize || !keeps_dead || next == Some(RunState::Dead);
+        ensure!(is_kept, "lost: {key} is {state} and no dead letter");
     }
     Ok(())
 }
