@@ -11,7 +11,7 @@
 //!    leaves all of them or none.
 //! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes nothing.
 //! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one is
-//!    [`StoreError::Fenced`] and changes nothing.
+//!    [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released the shard.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row.
 //!
@@ -36,7 +36,7 @@ use jiff::Timestamp;
 
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch};
+use crate::operation::{Answer, Batch, Takeover};
 use crate::record::JobRecord;
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
@@ -66,6 +66,8 @@ pub struct Lease {
     pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
+    /// How the owner before ended: clean if it released the shard, or if there was none.
+    pub takeover: Takeover,
 }
 
 /// What keeps jobs and runs. See the head of this file for the contract.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, Attempt, Batch, Counts, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation, Query,
-    Run, RunKey, Shard, Store, StoreError, contract,
+    Run, RunKey, Shard, Store, StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -22,9 +22,11 @@ enum Flaw {
     LosesOneOfABatch,
     LeavesPending,
     MovesWatermarkBack,
+    ForgetsDeaths,
+    CallsEveryEndClean,
 }
 
-const FLAWS: [Flaw; 10] = [
+const FLAWS: [Flaw; 12] = [
     Flaw::AppliesTwice,
     Flaw::FencesNobody,
     Flaw::EpochStays,
@@ -35,6 +37,8 @@ const FLAWS: [Flaw; 10] = [
     Flaw::LosesOneOfABatch,
     Flaw::LeavesPending,
     Flaw::MovesWatermarkBack,
+    Flaw::ForgetsDeaths,
+    Flaw::CallsEveryEndClean,
 ];
 
 struct BrokenStore {
@@ -66,7 +70,9 @@ impl Store for BrokenStore {
         {
             return Ok(lease);
         }
-        self.lease = Some(self.store.acquire(shard, owner)?);
+        let lease = self.store.acquire(shard, owner)?;
+        let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
+        self.lease = Some(Lease { takeover, ..lease });
         Ok(self.lease.unwrap())
     }
 
@@ -90,6 +96,13 @@ impl Store for BrokenStore {
                 let mut answers = self.store.commit(lease, &batch)?;
                 answers.push(Answer::New);
                 return Ok(answers);
+            }
+            Flaw::ForgetsDeaths => {
+                for operation in &mut batch.operations {
+                    if let Operation::End { deaths, .. } = operation {
+                        *deaths = 0;
+                    }
+                }
             }
             _ => (),
         }

@@ -107,7 +107,7 @@ impl Server {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
             self.apply(definitions);
         }
-        self.inputs.push_back(Input::Begin);
+        self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         let text = format!(
             "mainspring {}: {} jobs, data in {}",
             env!("CARGO_PKG_VERSION"),
