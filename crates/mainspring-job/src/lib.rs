@@ -78,5 +78,5 @@ pub use run::{Attempt, Cause, Run, RunKey, Span};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;
-pub use store::{Counts, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
+pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
 pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Counts, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
+use super::{Counts, Hint, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
@@ -32,6 +32,8 @@ pub struct MemoryStore {
     keys: BTreeMap<String, (OnceId, RunKey)>,
     runs: BTreeMap<RunKey, Run>,
     attempts: BTreeMap<(RunKey, u32), Attempt>,
+    /// Whether somebody has released it since hints were last asked for.
+    is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
 }
@@ -227,8 +229,13 @@ impl Store for MemoryStore {
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.check_lease(lease)?;
         self.epoch += 1;
-        self.is_owned = false;
+        (self.is_owned, self.is_free) = (false, true);
         Ok(())
+    }
+
+    fn hints(&mut self) -> Vec<Hint> {
+        let is_free = std::mem::take(&mut self.is_free);
+        if is_free && !self.is_owned { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {

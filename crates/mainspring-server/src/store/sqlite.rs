@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
+    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
     Store, StoreError, Takeover,
 };
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
@@ -154,6 +154,12 @@ impl Store for SqliteStore {
         let sql = "UPDATE shard SET epoch = epoch + 1, owner = '' WHERE shard = ?1";
         let result = self.connection.execute(sql, params![lease.shard.0]).map(|_| ()).map_err(mapped);
         self.judged(result)
+    }
+
+    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit `Busy` is another program
+    /// that reads the file, of whose end nobody tells.
+    fn hints(&mut self) -> Vec<Hint> {
+        Vec::new()
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
