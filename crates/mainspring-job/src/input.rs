@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::job::{Group, Job};
 use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
-use crate::operation::Answer;
+use crate::operation::{Answer, Takeover};
 use crate::outcome::Outcome;
 use crate::record::JobRecord;
 use crate::run::{Run, RunKey};
@@ -33,8 +33,11 @@ pub enum Input {
         is_paused: bool,
     },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were running are
-    /// abandoned now.
-    Begin,
+    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_DEATHS`](crate::MAX_DEATHS).
+    Begin {
+        /// How the last owner ended, as [`Lease::takeover`](crate::Lease::takeover) says.
+        takeover: Takeover,
+    },
     /// Time has passed. Told at [`Planner::next_due`](crate::Planner::next_due), and as often as one likes.
     Tick,
     /// An attempt has ended.

@@ -34,9 +34,9 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | one | `Duplicate` |
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
-/// | `End` | that attempt running | `New` |
+/// | `End`, `Acquit` | that attempt running | `New` |
 /// | `Move` | the run in the state it is to leave | `New` |
-/// | `Begin`, `End`, `Move` | the run in another state | `Gone` |
+/// | `Begin`, `End`, `Acquit`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
@@ -82,8 +82,17 @@ pub enum Operation {
         at: Timestamp,
         /// How; `None` for an abandoned one.
         outcome: Option<Outcome>,
+        /// How many attempts in a row have died with the server, this one included.
+        deaths: u32,
         /// Why, for people.
         reason: String,
+    },
+    /// Keeps that an attempt has outlived its trial: from here on no attempt of the run died with the server.
+    Acquit {
+        /// Of which run.
+        key: RunKey,
+        /// Which attempt.
+        attempt: u32,
     },
     /// Moves a run that is not running to another state.
     Move {
@@ -141,6 +150,15 @@ pub enum Answer {
     Gone,
     /// What it was to change does not exist.
     Missing,
+}
+
+/// Says how the owner before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Takeover {
+    /// It gave the shard up in good order, or there was none.
+    Clean,
+    /// It did not: it died, or was fenced out.
+    Unclean,
 }
 
 /// Operations that become durable together.

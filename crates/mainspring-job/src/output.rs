@@ -182,6 +182,8 @@ pub enum Note {
     Dead(RunKey),
     /// A job failed so often in a row that it is paused.
     PausedAfterFailures(JobName),
+    /// The server died in a job's runs so often in a row that it is paused.
+    PausedAfterDeaths(JobName),
     /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
     /// recorded fires again.
     BehindWatermark {

@@ -6,6 +6,7 @@
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
 //!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
+//!                 │ suspects what may have killed the server  (suspect)              │
 //!                 │ near     one-shot jobs of the near future (near)                 │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
@@ -35,6 +36,7 @@ mod line;
 mod near;
 mod occurrence;
 mod place;
+mod suspect;
 mod tick;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -45,7 +47,7 @@ use jiff::Timestamp;
 use crate::input::Input;
 use crate::job::{Job, Work};
 use crate::name::JobName;
-use crate::operation::Batch;
+use crate::operation::{Batch, Takeover};
 use crate::output::Output;
 use crate::policy::Retention;
 use crate::record::Mark;
@@ -57,9 +59,11 @@ use ledger::Ledger;
 use line::Line;
 use near::Near;
 use place::Places;
+use suspect::Trial;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
+pub use suspect::{MAX_DEATHS, TRIAL};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -82,6 +86,10 @@ pub struct Planner {
     near: Near,
     /// Runs that were running when the last server ended; looked at before anything else.
     orphans: VecDeque<RunKey>,
+    /// How the last owner ended.
+    takeover: Takeover,
+    /// The run that starts alone, because the server may have died of it.
+    trial: Option<Trial>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -145,6 +153,8 @@ impl Planner {
             agenda: Agenda::default(),
             near: Near::default(),
             orphans: VecDeque::new(),
+            takeover: Takeover::Clean,
+            trial: None,
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
@@ -160,11 +170,11 @@ impl Planner {
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         match input {
             Input::Restore { jobs, runs, is_paused } => self.restore(jobs, runs, is_paused),
-            Input::Begin => self.begin(now),
+            Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
-            Input::Committed { number, answers } => self.committed(number, &answers, outputs),
+            Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
@@ -189,7 +199,8 @@ impl Planner {
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        [self.agenda.next_due(), once, load].into_iter().flatten().min()
+        let acquittal = self.trial.as_ref().and_then(|trial| trial.until);
+        [self.agenda.next_due(), once, load, acquittal].into_iter().flatten().min()
     }
 
     /// How many runs are open: scheduled, queued or running.
@@ -266,6 +277,7 @@ impl Planner {
             }
         }
         self.check_gates();
+        self.check_trial();
         self.places.check();
     }
 }

@@ -33,18 +33,21 @@ pub use retry::{MAX_RETRIES, Retry, RetryOn};
 pub use text::PolicyError;
 pub use timeout::{Kill, MAX_KILL_GRACE, Signal, Timeout};
 
+use crate::state::RunState;
+
 /// The longest jitter: a day. More is a schedule of its own.
 pub const MAX_JITTER: Duration = Duration::from_secs(86_400);
 
-/// Says what happens to a run whose attempts have all failed.
+/// Says what happens to a run that has used up its attempts on outcomes which [`RetryOn`] names. On any other outcome it stays
+/// what that outcome made it, whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum DeadLetters {
-    /// It becomes `dead` if it was retried at all, that is if the job has retries; else it stays `failed`.
+    /// It becomes `dead` if the job has retries; else it stays what its one attempt made it.
     #[default]
     AfterRetries,
     /// It becomes `dead`, even if it had one attempt only.
     Always,
-    /// It stays `failed`.
+    /// It stays what its last attempt made it.
     Never,
 }
 
@@ -126,13 +129,14 @@ impl Policies {
         Ok(())
     }
 
-    /// Whether a run whose last attempt failed goes to the dead letters.
-    pub fn keeps_dead(&self) -> bool {
-        match self.dead_letters {
-            DeadLetters::AfterRetries => 0 < self.retry.max,
-            DeadLetters::Always => true,
-            DeadLetters::Never => false,
-        }
+    /// Whether a run goes to the dead letters whose last attempt ended so: see the table in `policy/retry.rs`.
+    pub fn keeps_dead(&self, state: RunState) -> bool {
+        self.retry.on.holds(state)
+            && match self.dead_letters {
+                DeadLetters::AfterRetries => 0 < self.retry.max,
+                DeadLetters::Always => true,
+                DeadLetters::Never => false,
+            }
     }
 }
 

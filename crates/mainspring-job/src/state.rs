@@ -23,7 +23,7 @@
 //! | `skipped_overlap` | an earlier run was in the way | yes |
 //! | `skipped_paused` | its job was paused | yes |
 //! | `missed` | nobody was there at its time, and the misfire policy did not make it good | yes |
-//! | `dead` | all its attempts failed; it waits for somebody to look | until somebody does |
+//! | `dead` | its attempts are used up on outcomes that its retry policy names; it waits for somebody to look | until somebody does |
 //!
 //! The test below walks the whole table, 12 by 12.
 

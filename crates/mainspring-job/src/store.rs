@@ -3,7 +3,8 @@
 //! ```text
 //!  acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
 //!                                          load(after, up_to)       near one-shot jobs, in order of (due, number)
-//!                                          restore, find            at boot; for people
+//!                                          jobs, open_runs, find    at boot; for people
+//!  hints                                   what may be tried again; may be lost
 //! ```
 //!
 //! # Contract
@@ -11,9 +12,21 @@
 //!    leaves all of them or none.
 //! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes nothing.
 //! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one is
-//!    [`StoreError::Fenced`] and changes nothing.
+//!    [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released the shard.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row.
+//! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing. Whoever waits for
+//!    something tries it again at intervals of its own, and a hint makes the next try come sooner. So a store in which nobody asks
+//!    for them, or none arrives, answers everything else alike.
+//!
+//! There is no hint of new pending jobs: whatever comes into a shard comes by a commit of its owner, who thus knows of it. None can
+//! fall between `load` and the timer queue, and no owner looks for the next free row.
+//!
+//! | beside that, a store that several servers share will | an embedded one |
+//! |---|---|
+//! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: `now` is an argument of the planner |
+//! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder |
+//! | number the generations of a handle | never gives an id's number twice: the epoch is in its upper bits |
 //!
 //! # Errors, and what the owner does
 //!
@@ -36,7 +49,7 @@ use jiff::Timestamp;
 
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch};
+use crate::operation::{Answer, Batch, Takeover};
 use crate::record::JobRecord;
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
@@ -66,6 +79,18 @@ pub struct Lease {
     pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
+    /// How the owner before ended: clean if it released the shard, or if there was none.
+    pub takeover: Takeover,
+}
+
+/// Something that has become possible, as far as the store happens to know: see the sixth sentence of the contract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Hint {
+    /// The shard has lost its owner: an `acquire` that was `Busy` may succeed.
+    Free(Shard),
+    /// There is room again: a `commit` that was `Busy` or `Full` may succeed.
+    Room(Shard),
 }
 
 /// What keeps jobs and runs. See the head of this file for the contract.
@@ -87,6 +112,9 @@ pub trait Store {
     /// # Errors
     /// `Fenced` when it is the owner no more.
     fn release(&mut self, lease: Lease) -> Result<(), StoreError>;
+
+    /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell has no hints.
+    fn hints(&mut self) -> Vec<Hint>;
 
     /// Makes a batch durable, and answers each of its operations.
     ///

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation, Query,
-    Run, RunKey, Shard, Store, StoreError, contract,
+    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation,
+    Query, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -22,9 +22,16 @@ enum Flaw {
     LosesOneOfABatch,
     LeavesPending,
     MovesWatermarkBack,
+    ForgetsDeaths,
+    CallsEveryEndClean,
+    IsFreeOnlyAfterAHint,
+    LosesWhatIsHinted,
+    /// These two are none: what a store hints at is nobody's business.
+    NeverHints,
+    HintsForNothing,
 }
 
-const FLAWS: [Flaw; 10] = [
+const FLAWS: [Flaw; 14] = [
     Flaw::AppliesTwice,
     Flaw::FencesNobody,
     Flaw::EpochStays,
@@ -35,6 +42,10 @@ const FLAWS: [Flaw; 10] = [
     Flaw::LosesOneOfABatch,
     Flaw::LeavesPending,
     Flaw::MovesWatermarkBack,
+    Flaw::ForgetsDeaths,
+    Flaw::CallsEveryEndClean,
+    Flaw::IsFreeOnlyAfterAHint,
+    Flaw::LosesWhatIsHinted,
 ];
 
 struct BrokenStore {
@@ -42,13 +53,15 @@ struct BrokenStore {
     store: MemoryStore,
     lease: Option<Lease>,
     number: u64,
+    /// Released, and nobody has asked for hints since.
+    is_silent: bool,
 }
 
 impl contract::Ground for Broken {
     type Store = BrokenStore;
 
     fn fresh(&mut self) -> BrokenStore {
-        BrokenStore { flaw: self.0, store: MemoryStore::new(), lease: None, number: 0 }
+        BrokenStore { flaw: self.0, store: MemoryStore::new(), lease: None, number: 0, is_silent: false }
     }
 
     fn reopened(&mut self, store: BrokenStore) -> BrokenStore {
@@ -66,7 +79,12 @@ impl Store for BrokenStore {
         {
             return Ok(lease);
         }
-        self.lease = Some(self.store.acquire(shard, owner)?);
+        if self.flaw == Flaw::IsFreeOnlyAfterAHint && self.is_silent {
+            return Err(StoreError::Busy);
+        }
+        let lease = self.store.acquire(shard, owner)?;
+        let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
+        self.lease = Some(Lease { takeover, ..lease });
         Ok(self.lease.unwrap())
     }
 
@@ -75,7 +93,19 @@ impl Store for BrokenStore {
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.is_silent = true;
         self.store.release(lease)
+    }
+
+    fn hints(&mut self) -> Vec<Hint> {
+        self.is_silent = false;
+        match self.flaw {
+            Flaw::LosesWhatIsHinted => self.store = MemoryStore::new(),
+            Flaw::HintsForNothing => return vec![Hint::Free(Shard(7)), Hint::Room(Shard::WHOLE)],
+            _ => (),
+        }
+        let hints = self.store.hints();
+        if self.flaw == Flaw::NeverHints { Vec::new() } else { hints }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
@@ -90,6 +120,13 @@ impl Store for BrokenStore {
                 let mut answers = self.store.commit(lease, &batch)?;
                 answers.push(Answer::New);
                 return Ok(answers);
+            }
+            Flaw::ForgetsDeaths => {
+                for operation in &mut batch.operations {
+                    if let Operation::End { deaths, .. } = operation {
+                        *deaths = 0;
+                    }
+                }
             }
             _ => (),
         }
@@ -161,6 +198,22 @@ impl Store for BrokenStore {
 #[test]
 fn the_store_in_memory_keeps_the_contract() {
     assert_eq!(contract::exercise(&mut Broken(Flaw::None), 500), Ok(()));
+}
+
+#[test]
+fn hints_that_are_lost_or_wrong_change_nothing() {
+    for flaw in [Flaw::NeverHints, Flaw::HintsForNothing] {
+        assert_eq!(contract::exercise(&mut Broken(flaw), 200), Ok(()), "{flaw:?}");
+    }
+}
+
+#[test]
+fn a_store_in_memory_hints_that_it_is_free_once() {
+    let mut store = MemoryStore::new();
+    let lease = store.acquire(Shard::WHOLE, "test").unwrap();
+    assert_eq!(store.hints(), []);
+    store.release(lease).unwrap();
+    assert_eq!((store.hints(), store.hints()), (vec![Hint::Free(Shard::WHOLE)], Vec::new()));
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Shell {
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         self.tell(Input::Restore { jobs, runs, is_paused });
         self.apply(self.jobs.clone());
-        self.tell(Input::Begin);
+        self.tell(Input::Begin { takeover: self.lease.takeover });
         self.tell(Input::Tick);
     }
 
@@ -238,6 +238,147 @@ fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
         attempts.iter().map(|attempt| attempt.state).collect::<Vec<_>>(),
         [Some(RunState::Abandoned), None]
     );
+}
+
+#[test]
+fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
+    // Policy, how each attempt ends (f failed, t timed out, a cut off), the state in the end, and why.
+    let cases = [
+        ("retry=2", "a", "abandoned", "the server ended while it ran"),
+        ("retry=2", "fa", "abandoned", "the server ended while it ran"),
+        ("retry=2,on=failed", "ft", "timed_out", ""),
+        ("retry=2", "ftf", "dead", "none of its 3 attempts succeeded"),
+        ("retry=1,on=abandoned", "f", "failed", ""),
+        ("retry=1,on=abandoned", "aa", "dead", "none of its 2 attempts succeeded"),
+        ("", "f", "failed", ""),
+        ("dead-letters=always", "f", "dead", "its only attempt did not succeed"),
+        ("dead-letters=always", "a", "abandoned", "the server ended while it ran"),
+        (
+            "retry=1,on=failed+abandoned dead-letters=never",
+            "fa",
+            "abandoned",
+            "the server ended while it ran",
+        ),
+    ];
+    for (policies, ends, state, reason) in cases {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);
+        shell.live("2026-01-01T01:00:00Z");
+        for (index, end) in ends.chars().enumerate() {
+            assert_eq!(shell.started.len(), index + 1, "{policies} {ends}");
+            match end {
+                'a' => shell.boot(),
+                't' => shell.end(index, Outcome::TimedOut),
+                _ => shell.end(index, failed()),
+            }
+            shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+        }
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state.name(), run.reason.as_str()), (state, reason), "{policies} {ends}");
+    }
+}
+
+/// Lives up to a time with a server that dies whenever this job starts, and starts again at once.
+fn live_with_poison(shell: &mut Shell, poison: &str, until: &str) {
+    let mut seen_count = shell.started.len();
+    while let Some(due) = shell.planner.next_due().filter(|due| *due <= at(until)) {
+        shell.now = shell.now.max(due);
+        shell.tell(Input::Tick);
+        while shell.started[seen_count..].iter().any(|start| start.key.job.as_str() == poison) {
+            seen_count = shell.started.len();
+            shell.boot();
+        }
+        seen_count = shell.started.len();
+    }
+    shell.now = at(until);
+}
+
+#[test]
+fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
+    // Policies of the poison; its state in the end, and whether it is paused.
+    let cases = [
+        ("overlap=allow", "abandoned abandoned dead", true),
+        ("retry=9,backoff=1s,on=abandoned", "dead", true),
+        ("dead-letters=never retry=1,backoff=1s,on=abandoned", "abandoned abandoned", true),
+        ("retry=1,backoff=1s,on=abandoned", "dead dead", true),
+    ];
+    for (policies, states, is_paused) in cases {
+        let jobs = vec![job("poison", "* * * * *", policies), job("other", "* * * * *", "overlap=allow")];
+        let mut shell = Shell::new("2026-01-01T00:00:30Z", jobs);
+        live_with_poison(&mut shell, "poison", "2026-01-01T00:20:30Z");
+        assert_eq!(shell.states("poison"), states, "{policies}");
+        let reason = shell.runs("poison").pop().unwrap().reason;
+        assert_eq!(reason, "the server died in it 3 times", "{policies}");
+        let mark = shell.planner.jobs().find(|(job, _)| job.name == name("poison")).unwrap().1.clone();
+        assert_eq!((mark.deaths, mark.pause.is_some()), (3, is_paused), "{policies}");
+        assert!(shell.notes.contains(&Note::PausedAfterDeaths(name("poison"))), "{policies}");
+        let others = shell.started.iter().filter(|start| start.key.job == name("other")).count();
+        assert_eq!(others, 20, "{policies}");
+        // Whoever has mended it resumes it, and it begins anew.
+        assert_eq!(shell.command(Command::Resume(Scope::Job(name("poison")))), Reply::Done);
+        shell.live("2026-01-01T00:21:00Z");
+        let last = shell.started.iter().rposition(|start| start.key.job == name("poison")).unwrap();
+        assert_eq!(shell.started[last].key.nominal, at("2026-01-01T00:21:00Z"));
+        shell.end(last, Outcome::Succeeded);
+        assert!(shell.planner.jobs().all(|(_, mark)| mark.deaths == 0), "{policies}");
+    }
+}
+
+#[test]
+fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
+    let mut shell = Shell::new("2026-01-01T00:00:30Z", Vec::new());
+    let work = Arc::new(work("retry=100,backoff=1s,on=failed+abandoned"));
+    let submission = Submission { due: shell.now, name: Some(name("poison")), key: None, work };
+    shell.command(Command::Submit(submission));
+    live_with_poison(&mut shell, "poison", "2026-01-01T01:00:00Z");
+    assert_eq!(shell.started.len(), 3);
+    let run = shell.runs("poison").remove(0);
+    assert_eq!((run.state, run.reason.as_str()), (RunState::Dead, "the server died in it 3 times"));
+}
+
+#[test]
+fn what_was_running_when_the_server_died_starts_one_at_a_time_until_it_has_outlived_its_trial() {
+    let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
+    let names = ["a", "b", "c", "d"];
+    let mut jobs: Vec<Job> = names.map(|text| job(text, "@every 1h", policies)).into();
+    jobs.push(job("other", "@every 1m", ""));
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.started_names(), "a b c d other");
+    shell.started.clear();
+    shell.boot();
+    assert_eq!(shell.started_names(), "a", "one at a time");
+    shell.live("2026-01-01T01:00:09Z");
+    assert_eq!(shell.started_names(), "a");
+    shell.live("2026-01-01T01:00:10Z");
+    assert_eq!(shell.started_names(), "a b", "a has outlived its trial");
+    shell.end(1, Outcome::Succeeded);
+    assert_eq!(shell.started_names(), "a b c", "b has ended");
+    // The clock is set back: the trial takes no longer for that.
+    shell.wake("2026-01-01T00:00:00Z");
+    shell.tell(Input::Tick);
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started_names(), "a b c d");
+    let deaths = |shell: &Shell| {
+        shell.planner.jobs().map(|(_, mark)| mark.deaths.to_string()).collect::<Vec<_>>().join("")
+    };
+    assert_eq!(deaths(&shell), "00011");
+    shell.boot();
+    assert_eq!(deaths(&shell), "10121", "who was acquitted counts from one");
+}
+
+#[test]
+fn a_server_that_ends_in_good_order_counts_no_deaths() {
+    let mut shell = Shell::new(
+        "2026-01-01T00:59:30Z",
+        vec![job("j", "@every 1m", "retry=9,backoff=1s,factor=1,on=abandoned")],
+    );
+    shell.live("2026-01-01T01:00:00Z");
+    for _ in 0..5 {
+        shell.store.release(shell.lease).unwrap();
+        shell.boot();
+        shell.live(&(shell.now + SignedDuration::from_secs(2)).to_string());
+    }
+    assert_eq!((shell.states("j").as_str(), shell.started.len()), ("running", 6));
 }
 
 #[test]

@@ -15,6 +15,8 @@ mod checker;
 mod event;
 #[path = "simulation/fault.rs"]
 mod fault;
+#[path = "simulation/poison.rs"]
+mod poison;
 #[path = "simulation/random.rs"]
 mod random;
 #[path = "simulation/script.rs"]

@@ -72,7 +72,8 @@ impl Planner {
         });
         if !was_known {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
-            (tracked.mark.runs, tracked.mark.failures, tracked.mark.pause) = (0, 0, None);
+            (tracked.mark.runs, tracked.mark.failures, tracked.mark.deaths) = (0, 0, 0);
+            tracked.mark.pause = None;
         }
         let is_retimed = !was_known || tracked.mark.timetable != timetable;
         if is_retimed {

@@ -50,6 +50,7 @@ impl Planner {
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
+        self.begin_trial(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
         let (key, attempt) = (run.key.clone(), run.attempt);
@@ -77,7 +78,13 @@ impl Planner {
     }
 
     /// What the store found.
-    pub(super) fn committed(&mut self, number: u64, answers: &[Answer], outputs: &mut Vec<Output>) {
+    pub(super) fn committed(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        answers: &[Answer],
+        outputs: &mut Vec<Output>,
+    ) {
         for (subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
                 (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
@@ -86,7 +93,8 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(_) | Subject::Submitted(_) | Subject::Revived(_), _) => (),
+                (Subject::Run(key), Answer::New) => self.time_trial(now, &key),
+                (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }
     }

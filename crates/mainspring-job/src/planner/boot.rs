@@ -12,7 +12,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::{Live, Phase, Planner, Tracked};
-use crate::operation::Operation;
+use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::record::JobRecord;
 use crate::run::{Cause, Run, RunKey};
@@ -37,10 +37,12 @@ impl Planner {
         self.restored.extend(runs);
     }
 
-    pub(super) fn begin(&mut self, now: Timestamp) {
+    pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
         assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
         self.phase = Phase::Planning;
+        self.takeover = takeover;
         self.latest = now;
+        self.restored.sort_by(|one, other| one.key.cmp(&other.key));
         for run in std::mem::take(&mut self.restored) {
             match self.work_of(&run) {
                 Some(work) => self.resume_run(Live { run, work, kill_reason: None, earlier_attempts: 0 }),
@@ -88,6 +90,7 @@ impl Planner {
                 state: RunState::Abandoned,
                 at: now,
                 outcome: None,
+                deaths: run.deaths,
                 reason: "the server ended while it ran".to_owned(),
             },
             from => {

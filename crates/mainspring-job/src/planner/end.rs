@@ -2,18 +2,20 @@
 //!
 //! ```text
 //!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
-//!                        ├─▶ failed for good: Move(dead), if dead letters are kept
+//!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        └─▶ count failures in a row; pause_after
 //! ```
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::suspect::died_in_it;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::output::{Note, Output};
+use crate::policy::DeadLetters;
 use crate::record::Pause;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
@@ -38,34 +40,31 @@ impl Planner {
             (Outcome::TimedOut, None) => (RunState::TimedOut, ""),
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
-        self.end_attempt(now, key, state, Some(outcome), reason);
-    }
-
-    /// A run that was running when the last server ended.
-    pub(super) fn abandon(&mut self, now: Timestamp, key: &RunKey) {
-        if self.runs.get(key).is_some_and(|live| live.run.state == RunState::Running) {
-            self.ledger.perform(Output::Note(Note::Abandoned(key.clone())));
-            self.end_attempt(now, key, RunState::Abandoned, None, "the server ended while it ran");
+        if live.run.cause != Cause::Once {
+            self.clear_deaths(key);
         }
+        self.end_attempt(now, key, state, Some(outcome), (reason, 0));
     }
 
-    fn end_attempt(
+    /// Ends an attempt, for a reason and with so many deaths of the server in a row.
+    pub(super) fn end_attempt(
         &mut self,
         now: Timestamp,
         key: &RunKey,
         state: RunState,
         outcome: Option<Outcome>,
-        reason: &str,
+        (reason, deaths): (&str, u32),
     ) {
         let mut live = self.leave(key);
         let attempt = live.run.attempt;
-        live.run.state = state;
+        (live.run.state, live.run.deaths) = (state, deaths);
         self.ledger.record(Operation::End {
             key: key.clone(),
             attempt,
             state,
             at: now,
             outcome,
+            deaths,
             reason: reason.to_owned(),
         });
         self.after_attempt(now, live);
@@ -82,7 +81,8 @@ impl Planner {
         }
         let retry = live.work.policies.retry;
         let attempt = live.run.attempt - live.earlier_attempts;
-        if is_defined && retry.follows(attempt, state) {
+        let is_condemned = self.is_condemned(&live.run);
+        if is_defined && !is_condemned && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
             self.move_run(now, &live, RunState::Scheduled, due, "");
@@ -90,11 +90,17 @@ impl Planner {
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
             return self.schedule(live);
         }
-        if state.is_failure() && live.work.policies.keeps_dead() {
-            self.move_run(now, &live, RunState::Dead, live.run.due, "all its attempts failed");
+        let policies = &live.work.policies;
+        if policies.keeps_dead(state) || is_condemned && policies.dead_letters != DeadLetters::Never {
+            let reason = match (is_condemned, live.run.attempt) {
+                (true, _) => died_in_it(live.run.deaths),
+                (false, 1) => "its only attempt did not succeed".to_owned(),
+                (false, count) => format!("none of its {count} attempts succeeded"),
+            };
+            self.move_run(now, &live, RunState::Dead, live.run.due, &reason);
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
-        self.count_result(&live, state);
+        self.count_result(&live, state, is_condemned);
         self.count_ended(now, &key.job);
     }
 
@@ -110,8 +116,8 @@ impl Planner {
         self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
     }
 
-    /// Counts failures in a row, and pauses the job when there are too many.
-    fn count_result(&mut self, live: &Live, state: RunState) {
+    /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
+    fn count_result(&mut self, live: &Live, state: RunState, is_condemned: bool) {
         let name = &live.run.key.job;
         // What is left of a job that was removed counts nothing, and is never paused: nobody could resume it.
         let Some(tracked) = self.jobs.get_mut(name).filter(|tracked| tracked.source.is_some()) else {
@@ -127,16 +133,18 @@ impl Planner {
         }
         tracked.mark.failures = failures;
         let is_too_many = live.work.policies.pause_after.is_some_and(|limit| limit <= failures);
-        let pauses = is_too_many && tracked.mark.pause.is_none();
-        if pauses {
-            tracked.mark.pause = Some(Pause::Failures);
-        }
+        let pause = match (tracked.mark.pause, is_condemned) {
+            (Some(_), _) => None,
+            (None, true) => Some((Pause::Deaths, Note::PausedAfterDeaths(name.clone()))),
+            (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
+        };
+        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
         let mark = tracked.mark.clone();
         self.ledger.record(Operation::Mark(mark));
-        if pauses {
+        if let Some((_, note)) = pause {
             self.expect(name);
             self.hold(name);
-            self.ledger.perform(Output::Note(Note::PausedAfterFailures(name.clone())));
+            self.ledger.perform(Output::Note(note));
         }
     }
 

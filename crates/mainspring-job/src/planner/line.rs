@@ -51,7 +51,7 @@ impl Planner {
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
         match self.verdict(now, &live) {
             Verdict::End(state, reason) => self.end_unstarted(now, live, is_recorded, state, reason),
-            Verdict::Pass if self.places.is_free(live.work.group.as_ref()) && !self.rests() => {
+            Verdict::Pass if self.may_start(&live) => {
                 self.line(&live).active.insert(live.run.key.clone());
                 self.start(now, live, is_recorded);
             }
@@ -71,6 +71,10 @@ impl Planner {
                 self.promote(&job);
             }
         }
+    }
+
+    fn may_start(&self, live: &Live) -> bool {
+        self.places.is_free(live.work.group.as_ref()) && !self.rests() && !self.is_barred(&live.run)
     }
 
     fn line(&mut self, live: &Live) -> &mut Line {
@@ -170,6 +174,7 @@ impl Planner {
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
         let live = self.runs.remove(key).expect("only open runs leave");
+        self.trial.take_if(|trial| trial.key == *key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
             line.remove(live.run.due, key);

@@ -93,10 +93,11 @@ impl Places {
         }
     }
 
-    /// The run that may start next.
-    fn best(&self) -> Option<RunKey> {
+    /// The run that may start next, of those that are not barred.
+    fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
         let open = self.rooms.iter().filter(|(group, _)| self.has_place(group.as_ref()));
-        open.filter_map(|(_, room)| room.ready.first()).min().map(|(_, _, key)| key.clone())
+        let first = |room: &'_ Room| room.ready.iter().find(|(_, _, key)| !is_barred(key)).cloned();
+        open.filter_map(|(_, room)| first(room)).min().map(|(_, _, key)| key)
     }
 
     pub(super) fn check(&self) {
@@ -113,8 +114,10 @@ fn rank(live: &Live) -> Rank {
 impl Planner {
     /// Starts whoever has a place.
     pub(super) fn fill(&mut self, now: Timestamp) {
+        // Before the last orphan is laid to rest, nobody knows who is a suspect.
         while !self.rests()
-            && let Some(key) = self.places.best()
+            && self.orphans.is_empty()
+            && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
         {
             let live = self.runs.remove(&key).expect("who is in line is open");
             self.start(now, live, true);

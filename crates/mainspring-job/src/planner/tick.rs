@@ -17,6 +17,7 @@ impl Planner {
             return;
         }
         self.notice_clock(now);
+        self.end_trial(now);
         for _ in 0..self.limits.per_turn {
             let Some(key) = self.orphans.pop_front() else { break };
             self.abandon(now, &key);

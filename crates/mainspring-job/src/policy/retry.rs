@@ -7,9 +7,17 @@
 //! The jitter is a hash of the run's key and the attempt: it is not drawn, so it is the same wherever it is computed. The wait
 //! counts from the end of the failed attempt, and is on disk with it.
 //!
-//! Only what `on` names is retried. By default that is `failed` and `timed_out`, and not `abandoned`: of a run that was
-//! cut off by the server's own end nobody knows what it has done, so it is started **at most once**. A job that may be repeated
-//! says `on=failed+timed_out+abandoned`, and gets **at least once**. What somebody cancelled is never retried.
+//! `on` names the outcomes that the policy is about; the last attempt decides:
+//!
+//! | the attempt ended as one that `on` | and there are attempts left | the run becomes |
+//! |---|---|---|
+//! | names | yes | scheduled, for the next attempt |
+//! | names | no | `dead`, if dead letters are kept; else what the attempt was |
+//! | does not name | | what the attempt was, and that is final: it is no dead letter, and nobody says that it failed |
+//!
+//! By default `on` is `failed` and `timed_out`, and not `abandoned`: of a run that was cut off by the server's own end nobody
+//! knows what it has done, so it is started **at most once**. A job that may be repeated says `on=failed+timed_out+abandoned`, and
+//! gets **at least once**. What somebody cancelled is never retried.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,7 +35,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(31 * 86_400);
 /// The largest factor: the cap is reached in a few steps with less.
 const MAX_FACTOR: u32 = 100;
 
-/// Says which ends are retried.
+/// Says which ends are retried, and lead to the dead letters when no attempt is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetryOn {
     /// The attempt failed.

@@ -115,6 +115,10 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
                 return Err(format!("{operation:?} was answered {answer:?} instead of {expected:?}"));
             }
         }
+        if generator.one_in(3) {
+            // Whatever the store hints at is lost here, and the oracle is never asked.
+            store.hints();
+        }
         if generator.one_in(4) {
             let again = committed(&mut store, lease, number, &operations)?;
             if again != answers {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Counts, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
+use super::{Counts, Hint, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, MAX_PRUNED, Operation};
+use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
 use crate::record::{JobRecord, Mark};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
@@ -21,6 +21,8 @@ use crate::state::RunState;
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u64,
+    /// Whether somebody has acquired it and not released it.
+    is_owned: bool,
     jobs: BTreeMap<JobName, JobRecord>,
     is_paused: bool,
     pending: BTreeMap<OnceId, Once>,
@@ -30,6 +32,8 @@ pub struct MemoryStore {
     keys: BTreeMap<String, (OnceId, RunKey)>,
     runs: BTreeMap<RunKey, Run>,
     attempts: BTreeMap<(RunKey, u32), Attempt>,
+    /// Whether somebody has released it since hints were last asked for.
+    is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
 }
@@ -61,16 +65,25 @@ impl MemoryStore {
             },
             Operation::Plan(run) => self.insert(run),
             Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
-            Operation::End { key, attempt, state, at, outcome, reason } => {
+            Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
                 {
                     return Answer::Gone;
                 }
                 (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
+                run.deaths = *deaths;
                 run.reason.clone_from(reason);
                 let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
                 (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
+                Answer::New
+            }
+            Operation::Acquit { key, attempt } => {
+                let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+                if run.attempt != *attempt || run.state != RunState::Running {
+                    return Answer::Gone;
+                }
+                run.deaths = 0;
                 Answer::New
             }
             Operation::Move { key, from, to, due, at, reason } => {
@@ -204,7 +217,9 @@ impl Store for MemoryStore {
     fn acquire(&mut self, _shard: Shard, _owner: &str) -> Result<Lease, StoreError> {
         self.epoch += 1;
         self.last = None;
-        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch })
+        let was_owned = std::mem::replace(&mut self.is_owned, true);
+        let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
+        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch, takeover })
     }
 
     fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -214,7 +229,13 @@ impl Store for MemoryStore {
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.check_lease(lease)?;
         self.epoch += 1;
+        (self.is_owned, self.is_free) = (false, true);
         Ok(())
+    }
+
+    fn hints(&mut self) -> Vec<Hint> {
+        let is_free = std::mem::take(&mut self.is_free);
+        if is_free && !self.is_owned { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Answer, CatchUp, Cause, Command, JobName, Operation, Outcome, Overlap, Policies, Query, Reply, Run,
-    RunKey, RunState, Scope, Shard, Store, Ticket,
+    Answer, CatchUp, Cause, Command, DeadLetters, JobName, MAX_DEATHS, Operation, Outcome, Overlap, Policies,
+    Query, Reply, Retry, Run, RunKey, RunState, Scope, Shard, Store, Ticket,
 };
 
 use crate::simulation::event::Event;
+use crate::simulation::poison;
 use crate::simulation::script::Script;
 use crate::simulation::world::World;
 
-type Verdict = Result<(), String>;
+pub(crate) type Verdict = Result<(), String>;
 
 macro_rules! ensure {
     ($holds:expr, $($text:tt)*) => {
@@ -23,18 +24,22 @@ macro_rules! ensure {
     };
 }
 
+pub(crate) use ensure;
+
 /// What the journal says of one run.
 #[derive(Default)]
-struct Story {
-    states: Vec<RunState>,
-    first: Option<Run>,
+pub(crate) struct Story {
+    pub states: Vec<RunState>,
+    pub first: Option<Run>,
     /// Attempt, start.
     begun: Vec<(u32, Timestamp)>,
     /// Attempt, end, how.
     ended: BTreeMap<u32, RunState>,
     /// Due times that were ever recorded.
     dues: BTreeSet<Timestamp>,
-    was_revived: bool,
+    pub was_revived: bool,
+    /// The server died in it so often that it is not tried again.
+    pub is_condemned: bool,
     policies: Option<Policies>,
 }
 
@@ -45,6 +50,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     check_acknowledged(world, &stories)?;
     check_pauses(world)?;
     check_stops(world)?;
+    poison::check(world, &stories)?;
     check_policies(world, &stories)?;
     for index in 0..world.script.subjects.len() {
         check_coverage(world, index)?;
@@ -52,7 +58,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     check_end(world)
 }
 
-fn policies(script: &Script, story: &Story, key: &RunKey) -> Policies {
+pub(crate) fn policies(script: &Script, story: &Story, key: &RunKey) -> Policies {
     let index = key.job.as_str().strip_prefix("job-").and_then(|index| index.parse::<usize>().ok());
     match index {
         Some(index) => script.jobs[index].work.policies.clone(),
@@ -93,10 +99,11 @@ fn stories(world: &World<'_>) -> Result<BTreeMap<RunKey, Story>, String> {
                 story.states.push(RunState::Running);
                 story.begun.push((*attempt, *at));
             }
-            Operation::End { key, attempt, state, outcome, .. } => {
+            Operation::End { key, attempt, state, outcome, deaths, .. } => {
                 let story = stories.get_mut(key).ok_or_else(|| format!("{key} ends from nothing"))?;
                 story.states.push(*state);
                 story.ended.insert(*attempt, *state);
+                story.is_condemned |= MAX_DEATHS <= *deaths;
                 let is_untold = *state == RunState::Abandoned;
                 ensure!(outcome.is_none() == is_untold, "{key} ended as {state} with {outcome:?}");
                 let has_succeeded = *outcome == Some(Outcome::Succeeded);
@@ -125,7 +132,7 @@ fn stories(world: &World<'_>) -> Result<BTreeMap<RunKey, Story>, String> {
 fn check_starts(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdict {
     let mut started = BTreeSet::new();
     for event in &world.log {
-        let Event::Started { key, attempt, cause, due, high_water } = event else { continue };
+        let Event::Started { key, attempt, cause, due, high_water, .. } = event else { continue };
         ensure!(started.insert((key.clone(), *attempt)), "doubled: {key} attempt {attempt} started twice");
         let story = stories.get(key).ok_or_else(|| format!("{key} started and was never recorded"))?;
         let has_begun = story.begun.iter().any(|(begun, _)| begun == attempt);
@@ -162,7 +169,7 @@ fn check_side_by_side(world: &World<'_>) -> Verdict {
             Event::Ended { key, attempt } => {
                 running.remove(&(key.clone(), *attempt));
             }
-            Event::Crashed => running.clear(),
+            Event::Crashed | Event::Released => running.clear(),
             _ => (),
         }
         ensure!(running.len() <= world.script.max_running, "out of policy: {running:?} run at once");
@@ -258,7 +265,7 @@ fn check_stops(world: &World<'_>) -> Verdict {
     for event in &world.log {
         match event {
             Event::Stopped => is_stopping = true,
-            Event::Crashed => is_stopping = false,
+            Event::Crashed | Event::Released => is_stopping = false,
             Event::Started { key, .. } => {
                 ensure!(!is_stopping, "out of policy: {key} started while the server ended");
             }
@@ -275,6 +282,7 @@ fn check_policies(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdi
         let Some(first) = &story.first else { continue };
         let policies = policies(world.script, story, key);
         check_retries(key, story, &policies)?;
+        check_last_end(world, key, story, &policies)?;
         let age = Duration::try_from(first.planned.duration_since(key.nominal)).unwrap_or_default();
         let misfire = policies.misfire;
         match (first.cause, first.span, first.state) {
@@ -311,7 +319,7 @@ fn check_policies(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdi
     for (index, subject) in world.script.subjects.iter().enumerate() {
         let name = Script::name(index);
         let count = run_counts.get(&name).copied().unwrap_or(0);
-        let may = subject.max_runs.is_none_or(|max| count <= max) || was_forgotten(world, &name);
+        let may = subject.max_runs.is_none_or(|max| count <= max) || world.was_removed(&name);
         ensure!(may, "out of policy: {name} ran {count} times");
     }
     Ok(())
@@ -329,21 +337,44 @@ fn check_retries(key: &RunKey, story: &Story, policies: &Policies) -> Verdict {
     Ok(())
 }
 
-fn was_forgotten(world: &World<'_>, name: &JobName) -> bool {
-    let before_end = |(operation, answer): &(Operation, Answer)| {
-        *answer == Answer::New && matches!(operation, Operation::Forget(forgotten) if forgotten == name)
+/// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead letter if it names
+/// the end and none is left, and nothing if it does not name it.
+fn check_last_end(world: &World<'_>, key: &RunKey, story: &Story, policies: &Policies) -> Verdict {
+    let Retry { on, max, .. } = policies.retry;
+    let keeps_dead = match policies.dead_letters {
+        DeadLetters::AfterRetries => 0 < max,
+        DeadLetters::Always => true,
+        DeadLetters::Never => false,
     };
-    // The last one is at the end of every history.
-    let is_there =
-        world.last_records.iter().any(|record| record.mark.job == *name && record.source.is_some());
-    let count = world.journal.iter().filter(|entry| before_end(entry)).count();
-    if is_there { 1 < count } else { 0 < count }
+    for (index, state) in story.states.iter().enumerate().filter(|(_, state)| state.is_failure()) {
+        let next = story.states.get(index + 1).copied();
+        if *state == RunState::Dead {
+            continue;
+        }
+        ensure!(
+            next != Some(RunState::Dead) || on.holds(*state) && keeps_dead || story.is_condemned,
+            "out of policy: {key} is a dead letter after it was {state}"
+        );
+        let attempt = story.states[..=index].iter().filter(|state| **state == RunState::Running).count();
+        // Of a job that was removed while the server was down nobody knows the policies any more.
+        if story.was_revived || story.is_condemned || !on.holds(*state) || world.was_removed(&key.job) {
+            continue;
+        }
+        let is_owed = attempt <= max as usize;
+        ensure!(
+            !is_owed || next == Some(RunState::Scheduled),
+            "lost: {key} is {state}, and a retry was owed"
+        );
+        let is_kept = attempt <= max as usize || !keeps_dead || next == Some(RunState::Dead);
+        ensure!(is_kept, "lost: {key} is {state} and no dead letter");
+    }
+    Ok(())
 }
 
 /// Every occurrence from the job's first sight to the last look is on record once: as a run, or in a stretch that did not run.
 fn check_coverage(world: &World<'_>, index: usize) -> Verdict {
     let (name, subject) = (Script::name(index), &world.script.subjects[index]);
-    if was_forgotten(world, &name) || subject.max_runs.is_some() {
+    if world.was_removed(&name) || subject.max_runs.is_some() {
         return Ok(());
     }
     let first_mark = world.journal.iter().find_map(|(operation, answer)| match operation {

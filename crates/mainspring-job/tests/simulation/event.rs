@@ -11,6 +11,7 @@ pub(crate) enum Event {
         attempt: u32,
         cause: Cause,
         due: Timestamp,
+        at: Timestamp,
         high_water: Timestamp,
     },
     Ended {
@@ -30,4 +31,10 @@ pub(crate) enum Event {
     /// The planner knows that the server ends, and all that it decided before is done.
     Stopped,
     Crashed,
+    /// The server has given the store up; what still ran was killed.
+    Released,
+    /// From here on no start kills the server.
+    Mended,
+    /// The clock was set back.
+    SetBack,
 }

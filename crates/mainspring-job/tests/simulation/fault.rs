@@ -61,10 +61,14 @@ pub(crate) enum Flaw {
     StopForgotten,
     /// A start is told twice.
     StartsTwice,
+    /// A restart does not know that the server died.
+    DeathsOverlooked,
+    /// A restart forgets how often the server died in a job before.
+    DeathsForgotten,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 13] = [
+    pub(crate) const ALL: [Flaw; 15] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -78,6 +82,8 @@ impl Flaw {
         Flaw::GroupForgotten,
         Flaw::StopForgotten,
         Flaw::StartsTwice,
+        Flaw::DeathsOverlooked,
+        Flaw::DeathsForgotten,
     ];
 
     /// What a broken server makes of what it reads.
@@ -90,6 +96,7 @@ impl Flaw {
         for record in &mut jobs {
             match self {
                 Flaw::WatermarkForgotten => record.mark.watermark = now,
+                Flaw::DeathsForgotten => record.mark.deaths = 0,
                 Flaw::WatermarkMovedBack => record.mark.watermark -= SignedDuration::from_hours(1),
                 _ => (),
             }

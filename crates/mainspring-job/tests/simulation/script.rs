@@ -19,6 +19,8 @@ pub(crate) struct Subject {
     pub group: Option<&'static str>,
     pub priority: i8,
     pub max_runs: Option<u64>,
+    /// Each start of it kills the server.
+    pub is_poison: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -126,6 +128,11 @@ impl Script {
         JobName::new(&format!("job-{index}")).unwrap()
     }
 
+    /// Whether the server dies whenever this job starts.
+    pub(crate) fn is_poison(&self, name: &JobName) -> bool {
+        self.subjects.iter().enumerate().any(|(index, it)| it.is_poison && Script::name(index) == *name)
+    }
+
     pub(crate) fn job(&self, index: usize) -> Job {
         self.jobs[index].clone()
     }
@@ -159,6 +166,7 @@ fn subject(random: &mut Random) -> Subject {
         group: random.one_in(3).then_some("group"),
         priority: random.pick(&[0, 0, 5, -5]),
         max_runs: random.one_in(10).then_some(3),
+        is_poison: random.one_in(12),
     }
 }
 
@@ -197,7 +205,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         94 => Step::Toggle(job),
         95..=96 => Step::End(pick, End::Killed),
         97 => Step::Stop,
-        _ => Step::Live(60),
+        _ => Step::Live(random.pick(&[9, 60])),
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
     MemoryStore, OnceId, Operation, Outcome, Output, Planner, Policies, Prune, Query, Reply, Run, RunKey,
-    RunState, Scope, Shard, Store, StoreError, Submission, Ticket, Work,
+    RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;
@@ -44,7 +44,12 @@ pub(crate) struct World<'s> {
     journal_number: Option<(u64, u64)>,
     ticket_count: u64,
     is_stopping: bool,
+    /// From here on nothing goes wrong, and poison is none.
+    is_settling: bool,
 }
+
+/// So often a server may die while it starts: in each poison job as often as it may, and of a fault.
+const MAX_BOOTS: u32 = 20;
 
 /// The server is no more.
 struct Crash;
@@ -81,16 +86,35 @@ impl<'s> World<'s> {
             journal_number: None,
             ticket_count: 0,
             is_stopping: false,
+            is_settling: false,
         };
         world.boot();
         for step in &script.steps {
-            let has_ended = |world: &World<'_>| world.is_stopping && world.running.is_empty();
-            if world.step(step).is_err() || has_ended(&world) {
-                world.crash();
+            let was_stopping = world.is_stopping;
+            let has_crashed = world.step(step).is_err();
+            let is_asked_again = was_stopping && matches!(step, Step::Stop);
+            if !has_crashed && world.is_stopping && (world.running.is_empty() || is_asked_again) {
+                // In good order, whatever had to be killed.
+                world.disk.release(world.lease).unwrap();
+                world.end_server(Event::Released);
+            } else if has_crashed {
+                world.end_server(Event::Crashed);
             }
         }
         world.settle();
         world
+    }
+
+    /// Whether a job was taken away before the end.
+    pub(crate) fn was_removed(&self, name: &JobName) -> bool {
+        let is_there =
+            self.last_records.iter().any(|record| record.mark.job == *name && record.source.is_some());
+        let is_removal = |(operation, answer): &&(Operation, Answer)| {
+            *answer == Answer::New && matches!(operation, Operation::Forget(removed) if removed == name)
+        };
+        // The last one is at the end of every history.
+        let count = self.journal.iter().filter(is_removal).count();
+        if is_there { 1 < count } else { 0 < count }
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Crash> {
@@ -175,6 +199,9 @@ impl<'s> World<'s> {
     }
 
     fn set_clock(&mut self, seconds: i64) {
+        if seconds < 0 {
+            self.log.push(Event::SetBack);
+        }
         self.now += SignedDuration::from_secs(seconds);
         self.high_water = self.high_water.max(self.now);
     }
@@ -342,12 +369,17 @@ impl<'s> World<'s> {
             Output::Start(start) => {
                 let (key, attempt) = (start.key.clone(), start.attempt);
                 let high_water = self.high_water;
-                let event = Event::Started { key, attempt, cause: start.cause, due: start.due, high_water };
+                let (cause, due, at) = (start.cause, start.due, self.now);
+                let event = Event::Started { key, attempt, cause, due, at, high_water };
                 if self.flaw == Flaw::StartsTwice {
                     self.log.push(event.clone());
                 }
                 self.log.push(event);
+                let is_poison = self.script.is_poison(&start.key.job) && !self.is_settling;
                 self.running.insert((start.key, start.attempt), false);
+                if is_poison {
+                    return Err(Crash);
+                }
             }
             Output::Kill { key, attempt, .. } => {
                 if let Some(is_killed) = self.running.get_mut(&(key, attempt)) {
@@ -377,9 +409,9 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// The server dies, and its processes with it; another one starts.
-    fn crash(&mut self) {
-        self.log.push(Event::Crashed);
+    /// The server ends, and its processes with it; another one starts.
+    fn end_server(&mut self, how: Event) {
+        self.log.push(how);
         self.running.clear();
         self.asked.clear();
         self.gather_count = 0;
@@ -395,7 +427,10 @@ impl<'s> World<'s> {
 
     fn boot(&mut self) {
         // A server may die while it starts; the next one gets through, because a fault strikes once.
+        let mut count = 0;
         while self.try_boot().is_err() {
+            count += 1;
+            assert!(count <= MAX_BOOTS, "the server dies whenever it starts");
             self.log.push(Event::Crashed);
             self.running.clear();
             self.asked.clear();
@@ -404,6 +439,10 @@ impl<'s> World<'s> {
 
     fn try_boot(&mut self) -> Result<(), Crash> {
         self.lease = self.disk.acquire(Shard::WHOLE, "world").unwrap();
+        let takeover = match self.flaw {
+            Flaw::DeathsOverlooked => Takeover::Clean,
+            _ => self.lease.takeover,
+        };
         let limits =
             Limits { max_running: self.script.max_running, page: 3, per_turn: 16, ..Limits::default() };
         self.planner = Planner::new(self.lease.epoch, limits);
@@ -419,7 +458,7 @@ impl<'s> World<'s> {
         let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
         let mut outputs = Vec::new();
         let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
-        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin] {
+        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin { takeover }] {
             self.planner.handle(self.now, input, &mut outputs);
         }
         self.planner.check();
@@ -433,8 +472,10 @@ impl<'s> World<'s> {
     fn settle(&mut self) {
         self.fault = None;
         self.gather_count = 0;
+        self.is_settling = true;
+        self.log.push(Event::Mended);
         if self.is_stopping {
-            self.crash();
+            self.end_server(Event::Crashed);
         }
         self.now = self.high_water + SignedDuration::from_secs(3_601);
         self.high_water = self.now;

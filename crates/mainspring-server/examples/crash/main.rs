@@ -107,6 +107,7 @@ fn run(asked: &Asked) -> Result<Verdict, String> {
         let gentle = dice.below(10) == 0;
         if gentle {
             clock::sleep_ms(dice.below(400));
+            settle::resume(&served)?;
             running.ask_to_stop();
         }
         clock::sleep_us(delay_us(&mut dice));

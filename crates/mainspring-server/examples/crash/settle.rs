@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::clients::{Clients, Submission};
 use crate::clock;
+use crate::jobs::JOBS;
 use crate::served::Served;
 
 /// How long it may take until nothing is pending and nothing is open: far longer than any job here takes.
@@ -39,6 +40,7 @@ pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submissio
     served.write_jobs(Some(clock::now_ns()))?;
     let running = served.start()?;
     answers(served)?;
+    resume(served)?;
     let submissions = clients.finish()?;
     let mut waited_ms = 0;
     while let Some(rest) = unsettled(served)? {
@@ -58,6 +60,11 @@ pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submissio
     let records = kept_history.lines().map(|line| serde_json::from_str(line).map(Record));
     let records = records.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     Ok((submissions, records))
+}
+
+/// Jobs in which the server died too often rest until somebody resumes them. Whether it can be asked does not matter.
+pub(crate) fn resume(served: &Served) -> Result<(), String> {
+    JOBS.iter().try_for_each(|job| served.ask(&["resume", job.name]).map(|_| ()))
 }
 
 /// Waits until the server answers.

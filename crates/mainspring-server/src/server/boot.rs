@@ -133,7 +133,7 @@ impl Server {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
             self.apply(definitions);
         }
-        self.inputs.push_back(Input::Begin);
+        self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         let (version, count) = (env!("CARGO_PKG_VERSION"), names.len());
         let data = self.place.directory().display();
         let text = match self.keeping {

@@ -26,10 +26,12 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
         },
         Operation::Plan(run) => insert(connection, run),
         Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at),
-        Operation::End { key, attempt, state, at, outcome, reason } => {
-            let end = End { attempt: *attempt, state: *state, at: *at, outcome: outcome.as_ref(), reason };
+        Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
+            let (attempt, state, at, deaths) = (*attempt, *state, *at, *deaths);
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), deaths, reason };
             end_attempt(connection, key, &end)
         }
+        Operation::Acquit { key, attempt } => acquit(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
             let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
             if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
@@ -148,7 +150,7 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 
 fn insert(connection: &Connection, run: &Run) -> Applied {
     let sql = format!(
-        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
             ON CONFLICT DO NOTHING"
     );
     let (job, nominal, series) = parts(&run.key);
@@ -173,7 +175,8 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
         work.map(|work| work.action.body()),
         work.map(|work| work.policies.to_string()),
         work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
-        work.map(|work| work.priority)
+        work.map(|work| work.priority),
+        run.deaths
     ];
     if execute(connection, &sql, values)? == 0 {
         return Ok(Answer::Duplicate(None));
@@ -233,6 +236,7 @@ struct End<'o> {
     state: RunState,
     at: Timestamp,
     outcome: Option<&'o Outcome>,
+    deaths: u32,
     reason: &'o str,
 }
 
@@ -244,18 +248,30 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied 
     }
     let (job, nominal, series) = parts(key);
     let (at, outcome) = (nanoseconds(end.at), end.outcome.map(ToString::to_string));
-    let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7
+    let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
-    execute(connection, sql, params![job, nominal, series, end.state.name(), at, outcome, end.reason])?;
+    let (state, reason) = (end.state.name(), end.reason);
+    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.deaths])?;
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
     Ok(Answer::New)
 }
 
+fn acquit(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
+    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+    if run.attempt != attempt || run.state != RunState::Running {
+        return Ok(Answer::Gone);
+    }
+    let (job, nominal, series) = parts(key);
+    let sql = "UPDATE run SET deaths = 0 WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+    execute(connection, sql, params![job, nominal, series])?;
+    Ok(Answer::New)
+}
+
 fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> Applied {
-    let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (name) DO UPDATE SET source = ?8, text = ?9";
+    let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (name) DO UPDATE SET source = ?8, text = ?9";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -265,7 +281,8 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
         mark.pause.map(Pause::name),
         mark.timetable,
         source,
-        text
+        text,
+        mark.deaths
     ];
     execute(connection, sql, values)?;
     Ok(Answer::New)
@@ -274,7 +291,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
 fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
     let sql =
         "UPDATE job SET watermark = max(watermark, ?2), runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
-        timetable = ?7 WHERE name = ?1";
+        timetable = ?7, deaths = ?8 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -282,7 +299,8 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.failures,
         mark.backfills,
         mark.pause.map(Pause::name),
-        mark.timetable
+        mark.timetable,
+        mark.deaths
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }

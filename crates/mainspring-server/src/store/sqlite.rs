@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
-    Store, StoreError,
+    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
+    Store, StoreError, Takeover,
 };
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
@@ -108,12 +108,22 @@ impl SqliteStore {
         Ok(answers)
     }
 
+    /// The owner is empty where one has left in good order.
     fn acquire_shard(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(mapped)?;
+        let before =
+            transaction
+                .query_row("SELECT owner FROM shard WHERE shard = ?1", params![shard.0], |row| row.get(0));
+        let before: Option<String> = before.optional().map_err(mapped)?;
+        let was_owned = before.is_some_and(|owner| !owner.is_empty());
         let sql = "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (?1, 1, ?2, 0, 0, '')
             ON CONFLICT (shard) DO UPDATE SET epoch = epoch + 1, owner = ?2, batch = 0, answers = '' RETURNING epoch";
         let epoch: i64 =
-            self.connection.query_row(sql, params![shard.0, owner], |row| row.get(0)).map_err(mapped)?;
-        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0) })
+            transaction.query_row(sql, params![shard.0, owner], |row| row.get(0)).map_err(mapped)?;
+        transaction.commit().map_err(mapped)?;
+        let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
+        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
     }
 }
 
@@ -144,6 +154,12 @@ impl Store for SqliteStore {
         let sql = "UPDATE shard SET epoch = epoch + 1, owner = '' WHERE shard = ?1";
         let result = self.connection.execute(sql, params![lease.shard.0]).map(|_| ()).map_err(mapped);
         self.judged(result)
+    }
+
+    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit `Busy` is another program
+    /// that reads the file, of whose end nobody tells.
+    fn hints(&mut self) -> Vec<Hint> {
+        Vec::new()
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {

@@ -126,13 +126,14 @@ impl Generator {
     }
 
     fn mark(&mut self) -> Mark {
-        let pause = [None, Some(Pause::Asked), Some(Pause::Failures)]
-            [usize::try_from(self.below(3)).expect("two fits")];
+        let pause = [None, Some(Pause::Asked), Some(Pause::Failures), Some(Pause::Deaths)]
+            [usize::try_from(self.below(4)).expect("three fits")];
         Mark {
             job: self.name(),
             watermark: self.time(),
             runs: self.below(9),
             failures: 2,
+            deaths: 1,
             backfills: 3,
             pause,
             timetable: "@daily UTC cron".to_owned(),
@@ -166,7 +167,12 @@ impl Generator {
             }
             12..=13 => {
                 let (key, state) = (self.key(), self.state());
-                Operation::End { key, attempt: 1, state, at: self.time(), outcome: self.outcome(), reason }
+                if self.one_in(4) {
+                    return Operation::Acquit { key, attempt: 1 };
+                }
+                let deaths = u32::from(self.one_in(2));
+                let (at, outcome) = (self.time(), self.outcome());
+                Operation::End { key, attempt: 1, state, at, outcome, deaths, reason }
             }
             14..=15 => {
                 let (key, from, to) = (self.key(), self.state(), self.state());

@@ -8,7 +8,7 @@ use super::{Ground, Held, committed, same, text};
 use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, Operation};
+use crate::operation::{Answer, Batch, Operation, Takeover};
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -26,6 +26,8 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ),
         ("who was fenced out writes nothing", fenced),
         ("epochs grow", epochs_grow),
+        ("a lease says whether the owner before had left", takeover_told),
+        ("whoever never asks for hints can do all that others can", needs_no_hints),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),
@@ -127,6 +129,41 @@ fn epochs_grow<G: Ground>(ground: &mut G) -> Held {
     let third = ground.reopened(store).acquire(Shard::WHOLE, "suite").map_err(text)?;
     let epochs = [first.epoch, second.epoch, third.epoch];
     if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
+}
+
+fn takeover_told<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, first) = opened(ground)?;
+    store.release(first).map_err(text)?;
+    let mut store = ground.reopened(store);
+    let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let mut store = ground.reopened(store);
+    let third = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let found = [first, second, third].map(|lease| lease.takeover);
+    same("takeovers", &found, &[Takeover::Clean, Takeover::Clean, Takeover::Unclean])
+}
+
+fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
+    let mut found = Vec::new();
+    for asks in [false, true] {
+        let (mut store, first) = opened(ground)?;
+        store.release(first).map_err(text)?;
+        if asks {
+            let hints = store.hints();
+            drop(hints);
+        }
+        let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+        if asks {
+            store.hints();
+        }
+        let operations = [Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
+        let answers = committed(&mut store, second, 1, &operations)?;
+        if asks {
+            store.hints();
+        }
+        let again = committed(&mut store, second, 1, &operations)?;
+        found.push((second, answers, again, store.counts(Shard::WHOLE).map_err(text)?));
+    }
+    same("what came of it", &found[0], &found[1])
 }
 
 fn one_start<G: Ground>(ground: &mut G) -> Held {
