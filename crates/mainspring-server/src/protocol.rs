@@ -64,6 +64,8 @@ pub enum Request {
     Logs { of: String, follow: bool },
     /// Run a job now.
     Run { job: String, wait: bool },
+    /// Wait for the end of a run.
+    Wait { run: String },
     /// Do something once.
     Submit(Box<SubmitWire>),
     /// Define one job, given as a table of a job file.
@@ -348,6 +350,18 @@ pub struct AppliedWire {
     pub refused: Vec<String>,
     pub unchanged: usize,
     pub problems: String,
+}
+
+impl AppliedWire {
+    /// Adds what another set changed.
+    pub fn add(&mut self, more: AppliedWire) {
+        self.added.extend(more.added);
+        self.changed.extend(more.changed);
+        self.removed.extend(more.removed);
+        self.refused.extend(more.refused);
+        self.unchanged += more.unchanged;
+        self.problems.push_str(&more.problems);
+    }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     served.says(&["run", "long"], 0, "long@");
     let start = served.running.wait_for(&["long", "start  pid "]);
     let pid = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    served.running.wait_for(&["long", "stdout ready"]);
     served.running.signal(Signal::SIGKILL);
     let (status, _, _) = served.running.end();
     assert_eq!(status.code(), None);

@@ -129,6 +129,14 @@ fn a_range_is_run_again_after_a_preview() {
     assert_eq!(served.json(&["status", "--json"])["status"]["runs"], 0);
     served.says(&["backfill", "day", range[0], range[1], "--yes"], 0, "3 runs of backfill 1 are on disk");
     served.says(&["backfill", "nobody", range[0], range[1], "--yes"], 4, "there is no such job");
+    served.says(
+        &["backfill", "day", range[0], range[1], "--yes", "--wait"],
+        0,
+        "3 runs of backfill 2 are on disk",
+    );
+    let runs = served.json(&["history", "day", "--state", "succeeded", "--json"]);
+    let ended = runs["runs"]["runs"].as_array().unwrap();
+    assert_eq!(ended.iter().filter(|run| run["run"].as_str().unwrap().ends_with("#2")).count(), 3, "{runs}");
     served.stop();
 }
 
@@ -144,6 +152,17 @@ fn dead_letters_wait_until_somebody_looks() {
     served.says(&["dead", "drop", &run], 0, "");
     served.says(&["dead", "drop", &run], 4, "there is no dead letter");
     served.says(&["dead", "list"], 0, "there are no runs");
+    for _ in 0..2 {
+        served.says(&["run", "bad"], 0, "bad@");
+        served.running.wait_for(&["is a dead letter"]);
+    }
+    served.says(&["dead", "retry", "--all"], 0, "2 dead letters retried");
+    for _ in 0..2 {
+        served.running.wait_for(&["is a dead letter"]);
+    }
+    assert_eq!(served.json(&["dead", "drop", "--all", "--json"])["dropped"], 2);
+    served.says(&["dead", "drop", "--all"], 0, "0 dead letters dropped");
+    served.says(&["dead", "drop"], 2, "required");
     served.stop();
 }
 

@@ -122,6 +122,9 @@ pub struct BackfillArgs {
     /// Runs them without asking
     #[arg(long, short)]
     pub yes: bool,
+    /// Waits for the end of all of them, whose success is then the exit code
+    #[arg(long)]
+    pub wait: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,
@@ -132,9 +135,9 @@ pub struct BackfillArgs {
 pub enum DeadCommand {
     /// Shows runs whose attempts have all failed
     List(HistoryArgs),
-    /// Runs a dead letter again, with all its attempts
+    /// Runs a dead letter again, or all, with all their attempts
     Retry(DeadArgs),
-    /// Lets go of a dead letter
+    /// Lets go of a dead letter, or of all
     Drop(DeadArgs),
 }
 
@@ -142,7 +145,11 @@ pub enum DeadCommand {
 #[derive(Debug, Args)]
 pub struct DeadArgs {
     /// The run as `dead list` names it
-    pub run: String,
+    #[arg(required_unless_present = "all")]
+    pub run: Option<String>,
+    /// All dead letters that there are now
+    #[arg(long, conflicts_with = "run")]
+    pub all: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,

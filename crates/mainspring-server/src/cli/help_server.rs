@@ -131,6 +131,7 @@ Examples:
 pub(super) const BACKFILL: &str = "\
 The job is run once for each occurrence in the range, one after the other unless its overlap policy is
 allow. First they are shown; on a terminal there is a question, elsewhere nothing happens without --yes.
+They are on disk together or not at all. With --wait they are waited for, and a failure is exit code 1.
 
 Examples:
   mainspring backfill report '2026-11-01 00:00' '2026-11-07 23:59'
@@ -142,7 +143,8 @@ A run whose attempts have all failed becomes a dead letter, if the job's policy 
 Examples:
   mainspring dead list
   mainspring dead retry report@2026-11-21T03:00:00Z
-  mainspring dead drop report@2026-11-21T03:00:00Z";
+  mainspring dead drop report@2026-11-21T03:00:00Z
+  mainspring dead retry --all";
 
 pub(super) const APPLY: &str = "\
 The jobs are added to the server and kept in its data directory. A file with a problem changes nothing.

@@ -10,13 +10,14 @@ use std::env;
 use std::io::{self, BufRead, IsTerminal};
 
 use jiff::tz::TimeZone;
-use mainspring_job::Policies;
+use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
-use super::{counted, print, zone_or_system};
+use super::progress::Progress;
+use super::{counted, print, print_json, zone_or_system};
 use crate::action::ProcessBody;
 use crate::cli::act::{
-    AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;
 use crate::clock::Moment;
@@ -25,7 +26,7 @@ use crate::exit::Exit;
 use crate::job::name_word;
 use crate::jobfile::written::Table;
 use crate::message::say;
-use crate::protocol::{Request, Response, SubmitWire};
+use crate::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;
@@ -107,15 +108,51 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
     let request =
         |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
     let mut client = Client::connect(&args.ask.place.place())?;
-    if !args.yes {
+    let mut times = Vec::new();
+    if !args.yes || args.wait {
         let preview = client.ask(request(true))?;
-        show(&args.ask, &preview)?;
-        let Response::Preview { times } = preview else { return Ok(Exit::Failed) };
-        if times.is_empty() || !is_confirmed(&args.job, times.len())? {
-            return Ok(Exit::Ok);
+        if !args.yes {
+            show(&args.ask, &preview)?;
         }
+        let Response::Preview { times: found } = preview else { return Ok(Exit::Failed) };
+        times = found;
     }
-    show(&args.ask, &client.ask(request(false))?)
+    if !args.yes && (times.is_empty() || !is_confirmed(&args.job, times.len())?) {
+        return Ok(Exit::Ok);
+    }
+    let answer = client.ask(request(false))?;
+    show(&args.ask, &answer)?;
+    match answer {
+        Response::Backfilled { series, .. } if args.wait => wait_for_all(args, &mut client, &times, series),
+        _ => Ok(Exit::Ok),
+    }
+}
+
+/// Waits for the runs of a backfill, and says how each ended that did not succeed.
+fn wait_for_all(
+    args: &BackfillArgs,
+    client: &mut Client,
+    times: &[String],
+    series: u32,
+) -> Result<Exit, Error> {
+    let mut progress = Progress::new(args.ask.json, "runs", times.len());
+    let mut failed = Vec::new();
+    progress.add(0);
+    for time in times {
+        let run = format!("{}@{time}#{series}", args.job);
+        match client.ask(Request::Wait { run }) {
+            Ok(Response::Ended(run)) if run.state == "succeeded" => {}
+            Ok(ended) => failed.push(ended),
+            Err(error) => {
+                progress.finish();
+                return Err(error);
+            }
+        }
+        progress.add(1);
+    }
+    progress.finish();
+    failed.iter().try_for_each(|ended| show(&args.ask, ended).map(drop))?;
+    Ok(if failed.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
 /// Asks a person; where there is none, the answer is no.
@@ -134,11 +171,57 @@ fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
 pub(super) fn dead(command: DeadCommand) -> Result<Exit, Error> {
     match command {
         DeadCommand::List(mut args) => {
-            args.state = vec![mainspring_job::RunState::Dead];
+            args.state = vec![RunState::Dead];
             super::look::history(&args)
         }
-        DeadCommand::Retry(args) => ask(&args.ask, Request::DeadRetry { run: args.run }),
-        DeadCommand::Drop(args) => ask(&args.ask, Request::DeadDrop { run: args.run }),
+        DeadCommand::Retry(args) => each_dead(&args, "retried", |run| Request::DeadRetry { run }),
+        DeadCommand::Drop(args) => each_dead(&args, "dropped", |run| Request::DeadDrop { run }),
+    }
+}
+
+/// Asks for one dead letter, or for each of those that there are now.
+fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Result<Exit, Error> {
+    if let Some(run) = &args.run {
+        return ask(&args.ask, request(run.clone()));
+    }
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let runs = dead_runs(&mut client)?;
+    let mut progress = Progress::new(args.ask.json, "dead letters", runs.len());
+    let mut count = 0;
+    for run in runs {
+        match client.ask(request(run)) {
+            Ok(_) => count += 1,
+            // Somebody else was quicker.
+            Err(Error::Refused(error)) if error.kind == ErrorKind::NotFound => {}
+            Err(error) => {
+                progress.finish();
+                return Err(error);
+            }
+        }
+        progress.add(1);
+    }
+    progress.finish();
+    if args.ask.json {
+        print_json(&serde_json::json!({ done: count }))?;
+    } else {
+        print(&format!("{} {done}\n", counted(count, "dead letter")))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The names of all dead letters, gathered first, because asking for one changes the pages that follow.
+fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    let mut next = None;
+    loop {
+        let states = vec![RunState::Dead.name().to_owned()];
+        let request = Request::History { job: None, states, limit: MAX_ROWS, cursor: next };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(found) };
+        found.extend(runs.into_iter().map(|run| run.run));
+        next = cursor;
+        if next.is_none() {
+            return Ok(found);
+        }
     }
 }
 

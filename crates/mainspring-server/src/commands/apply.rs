@@ -2,7 +2,7 @@
 //!
 //! Cost: one pass over each file here, and one at the server.
 //!
-//! Does not send a file that has a problem.
+//! Does not send any file if one has a problem. The files are applied one after the other, each as a whole.
 //!
 //! Source: own.
 
@@ -10,21 +10,23 @@ use std::fs;
 
 use jiff::tz::TimeZone;
 
-use super::ask::ask;
+use super::ask::show;
+use super::progress::Progress;
 use crate::cli::act::ApplyArgs;
+use crate::client::Client;
 use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::loaded::Loaded;
 use crate::message::say;
-use crate::protocol::{FileWire, MAX_APPLIED_FILES, Request};
+use crate::protocol::{AppliedWire, FileWire, MAX_APPLIED_FILES, Request, Response};
 use crate::source::Source;
 
 pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     if MAX_APPLIED_FILES < args.files.len() {
         return Err(Error::Usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
     }
-    let mut files = Vec::new();
+    let (mut files, mut job_count) = (Vec::new(), 0);
     let mut exit = Exit::Ok;
     for name in &args.files {
         let source = Source::read(name)?;
@@ -35,14 +37,35 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             continue;
         }
         let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
-        files.push(FileWire {
+        let file = FileWire {
             name: path.to_string_lossy().into_owned(),
             text: String::from_utf8_lossy(source.bytes()).into_owned(),
             system: args.format.system,
-        });
+        };
+        job_count += loaded.jobs.len();
+        files.push((file, loaded.jobs.len()));
     }
     if exit != Exit::Ok {
         return Ok(exit);
     }
-    ask(&args.ask, Request::Apply { files, prune: args.prune, preview: args.diff })
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut applied = AppliedWire::default();
+    let mut progress = Progress::new(args.ask.json, "jobs", job_count);
+    for (file, job_count) in files {
+        let request = Request::Apply { files: vec![file], prune: args.prune, preview: args.diff };
+        let answer = client.ask(request);
+        progress.add(job_count);
+        match answer {
+            Ok(Response::Applied(more)) => applied.add(more),
+            Ok(_) => {}
+            Err(error) => {
+                progress.finish();
+                // What was applied before is in force: say so.
+                show(&args.ask, &Response::Applied(applied))?;
+                return Err(error);
+            }
+        }
+    }
+    progress.finish();
+    show(&args.ask, &Response::Applied(applied))
 }

@@ -14,6 +14,7 @@
 //! Source: own.
 
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
@@ -75,7 +76,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             findings.extend(judged(&health));
             "server"
         }
-        Err(Error::Unreachable { path, source }) => {
+        Err(Error::Unreachable { path, source }) if source.kind() != io::ErrorKind::TimedOut => {
             let text = format!("none answers at {}: {source}", path.display());
             let hint = "mainspring serve starts one; what follows was read from the store itself";
             findings.push(Finding::warning("server", text, hint));

@@ -38,6 +38,9 @@ use crate::source::Source;
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
 
+/// How many requests may wait for the ends of runs: each is looked at in every turn.
+const MAX_WAITERS: usize = 10_000;
+
 /// Who gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
@@ -56,6 +59,7 @@ pub(super) enum Next {
     Answer(Response),
     Command(Command),
     Wait(Command),
+    End(RunKey),
     Files(Vec<Definitions>),
     Feed(RunKey, Option<JobName>),
 }
@@ -103,6 +107,7 @@ impl Server {
                 Err(error) => self.answer(peer, id, Response::Error(error)),
                 Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
                 Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
+                Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
                 Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
                 Ok(Next::Feed(key, job)) => {
                     let is_once = self.is_once(&key);
@@ -133,6 +138,17 @@ impl Server {
         Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
+    fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
+        if MAX_WAITERS <= self.waiters.len() {
+            let message = format!("{MAX_WAITERS} clients wait for runs already, which is the limit");
+            return self.answer(peer, id, ErrorWire::response(ErrorKind::Temporary, message));
+        }
+        if let Some(peer) = self.peers.get(peer) {
+            peer.awaited_count += 1;
+        }
+        self.waiters.push((key, peer, id));
+    }
+
     fn command(&mut self, purpose: Purpose, command: Command) {
         if let Purpose::Answer { peer, .. }
         | Purpose::AnswerAndWait { peer, .. }
@@ -152,7 +168,7 @@ impl Server {
         let mut applied = AppliedWire::default();
         for set in sets {
             let before = self.changes(&set);
-            describe::merge(&mut applied, before);
+            applied.add(before);
             let ticket = Ticket(0);
             self.inputs.push_back(Input::Command { ticket, command: Command::Apply(set) });
         }
@@ -193,7 +209,7 @@ impl Server {
             }
             Purpose::LastOf { peer, id, mut applied } => {
                 if let Reply::Applied(last) = &reply {
-                    describe::merge(&mut applied, describe::applied(last));
+                    applied.add(describe::applied(last));
                 }
                 self.answer_awaited(peer, id, Response::Applied(applied));
             }
@@ -255,6 +271,10 @@ impl Server {
             Request::Run { job, wait } => {
                 let command = Command::Trigger(job_name(&job)?);
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
+            }
+            Request::Wait { run } => {
+                let missing = || not_found(&format!("run `{run}`"));
+                Ok(Next::End(run_key(&run).ok_or_else(missing)?))
             }
             Request::Submit(submission) => submit(*submission).map(Next::Command),
             Request::Define { text, replace } => self.define(&text, replace),
@@ -363,7 +383,7 @@ impl Server {
         }
         let mut applied = AppliedWire::default();
         for set in sets {
-            describe::merge(&mut applied, self.changes(&set));
+            applied.add(self.changes(&set));
         }
         Ok(Next::Answer(Response::Applied(applied)))
     }
@@ -400,6 +420,7 @@ fn looks(request: &Request) -> bool {
             | Request::Show { .. }
             | Request::History { .. }
             | Request::Logs { .. }
+            | Request::Wait { .. }
             | Request::Export { .. }
     )
 }

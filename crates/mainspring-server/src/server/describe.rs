@@ -106,15 +106,6 @@ pub(super) fn applied(applied: &Applied) -> AppliedWire {
     }
 }
 
-pub(super) fn merge(all: &mut AppliedWire, more: AppliedWire) {
-    all.added.extend(more.added);
-    all.changed.extend(more.changed);
-    all.removed.extend(more.removed);
-    all.refused.extend(more.refused);
-    all.unchanged += more.unchanged;
-    all.problems.push_str(&more.problems);
-}
-
 pub(super) fn refused(refusal: &Refusal) -> ErrorWire {
     ErrorWire::new(kind_of(refusal), refusal.to_string())
 }
