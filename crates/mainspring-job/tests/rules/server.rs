@@ -1,0 +1,142 @@
+//! What befalls the server: deaths in a job, ends in good order, and starts.
+
+use super::*;
+
+/// Lives up to a time with a server that dies whenever this job starts, and starts again at once.
+fn live_with_poison(shell: &mut Shell, poison: &str, until: &str) {
+    let mut seen_count = shell.started.len();
+    while let Some(due) = shell.planner.next_due().filter(|due| *due <= at(until)) {
+        shell.now = shell.now.max(due);
+        shell.tell(Input::Tick);
+        while shell.started[seen_count..].iter().any(|start| start.key.job.as_str() == poison) {
+            seen_count = shell.started.len();
+            shell.boot();
+        }
+        seen_count = shell.started.len();
+    }
+    shell.now = at(until);
+}
+
+#[test]
+fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
+    // Policies of the poison; its state in the end, and whether it is paused.
+    let cases = [
+        ("overlap=allow", "abandoned abandoned dead", true),
+        ("retry=9,backoff=1s,on=abandoned", "dead", true),
+        ("dead-letters=never retry=1,backoff=1s,on=abandoned", "abandoned abandoned", true),
+        ("retry=1,backoff=1s,on=abandoned", "dead dead", true),
+    ];
+    for (policies, states, is_paused) in cases {
+        let jobs = vec![job("poison", "* * * * *", policies), job("other", "* * * * *", "overlap=allow")];
+        let mut shell = Shell::new("2026-01-01T00:00:30Z", jobs);
+        live_with_poison(&mut shell, "poison", "2026-01-01T00:20:30Z");
+        assert_eq!(shell.states("poison"), states, "{policies}");
+        let reason = shell.runs("poison").pop().unwrap().reason;
+        assert_eq!(reason, "the server died in it 3 times", "{policies}");
+        let mark = shell.planner.jobs().find(|(job, _)| job.name == name("poison")).unwrap().1.clone();
+        assert_eq!((mark.deaths, mark.pause.is_some()), (3, is_paused), "{policies}");
+        assert!(shell.notes.contains(&Note::PausedAfterDeaths(name("poison"))), "{policies}");
+        let others = shell.started.iter().filter(|start| start.key.job == name("other")).count();
+        assert_eq!(others, 20, "{policies}");
+        // Whoever has mended it resumes it, and it begins anew.
+        assert_eq!(shell.command(Command::Resume(Scope::Job(name("poison")))), Reply::Done);
+        shell.live("2026-01-01T00:21:00Z");
+        let last = shell.started.iter().rposition(|start| start.key.job == name("poison")).unwrap();
+        assert_eq!(shell.started[last].key.nominal, at("2026-01-01T00:21:00Z"));
+        shell.end(last, Outcome::Succeeded);
+        assert!(shell.planner.jobs().all(|(_, mark)| mark.deaths == 0), "{policies}");
+    }
+}
+
+#[test]
+fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
+    let mut shell = Shell::new("2026-01-01T00:00:30Z", Vec::new());
+    let work = Arc::new(work("retry=100,backoff=1s,on=failed+abandoned"));
+    let submission = Submission { due: shell.now, name: Some(name("poison")), key: None, work };
+    shell.command(Command::Submit(submission));
+    live_with_poison(&mut shell, "poison", "2026-01-01T01:00:00Z");
+    assert_eq!(shell.started.len(), 3);
+    let run = shell.runs("poison").remove(0);
+    assert_eq!((run.state, run.reason.as_str()), (RunState::Dead, "the server died in it 3 times"));
+}
+
+#[test]
+fn what_was_running_when_the_server_died_starts_one_at_a_time_until_it_has_outlived_its_trial() {
+    let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
+    let names = ["a", "b", "c", "d"];
+    let mut jobs: Vec<Job> = names.map(|text| job(text, "@every 1h", policies)).into();
+    jobs.push(job("other", "@every 1m", ""));
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.started_names(), "a b c d other");
+    shell.started.clear();
+    shell.boot();
+    assert_eq!(shell.started_names(), "a", "one at a time");
+    shell.live("2026-01-01T01:00:09Z");
+    assert_eq!(shell.started_names(), "a");
+    shell.live("2026-01-01T01:00:10Z");
+    assert_eq!(shell.started_names(), "a b", "a has outlived its trial");
+    shell.end(1, Outcome::Succeeded);
+    assert_eq!(shell.started_names(), "a b c", "b has ended");
+    // The clock is set back: the trial takes no longer for that.
+    shell.wake("2026-01-01T00:00:00Z");
+    shell.tell(Input::Tick);
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started_names(), "a b c d");
+    let deaths = |shell: &Shell| {
+        shell.planner.jobs().map(|(_, mark)| mark.deaths.to_string()).collect::<Vec<_>>().join("")
+    };
+    assert_eq!(deaths(&shell), "00011");
+    shell.boot();
+    assert_eq!(deaths(&shell), "10121", "who was acquitted counts from one");
+}
+
+#[test]
+fn a_server_that_ends_in_good_order_counts_no_deaths() {
+    let mut shell = Shell::new(
+        "2026-01-01T00:59:30Z",
+        vec![job("j", "@every 1m", "retry=9,backoff=1s,factor=1,on=abandoned")],
+    );
+    shell.live("2026-01-01T01:00:00Z");
+    for _ in 0..5 {
+        shell.store.release(shell.lease).unwrap();
+        shell.boot();
+        shell.live(&(shell.now + SignedDuration::from_secs(2)).to_string());
+    }
+    assert_eq!((shell.states("j").as_str(), shell.started.len()), ("running", 6));
+}
+
+#[test]
+fn a_job_for_the_start_of_the_server_runs_at_each_start() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
+    shell.end(0, Outcome::Succeeded);
+    shell.boot();
+    assert_eq!(shell.started.iter().map(|start| start.cause).collect::<Vec<_>>(), [Cause::Boot, Cause::Boot]);
+}
+
+#[test]
+fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
+    let jobs =
+        vec![job("a", "* * * * *", "overlap=queue-one retry=1,backoff=1s"), job("b", "@every 60s", "")];
+    let mut shell = Shell::new("2026-03-01T09:59:30Z", jobs);
+    shell.live("2026-03-01T10:01:10Z");
+    let (started, written) = (shell.started.len(), shell.operation_count);
+    shell.tell(Input::Stop);
+    assert_eq!(shell.operation_count, written, "a stop is in no store");
+    assert!(!shell.planner.is_paused(), "a stop is no pause");
+    assert_eq!(shell.planner.next_due(), None, "nothing comes due any more");
+    let asked = shell.command(Command::Trigger(name("b")));
+    assert!(matches!(asked, Reply::Planned { .. }), "what is asked for waits for the next server");
+    shell.end(0, failed());
+    shell.now = at("2026-03-01T10:05:00Z");
+    shell.tell(Input::Tick);
+    assert_eq!(shell.started.len(), started, "nothing starts");
+    assert!(
+        shell.states("a").contains("scheduled"),
+        "the end and its retry are on disk: {}",
+        shell.states("a")
+    );
+    assert!(!shell.store.jobs(Shard::WHOLE).unwrap().1, "the store knows of no pause");
+    shell.boot();
+    assert!(started < shell.started.len(), "the next server starts again");
+}
