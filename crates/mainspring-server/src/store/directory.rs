@@ -7,15 +7,16 @@
 //!
 //! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens, so a crash
 //! leaves nothing to clean up. The folder is made with mode 0700, because commands and their output are nobody's business,
-//! and refused if anybody but root and us decides what is in it: see [`folder`](crate::folder).
+//! and refused if anybody but root and us decides what is in it: see [`folder`](crate::folder). The files in it are for their
+//! owner alone in any folder: whoever may read the store or the lock can hold a lock on it, and the server would wait for that.
 //!
 //! Does not work between machines that share a folder over a network: that is what a shared store is for.
 
 use std::error::Error;
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
@@ -25,6 +26,9 @@ use crate::folder::{Folder, make_folder};
 
 const LOCK_FILE: &str = "mainspring.lock";
 const STORE_FILE: &str = "mainspring.db";
+
+/// The files that only their owner may open.
+const OWN_FILES: [&str; 4] = [LOCK_FILE, STORE_FILE, "mainspring.db-wal", "mainspring.db-shm"];
 
 /// The longest text of a lock that is shown: `process` and a number.
 const MAX_HOLDER_BYTES: u64 = 64;
@@ -82,7 +86,24 @@ impl Directory {
         let mut lock = locked(path, file.map_err(failed)?, how)?;
         lock.set_len(0).map_err(failed)?;
         writeln!(lock, "process {}", std::process::id()).map_err(failed)?;
-        Ok(Directory { path: folder.path, lock: Some(lock) })
+        let directory = Directory { path: folder.path, lock: Some(lock) };
+        directory.close_to_others().map_err(failed)?;
+        Ok(directory)
+    }
+
+    /// Makes the store if it is not there, and leaves none of the files open to others, whatever the umask is or was.
+    fn close_to_others(&self) -> io::Result<()> {
+        match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        for path in OWN_FILES.map(|name| self.path.join(name)) {
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            if found.is_file() && found.mode() & 0o077 != 0 {
+                fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            }
+        }
+        Ok(())
     }
 
     /// Where it is, without links.

@@ -16,3 +16,4 @@ mod served;
 mod ground;
 
 mod looking;
+mod reading;
