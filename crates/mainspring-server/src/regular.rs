@@ -7,9 +7,12 @@
 //! What is found is opened only if it is a regular file, and without waiting for anything: a FIFO, a device and a terminal
 //! are errors.
 //!
+//! Who may own the file depends on what it is read for: [`Regular::judge`] for secrets and certificates,
+//! [`trust`](crate::trust) for files of jobs.
+//!
 //! Cost: see [`walk`](crate::walk), and two system calls.
 //!
-//! Does not judge who owns the file: that depends on what it is read for. See [`trust`](crate::trust) for files of jobs.
+//! Does not read.
 //!
 //! Source: open(2).
 
@@ -19,8 +22,12 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, fstat};
+use nix::unistd::Uid;
 
-use crate::walk::{Doubt, End, Walk, mode};
+use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, mode};
+
+/// The permission bit that lets everybody write.
+const ALL_MAY_WRITE: u32 = 0o002;
 
 /// A regular file that was opened for reading.
 #[derive(Debug)]
@@ -35,6 +42,32 @@ pub struct Regular {
     pub mode: u32,
     /// Who else could have chosen it.
     pub doubt: Option<Doubt>,
+}
+
+impl Regular {
+    /// Whether nobody but root, we and the user `also` could have chosen or written what is in it. Where we are not root, another
+    /// owner may have written it, because we were allowed to read it and nobody gets more by that.
+    ///
+    /// # Errors
+    ///
+    /// Who else could have, as an error of the kind `PermissionDenied`.
+    pub fn judge(&self, also: Option<u32>) -> io::Result<()> {
+        let denied = |text: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        if let Some(doubt) = &self.doubt {
+            return Err(doubt.clone().into());
+        }
+        let us = Uid::effective();
+        if us.is_root() && self.uid != 0 && Some(self.uid) != also {
+            return denied(format!("it belongs to user {}", self.uid));
+        }
+        if self.mode & if us.is_root() { OTHERS_MAY_WRITE } else { ALL_MAY_WRITE } != 0 {
+            return denied(format!(
+                "its mode {:04o} lets others write it: take that away with chmod go-w",
+                self.mode
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// Opens the regular file at a path, for reading, and says who could have chosen it.

@@ -52,8 +52,9 @@ impl Process {
         }
         command.envs(spec.environment.iter().chain(variables).map(|(name, value)| (name, value)));
         let mut masks = Masks::default();
+        let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
         for secret in &spec.secrets {
-            let value = secret.value().map_err(StartError::Secret)?;
+            let value = secret.value(user).map_err(StartError::Secret)?;
             command.env(&secret.name, value.reveal());
             masks.add(&value);
         }

@@ -9,6 +9,8 @@ use std::process::Command;
 
 use nix::unistd::Uid;
 
+use crate::program::Running;
+
 /// The number of the user and of the group that bob is.
 pub(crate) const BOB: u32 = 65534;
 
@@ -87,6 +89,26 @@ impl Ground {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", text]).current_dir(&self.folder).env("M", self.path("mainspring"));
         said(shell.env("TZ", "UTC").env_remove("MAINSPRING_DATA").env_remove("COLUMNS"))
+    }
+
+    /// Starts a server of root's with these jobs, its data in `data`.
+    pub(crate) fn serve(&self, jobs: &str) -> Running {
+        self.serve_after("true", jobs)
+    }
+
+    /// The same from a shell that has done something to itself.
+    pub(crate) fn serve_after(&self, shell_text: &str, jobs: &str) -> Running {
+        crate::served::write(&self.path("jobs.toml"), jobs);
+        let (data, file) = (self.text("data"), self.text("jobs.toml"));
+        let mut server = Running::after(shell_text, &["serve", "--data", &data, &file]);
+        server.wait_for(&["jobs, data in"]);
+        server
+    }
+
+    /// Asks that server.
+    pub(crate) fn ask(&self, args: &[&str]) -> Said {
+        let (first, rest) = args.split_first().unwrap();
+        self.mainspring(&[&[first, "--data", "data"], rest].concat())
     }
 
     /// Runs the program as root.

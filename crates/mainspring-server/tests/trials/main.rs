@@ -17,3 +17,4 @@ mod ground;
 
 mod looking;
 mod reading;
+mod secrets;
