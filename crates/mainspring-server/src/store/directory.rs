@@ -91,12 +91,16 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Makes the store if it is not there, and leaves none of the files open to others, whatever the umask is or was.
-    fn close_to_others(&self) -> io::Result<()> {
+    /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same mode.
+    pub(super) fn make_store(&self) -> io::Result<()> {
         match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
         }
+    }
+
+    /// Leaves none of the files open to others, whatever the umask was when they were made.
+    fn close_to_others(&self) -> io::Result<()> {
         for path in OWN_FILES.map(|name| self.path.join(name)) {
             let Ok(found) = fs::symlink_metadata(&path) else { continue };
             if found.is_file() && found.mode() & 0o077 != 0 {

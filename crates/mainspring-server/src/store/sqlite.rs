@@ -52,6 +52,7 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
     pub fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
+        directory.make_store().map_err(|error| StoreError::Io(Box::new(error)))?;
         SqliteStore::open_file(&directory.store_path())
     }
 
