@@ -1,4 +1,4 @@
-//! One process group: a program, often a shell, and all that it starts.
+//! One process group, in a session of its own: a program, often a shell, and all that it starts.
 //!
 //! ```text
 //! spawn ──▶ running ──exits──▶ unreaped ──reap──▶ gone
@@ -16,7 +16,7 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{fmt, io};
@@ -58,7 +58,6 @@ impl Process {
             command.env(&secret.name, value.reveal());
             masks.add(&value);
         }
-        command.process_group(0);
         command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         enter_directory(&mut command, spec)?;

@@ -1,6 +1,7 @@
 //! What a child of fork does to itself before exec: the only unsafe code of this crate.
 //!
 //! ```text
+//! setsid                   no terminal, and a process group of its own
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
 //! setuid                   gives root up for good
@@ -10,17 +11,19 @@
 //! sigaction, sigprocmask   no signal is ignored or held back that this process ignores or holds back
 //! ```
 //!
-//! The standard library can change user and group, but not the supplementary groups (its `groups` is not stable yet), and
-//! knows nothing of the rest. A signal that is handled here has its default action again after exec; one that is ignored,
+//! A process with the server's terminal could put characters into its input (TIOCSTI), which the server's shell would execute
+//! after its end, and write escape sequences to it. So each run is a session of its own, for which a terminal is never opened.
+//!
+//! The standard library can change user and group, but not the supplementary groups and the session (its `groups` and `setsid` are
+//! not stable yet), and knows nothing of the rest. A signal that is handled here has its default action again after exec; one that is ignored,
 //! as `nohup` and shells arrange it for what they start in the background, would stay ignored, and a shell cannot even trap
 //! it then.
 //!
-//! Cost: a fork instead of the cheaper spawn, for commands that ask for any of it, and where signals are ignored, only; and
-//! a system call per signal to see whether any is.
+//! Cost: a fork instead of the cheaper spawn, some system calls, and one per signal to see whether any is ignored.
 //!
 //! Does not look anything up: groups, limits and directory come in ready, see [`Preparation`].
 //!
-//! Source: initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const), sigaction(2), signal-safety(7).
+//! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const), sigaction(2), signal-safety(7).
 
 use std::ffi::CString;
 use std::io;
@@ -32,7 +35,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::setrlimit;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setuid};
+use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
 
 use super::spec::{Limit, OnServerDeath};
 use crate::accounts::Identity;
@@ -49,14 +52,9 @@ pub(super) struct Preparation {
 }
 
 impl Preparation {
-    fn is_empty(&self) -> bool {
-        let Preparation { identity, umask, nice, limits, on_server_death } = self;
-        let is_usual = umask.is_none() && nice.is_none() && limits.is_empty();
-        is_usual && identity.is_none() && *on_server_death == OnServerDeath::Leave
-    }
-
     /// Runs in the child, between fork and exec.
     fn carry_out(&self, server: Pid) -> io::Result<()> {
+        setsid()?;
         if let Some(nice) = self.nice {
             set_nice(nice)?;
         }
@@ -133,16 +131,12 @@ fn set_nice(nice: i32) -> io::Result<()> {
 #[expect(unsafe_code, reason = "there is no safe way to change a child after fork")]
 pub(super) fn prepare(command: &mut Command, preparation: Preparation) {
     let ignored = ignored();
-    // The standard library empties the mask by itself.
-    if preparation.is_empty() && ignored.is_empty() {
-        return;
-    }
     let server = getpid();
     // SAFETY: the closure runs in the forked child, where only async-signal-safe work is allowed. It makes system calls
     // with values that were computed before the fork; it allocates nothing and takes no lock: `setgroups` is given a slice
-    // as it is, `chdir` a C string as it is, the limits are read from a vector, and an error is a number. setpriority,
-    // setrlimit, umask, prctl, getppid, sigaction and sigprocmask are plain system calls. The C library's wrappers of setgroups, setgid and setuid in a process
-    // with threads reach only the threads of the child, of which there is one; the standard library makes the same calls
+    // as it is, `chdir` a C string as it is, the limits are read from a vector, and an error is a number. setsid, setpriority,
+    // setrlimit, umask, prctl, getppid, sigaction and sigprocmask are plain system calls. The C library's wrappers of setgroups,
+    // setgid and setuid in a process with threads reach only the threads of the child, of which there is one; the standard library makes the same calls
     // at the same place for its own `uid` and `gid`. Nothing is dropped in the child: exec or _exit follows.
     unsafe {
         command.pre_exec(move || {
