@@ -137,6 +137,7 @@ fn preparation(spec: &ProcessSpec) -> Preparation {
         nice: spec.nice,
         limits: spec.limits.clone(),
         on_server_death: spec.on_server_death,
+        no_new_privileges: spec.no_new_privileges,
     }
 }
 

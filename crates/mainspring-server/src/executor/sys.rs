@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! setsid                   no terminal, and a process group of its own
+//! keyctl                   for another user a session keyring of its own, which is empty
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
 //! setuid                   gives root up for good
 //! umask
 //! chdir                    as the user, who may be able to enter the home directory where root is not (NFS)
 //! prctl                    dies with the server, if that is wanted; a change of user would take it back
+//! prctl                    no program takes on rights when it is executed, if that is wanted
+//! close_range              no descriptor goes on but the first three, whoever opened it
 //! sigaction, sigprocmask   no signal is ignored or held back that this process ignores or holds back
 //! ```
 //!
@@ -23,7 +26,8 @@
 //!
 //! Does not look anything up: groups, limits and directory come in ready, see [`Preparation`].
 //!
-//! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const), sigaction(2), signal-safety(7).
+//! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const),
+//! KEYCTL_JOIN_SESSION_KEYRING(2const), close_range(2), sigaction(2), signal-safety(7).
 
 use std::ffi::CString;
 use std::io;
@@ -31,8 +35,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use nix::errno::Errno;
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::resource::setrlimit;
+use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
@@ -49,12 +53,17 @@ pub(super) struct Preparation {
     pub(super) nice: Option<i32>,
     pub(super) limits: Vec<Limit>,
     pub(super) on_server_death: OnServerDeath,
+    pub(super) no_new_privileges: bool,
 }
 
 impl Preparation {
     /// Runs in the child, between fork and exec.
     fn carry_out(&self, server: Pid) -> io::Result<()> {
         setsid()?;
+        if self.identity.is_some() {
+            // While still root: its keyring counts against no quota of the user's.
+            leave_keyring()?;
+        }
         if let Some(nice) = self.nice {
             set_nice(nice)?;
         }
@@ -79,7 +88,43 @@ impl Preparation {
                 return Err(Errno::ESRCH.into());
             }
         }
+        if self.no_new_privileges {
+            set_no_new_privs()?;
+        }
         Ok(())
+    }
+}
+
+/// Leaves the session keyring of whoever started the server for a new one. Runs in the child, between fork and exec.
+#[expect(unsafe_code, reason = "neither std nor nix wraps keyctl")]
+fn leave_keyring() -> io::Result<()> {
+    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
+    let no_name: *const libc::c_char = std::ptr::null();
+    // SAFETY: keyctl is given an operation that reads a name where there is one, and a null pointer for none.
+    let answer = unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, no_name) };
+    match Errno::last() {
+        _ if answer != -1 => Ok(()),
+        // There are no keys in this kernel, or in this container: the job cannot read any either.
+        Errno::ENOSYS | Errno::EPERM => Ok(()),
+        error => Err(error.into()),
+    }
+}
+
+/// Lets no descriptor but the first three outlive exec. Runs in the child, between fork and exec.
+#[expect(unsafe_code, reason = "neither std nor nix wraps close_range")]
+fn keep_descriptors_back(files_max: libc::c_int) {
+    const FIRST: libc::c_uint = 3;
+    // SAFETY: both calls take numbers and set a flag of descriptors of this child; nothing is closed before exec, so that std's
+    // own pipe, by which it learns that exec failed, goes on working.
+    unsafe {
+        let flag = libc::CLOSE_RANGE_CLOEXEC;
+        if libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, flag) == 0 {
+            return;
+        }
+        // A kernel before 5.11: one by one.
+        for descriptor in FIRST.cast_signed()..files_max {
+            libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
     }
 }
 
@@ -132,15 +177,18 @@ fn set_nice(nice: i32) -> io::Result<()> {
 pub(super) fn prepare(command: &mut Command, preparation: Preparation) {
     let ignored = ignored();
     let server = getpid();
+    let files_max = getrlimit(Resource::RLIMIT_NOFILE).map_or(libc::rlim_t::MAX, |(soft, _)| soft);
+    let files_max = libc::c_int::try_from(files_max).unwrap_or(libc::c_int::MAX);
     // SAFETY: the closure runs in the forked child, where only async-signal-safe work is allowed. It makes system calls
     // with values that were computed before the fork; it allocates nothing and takes no lock: `setgroups` is given a slice
-    // as it is, `chdir` a C string as it is, the limits are read from a vector, and an error is a number. setsid, setpriority,
-    // setrlimit, umask, prctl, getppid, sigaction and sigprocmask are plain system calls. The C library's wrappers of setgroups,
+    // as it is, `chdir` a C string as it is, the limits are read from a vector, and an error is a number. setsid, keyctl,
+    // close_range, fcntl, setpriority, setrlimit, umask, prctl, getppid, sigaction and sigprocmask are plain system calls. The C library's wrappers of setgroups,
     // setgid and setuid in a process with threads reach only the threads of the child, of which there is one; the standard library makes the same calls
     // at the same place for its own `uid` and `gid`. Nothing is dropped in the child: exec or _exit follows.
     unsafe {
         command.pre_exec(move || {
             preparation.carry_out(server)?;
+            keep_descriptors_back(files_max);
             hear(&ignored)
         });
     }

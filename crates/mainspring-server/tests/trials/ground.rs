@@ -36,8 +36,7 @@ impl Ground {
     pub(crate) fn new(name: &str) -> Option<Ground> {
         if !Uid::effective().is_root() {
             assert!(std::env::var_os("CI").is_none(), "the trials need root");
-            // Past the capture of test output, so that nobody takes a skipped trial for one that passed.
-            let _ = std::io::stderr().write_all(format!("SKIPPED: the trial {name} needs root\n").as_bytes());
+            skipped(&format!("the trial {name} needs root"));
             return None;
         }
         let folder = crate::served::folder(&format!("trial-{name}"));
@@ -145,4 +144,9 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
     names
+}
+
+/// Says that something is skipped, past the capture of test output, so that nobody takes it for something that passed.
+pub(crate) fn skipped(why: &str) {
+    let _ = std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes());
 }
