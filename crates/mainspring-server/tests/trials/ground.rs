@@ -3,9 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use nix::unistd::Uid;
 
@@ -39,13 +41,19 @@ impl Ground {
             skipped(&format!("the trial {name} needs root"));
             return None;
         }
-        let folder = crate::served::folder(&format!("trial-{name}"));
-        let ground = Ground { folder: fs::canonicalize(folder).unwrap() };
+        let ground = Ground::of_ours(name);
         fs::create_dir(ground.home()).unwrap();
         chown(ground.home(), Some(BOB), Some(BOB)).unwrap();
+        Some(ground)
+    }
+
+    /// The ground of a trial without bob, which any user can make.
+    pub(crate) fn of_ours(name: &str) -> Ground {
+        let folder = crate::served::folder(&format!("trial-{name}"));
+        let ground = Ground { folder: fs::canonicalize(folder).unwrap() };
         // Bob cannot reach the folder that it was built in.
         fs::copy(env!("CARGO_BIN_EXE_mainspring"), ground.path("mainspring")).unwrap();
-        Some(ground)
+        ground
     }
 
     /// Bob's folder.
@@ -108,6 +116,14 @@ impl Ground {
     pub(crate) fn ask(&self, args: &[&str]) -> Said {
         let (first, rest) = args.split_first().unwrap();
         self.mainspring(&[&[first, "--data", "data"], rest].concat())
+    }
+
+    /// A connection to that server.
+    pub(crate) fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.path("data/mainspring.sock")).unwrap();
+        // Reached only by a hang.
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
     }
 
     /// Runs the program as root.

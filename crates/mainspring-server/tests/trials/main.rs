@@ -15,6 +15,7 @@ mod served;
 
 mod ground;
 
+mod crowd;
 mod inherited;
 mod looking;
 mod reading;
