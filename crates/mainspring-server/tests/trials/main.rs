@@ -18,5 +18,6 @@ mod ground;
 mod crowd;
 mod inherited;
 mod looking;
+mod memory;
 mod reading;
 mod secrets;
