@@ -96,10 +96,12 @@ impl Files {
                 served.push(Served::new(PATH_OF_INPUT.to_owned()));
                 continue;
             }
-            let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
-            let path = path.to_string_lossy().into_owned();
-            if seen.insert(path.clone()) {
-                served.push(Served::new(path));
+            let failed = |source| Error::Read { name: name.clone(), source };
+            let found = fs::canonicalize(name).map_err(failed)?;
+            // Not where links lead to: who made them is judged whenever the file is read.
+            let path = std::path::absolute(name).map_err(failed)?;
+            if seen.insert(found) {
+                served.push(Served::new(path.to_string_lossy().into_owned()));
             }
         }
         let inotify = watch(served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path)));

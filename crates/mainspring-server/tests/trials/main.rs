@@ -16,6 +16,7 @@ mod served;
 mod ground;
 
 mod crowd;
+mod files;
 mod inherited;
 mod looking;
 mod memory;
