@@ -19,7 +19,7 @@ fn a_file_of_bobs_is_not_applied() {
         // To look at one is another matter.
         assert_eq!(ground.mainspring(&["check", "--system", name]).code, Some(0));
     }
-    assert!(!ground.ask(&["list"]).stdout.contains("id"));
+    assert_eq!(ground.ask(&["show", "id"]).code, Some(4));
     server.stop();
 }
 
