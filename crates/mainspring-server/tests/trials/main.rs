@@ -22,3 +22,4 @@ mod looking;
 mod memory;
 mod reading;
 mod secrets;
+mod shortage;
