@@ -21,5 +21,6 @@ mod inherited;
 mod looking;
 mod memory;
 mod reading;
+mod requests;
 mod secrets;
 mod shortage;
