@@ -19,6 +19,7 @@ mod crowd;
 mod files;
 mod inherited;
 mod looking;
+mod masks;
 mod memory;
 mod reading;
 mod requests;
