@@ -9,7 +9,7 @@
 //!
 //! Source: own.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::plain;
 
 mod act;
 mod apply;
@@ -80,9 +81,20 @@ fn zone_name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or("UTC")
 }
 
-/// Prints text on standard output.
+/// Prints text for people on standard output, in plain characters.
 fn print(text: &str) -> Result<(), Error> {
-    printed(io::stdout().write_all(text.as_bytes()))
+    printed(io::stdout().write_all(plain::text(text).as_bytes()))
+}
+
+/// Prints what a job wrote, or its definition: as it is where another program or a file takes it, else in plain characters.
+fn print_faithfully(text: &str) -> Result<(), Error> {
+    if io::stdout().is_terminal() { print(text) } else { printed(io::stdout().write_all(text.as_bytes())) }
+}
+
+/// One JSON document on a line.
+fn json_line(document: &impl Serialize) -> String {
+    let text = serde_json::to_string(document).expect("wire types have string keys and finite numbers");
+    format!("{}\n", plain::json(&text))
 }
 
 /// Prints one JSON document on standard output.
@@ -90,7 +102,7 @@ fn print_json(document: &impl Serialize) -> Result<(), Error> {
     let mut text =
         serde_json::to_string_pretty(document).expect("wire types have string keys and finite numbers");
     text.push('\n');
-    print(&text)
+    printed(io::stdout().write_all(plain::json(&text).as_bytes()))
 }
 
 /// What became of printing. A reader that has seen enough, like `head`, is no failure.

@@ -43,6 +43,7 @@ pub mod loaded;
 pub mod log;
 pub mod message;
 pub mod place;
+pub mod plain;
 pub mod problem;
 pub mod protocol;
 pub mod regular;
