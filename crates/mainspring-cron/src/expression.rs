@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 use crate::error::{ParseError, Warning};
 use crate::every::Every;
-use crate::nickname;
+use crate::nickname::{self, Nickname};
 use crate::oncalendar::OnCalendar;
 use crate::options::ParseOptions;
 use crate::pattern::Pattern;
@@ -70,7 +70,12 @@ impl Expression {
     pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Expression, ParseError> {
         let trimmed = Word::whole(text).trim();
         if trimmed.text.starts_with('@') {
-            return nickname::parse(trimmed);
+            return Ok(match nickname::parse(trimmed)? {
+                Nickname::Pattern(pattern) => Expression::Calendar(pattern),
+                Nickname::Reboot => Expression::Reboot,
+                Nickname::Every(every) => Expression::Every(every),
+                Nickname::At(moment) => Expression::At(moment),
+            });
         }
         if let Some(nickname) = nickname::without_at(trimmed.text) {
             let message = format!("expected fields or a nickname, found `{}`", trimmed.text);

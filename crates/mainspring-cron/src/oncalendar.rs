@@ -23,6 +23,8 @@ use jiff::tz::TimeZone;
 use crate::civil::Calendar;
 use crate::error::{ParseError, Warning};
 
+use parse::Parsed;
+
 mod component;
 mod parse;
 
@@ -56,7 +58,8 @@ impl OnCalendar {
     /// The first thing that is wrong, with the characters to blame. What systemd refuses is refused: a range that runs
     /// backwards, and a repetition that leaves its field before it happens once.
     pub fn parse(text: &str) -> Result<OnCalendar, ParseError> {
-        parse::parse(text)
+        let Parsed { calendar, zone, warnings } = parse::parse(text)?;
+        Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
     }
 
     /// The zone that the expression names. Without one it is read in the zone of its [`crate::Schedule`].

@@ -12,7 +12,6 @@
 //! A translation names the same wall-clock times. What the languages do when the clock changes is not in their texts:
 //! a note says so. Linear in the size of the sets.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::civil::Calendar;
@@ -23,6 +22,9 @@ use cron::Stars;
 
 mod cron;
 mod oncalendar;
+mod translation;
+
+pub use translation::{Translation, Untranslatable};
 
 /// A language that an expression can be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,35 +37,6 @@ pub enum Language {
     /// systemd's calendar expressions.
     OnCalendar,
 }
-
-/// An expression in another language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Translation {
-    /// The expression.
-    pub text: String,
-    /// What the text alone does not carry over.
-    pub notes: Vec<String>,
-}
-
-/// Says why an expression cannot be written in a language exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untranslatable {
-    reason: String,
-}
-
-impl Untranslatable {
-    pub(crate) fn new(reason: impl Into<String>) -> Untranslatable {
-        Untranslatable { reason: reason.into() }
-    }
-}
-
-impl fmt::Display for Untranslatable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for Untranslatable {}
 
 impl Expression {
     /// Writes the expression in another language. Into its own language, it comes back in its simplest form.

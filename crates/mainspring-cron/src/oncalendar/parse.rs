@@ -5,7 +5,6 @@
 
 use jiff::tz::TimeZone;
 
-use super::OnCalendar;
 use super::component::{Component, Part, Place, SECOND_US};
 use crate::civil::{Calendar, Fields};
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join};
@@ -43,7 +42,14 @@ struct Parts {
     second: Component,
 }
 
-pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
+/// What a text says.
+pub(super) struct Parsed {
+    pub(super) calendar: Calendar,
+    pub(super) zone: Option<TimeZone>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
     let mut words: Vec<Word<'_>> = Word::whole(text).fields().collect();
     let mut zone = None;
     if let [_, .., last] = words[..]
@@ -61,7 +67,7 @@ pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
     let nickname = NICKNAMES.iter().find(|(name, _)| first.is(name));
     let parts = match (nickname, &words[..]) {
         (Some((_, long)), [_]) => read_words(&Word::whole(long).fields().collect::<Vec<_>>())?,
-        (None, _) if first.text.starts_with('@') => return at(text, first, &words[1..]),
+        (None, _) if first.text.starts_with('@') => return at(first, &words[1..]),
         _ => read_words(&words)?,
     };
     let calendar = parts.calendar();
@@ -70,7 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
         let span = first.start..words.last().map_or(first.end(), |word| word.end());
         warnings.push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
     }
-    Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
+    Ok(Parsed { calendar, zone, warnings })
 }
 
 fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
@@ -84,7 +90,7 @@ fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
 }
 
 /// `@1395716396`: one second of Unix time.
-fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, ParseError> {
+fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<Parsed, ParseError> {
     let expected = "expected `@` and the seconds of a time from 1970 to 2199, alone";
     let moment =
         word.text[1..].parse::<i64>().ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
@@ -101,12 +107,7 @@ fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, Parse
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
-    Ok(OnCalendar {
-        text: text.to_owned(),
-        calendar: parts.calendar(),
-        zone: Some(TimeZone::UTC),
-        warnings: Vec::new(),
-    })
+    Ok(Parsed { calendar: parts.calendar(), zone: Some(TimeZone::UTC), warnings: Vec::new() })
 }
 
 fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
