@@ -73,7 +73,7 @@ fn parse_table(architecture: &str) -> Vec<Layer> {
 }
 
 /// The module that a file is, as `crate_name::module::module`; `None` for a file of no crate's sources.
-fn module_of(path: &Path) -> Option<String> {
+pub(super) fn module_of(path: &Path) -> Option<String> {
     let parts: Vec<&str> = path
         .components()
         .filter_map(|part| match part {
