@@ -20,12 +20,6 @@ use crate::crontab::PlacedEntry;
 use crate::crontab::entry::UserColumn;
 use crate::problem::Fault;
 
-/// The shell, unless the crontab sets SHELL.
-pub const DEFAULT_SHELL: &str = "/bin/sh";
-
-/// The search path, unless the crontab sets PATH.
-pub const DEFAULT_PATH: &str = "/usr/bin:/bin";
-
 /// The longest word that becomes part of a name.
 pub const MAX_NAME_WORD_CHARS: usize = 24;
 

@@ -24,8 +24,8 @@ use std::{fmt, thread};
 use super::output::LineSplitter;
 use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
-use super::template::Values;
 use super::webhook::{Delivered, WebhookSpec, deliver};
+use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 

@@ -21,56 +21,33 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use crate::action::secret::{MASK, Secret};
+
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
-/// What stands in the place of a secret.
-pub const MASK: &str = "***";
-
-/// A text that shows itself to nobody by accident.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+/// Reads a secret's file, without its final line end.
+///
+/// # Errors
+///
+/// When it cannot be read, is longer than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
+pub(super) fn read(path: &PathBuf) -> Result<Secret, SecretError> {
+    let failed = |source| SecretError { path: path.clone(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if MAX_SECRET_BYTES < bytes.len() as u64 {
+        return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
     }
-
-    /// Reads a file, without its final line end.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read, is longer than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
-    pub fn read(path: &PathBuf) -> Result<Secret, SecretError> {
-        let failed = |source| SecretError { path: path.clone(), source };
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if MAX_SECRET_BYTES < bytes.len() as u64 {
-            return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
-        }
-        if bytes.contains(&0) {
-            return Err(failed(io::Error::other("it holds a NUL byte")));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        Ok(Secret(text.strip_suffix('\r').unwrap_or(text).to_owned()))
+    if bytes.contains(&0) {
+        return Err(failed(io::Error::other("it holds a NUL byte")));
     }
-
-    /// The text itself: for the one who needs it.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(MASK)
-    }
+    let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(Secret::new(text.strip_suffix('\r').unwrap_or(text)))
 }
 
 /// Why a secret is not to be had. The run does not start then.
@@ -121,7 +98,7 @@ impl SecretVariable {
     ///
     /// See [`SecretError`].
     pub fn value(&self) -> Result<Secret, SecretError> {
-        let content = Secret::read(&self.path)?;
+        let content = read(&self.path)?;
         match self.form {
             SecretForm::Content => Ok(content),
             SecretForm::Path => Ok(Secret::new(self.path.to_string_lossy())),

@@ -29,21 +29,10 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
 use super::process::Outcome;
-use super::secret::{Masks, Secret, SecretForm, SecretVariable};
+use super::secret::{self, Masks, SecretForm, SecretVariable};
 use super::signature::{SIGNATURE_HEADER, signature};
-use super::template::{Template, Values};
-
-/// How long a delivery may take where the job does not say.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The longest that a delivery may take: as long as it does, it holds one of the few places.
-pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-
-/// The most of an answer that is kept where the job does not say.
-pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
-
-/// The most headers of a webhook: twice what anybody needs.
-pub const MAX_HEADERS: usize = 64;
+use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use crate::action::template::{Template, Values};
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
@@ -99,11 +88,6 @@ impl WebhookSpec {
     pub fn is_success(&self, status: u16) -> bool {
         self.success.iter().any(|&(first, last)| (first..=last).contains(&status))
     }
-}
-
-/// Whether a request of this method may carry a body.
-pub fn has_body(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 
 /// What came of a delivery.
@@ -169,7 +153,7 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
         request = request.header(*name, value);
     }
     if let Some(path) = &spec.signing {
-        let secret = Secret::read(path).map_err(|error| error.to_string())?;
+        let secret = secret::read(path).map_err(|error| error.to_string())?;
         request = request.header(SIGNATURE_HEADER, signature(&secret, unix_s, &body));
     }
     request.body(body).map_err(|error| format!("the request cannot be made: {error}"))
@@ -211,7 +195,8 @@ fn roots(path: &PathBuf) -> Result<RootCerts, String> {
 }
 
 fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {
-    let result = if has_body(&spec.method) { agent.run(request) } else { agent.run(request.map(|_| ())) };
+    let result =
+        if has_body(spec.method.as_str()) { agent.run(request) } else { agent.run(request.map(|_| ())) };
     let mut response = match result {
         Ok(response) => response,
         Err(error) => {

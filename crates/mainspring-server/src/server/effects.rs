@@ -26,11 +26,12 @@ use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 use super::Server;
 use super::reports::{Heard, subject};
 use crate::action::Body;
+use crate::action::template::Values;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::executor::run::KillCause;
 use crate::executor::span::Span;
-use crate::executor::template::Values;
+use crate::executor::specs;
 use crate::log::Kind;
 
 /// What is known of an attempt that runs.
@@ -97,7 +98,8 @@ impl Server {
         let values = values(start);
         match Body::decode(&start.work.action).map_err(|error| error.to_string())? {
             Body::Process(body) => {
-                let spec = body.spec(&self.ourselves, policies).map_err(|error| error.to_string())?;
+                let spec =
+                    specs::process(&body, &self.ourselves, policies).map_err(|error| error.to_string())?;
                 let variables = variables(&values);
                 if self.executor.is_full() {
                     let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
@@ -110,7 +112,7 @@ impl Server {
                 Ok(format!("pid {pid}"))
             }
             Body::Webhook(body) => {
-                let spec = Arc::new(body.spec(policies).map_err(|error| error.to_string())?);
+                let spec = Arc::new(specs::webhook(&body, policies).map_err(|error| error.to_string())?);
                 self.deliveries.start(&spec, values, attempted, now).map_err(|error| error.to_string())?;
                 Ok("webhook".to_owned())
             }
