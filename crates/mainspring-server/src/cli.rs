@@ -111,7 +111,7 @@ pub enum Command {
     /// Writes an expression in another language, where that is exact
     #[command(after_help = format!("{TRANSLATE}\n\n{EXIT_CODES}"))]
     Translate(TranslateArgs),
-    /// Shows what crontabs would run in a span of time, without running it
+    /// Shows what files of jobs would run in a span of time, without running it
     #[command(after_help = format!("{SIMULATE}\n\n{EXIT_CODES}"))]
     Simulate(SimulateArgs),
     /// Prints a script that completes command lines in a shell
