@@ -19,6 +19,7 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
+use crate::arena::FIRST_GENERATION;
 use crate::queue::{Expired, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
@@ -105,11 +106,10 @@ impl<T> Record<T> {
     fn end(&mut self) -> Option<(T, bool)> {
         let payload = self.payload.take()?;
         self.version = self.version.wrapping_add(1);
-        let next = self.generation.checked_add(1);
-        if let Some(next) = next {
-            self.generation = next;
-        }
-        Some((payload, next.is_some()))
+        // The last generation is no timer's: a free record that has it is given up, and could not be told from one that may be
+        // used once more.
+        self.generation = self.generation.saturating_add(1);
+        Some((payload, self.generation < NonZeroU32::MAX))
     }
 }
 
@@ -139,7 +139,7 @@ impl<T> Records<T> {
             records: Table::new(),
             free: Free::new(),
             given_up_count: 0,
-            fresh_generation: NonZeroU32::MIN,
+            fresh_generation: FIRST_GENERATION,
         }
     }
 
