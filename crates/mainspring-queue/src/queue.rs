@@ -143,6 +143,8 @@ pub enum Order {
     /// By expiry: in the order in which the timers became due. A timer that is scheduled or reset to the past while
     /// others wait to be popped comes after them.
     Expiry,
+    /// Any order.
+    Unspecified,
 }
 
 /// What timers do that compare equal in the queue's [`Order`].

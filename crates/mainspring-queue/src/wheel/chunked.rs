@@ -37,6 +37,7 @@
 //! budget keeps the work behind waits in a queue of its own: 16 bytes each, swept at 4 for each timer and 1,024.
 //!
 //! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes anywhere among its equals.
+//! So may a timer whose record has changed 65,536 times while a dead hint of it waited: see `records.rs`.
 //!
 //! It has no horizon, and it does not give memory back by itself: see [`compact`](crate::TimerQueue::compact).
 //!
@@ -97,9 +98,7 @@ use self::records::{Hint, Moved, Records};
 use self::rings::{Place, Rings};
 use self::steps::Settled;
 use self::sweep::Sweep;
-use crate::queue::{
-    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
-};
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
@@ -368,7 +367,8 @@ impl<T> TimerQueue<T> for Chunked<T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Expiry, equals: Equals::FifoUnlessReset }
+        let (order, equals) = records::ORDER;
+        Profile { granularity: 1, horizon: None, order, equals }
     }
 
     fn check(&self) {
