@@ -43,7 +43,7 @@ use crate::tick::Tick;
 /// The name of one timer in one queue: a slot number and the slot's generation.
 ///
 /// Ids are not reused: a slot's generation grows each time its timer leaves, and a slot whose generation is used up
-/// (after 4,294,967,295 timers) is given up. An id means nothing to any other queue, which cannot tell it from its
+/// (after some 4,294,967,294 timers) is given up. An id means nothing to any other queue, which cannot tell it from its
 /// own. `Option<TimerId>` takes 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId {
@@ -143,6 +143,8 @@ pub enum Order {
     /// By expiry: in the order in which the timers became due. A timer that is scheduled or reset to the past while
     /// others wait to be popped comes after them.
     Expiry,
+    /// Any order.
+    Unspecified,
 }
 
 /// What timers do that compare equal in the queue's [`Order`].

@@ -86,3 +86,18 @@ fn a_jump_over_all_deadlines_is_worked_off_in_steps_and_in_order() {
     assert_eq!(deadlines.len(), 50_000);
     assert!(deadlines.is_sorted());
 }
+
+#[test]
+fn a_record_may_change_so_often_that_an_old_hint_looks_current() {
+    let mut wheel = Chunked::new();
+    let first = wheel.schedule(Tick::new(1 << 20), 0).expect("there is room");
+    assert_eq!(wheel.cancel(first), Some(0));
+    for number in 0..65_535 {
+        let id = wheel.schedule(Tick::new(5), number).expect("there is room");
+        assert_eq!(wheel.cancel(id), Some(number));
+    }
+    wheel.compact();
+    wheel.check();
+    wheel.advance(Tick::new(1 << 21));
+    assert_eq!(wheel.pop_expired(), None);
+}

@@ -363,6 +363,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             let time = match self.profile.order {
                 Order::Deadline => deadline,
                 Order::Expiry => known.expiry,
+                Order::Unspecified => Tick::ZERO,
             };
             (time, known.sequence)
         };

@@ -28,10 +28,16 @@
 //!
 //! Cost: schedule, cancel, reset O(1), with the sweep amortised; pop O(1) amortised, with each timer moved down at most once
 //! a level; advance O(slots that hold timers) and nothing for empty time; `next_wakeup` O(levels), exact, or the tick of a timer
-//! that was cancelled or reset: never later, and gone after one wakeup. Memory: 40.5 bytes per timer with a payload of 8, up to
-//! 2 MiB more in each of two tables once they have 2 MiB; with dead hints up to 34 more (8.3 for each). 12 KiB for each level in
-//! use, 8 KiB for the first records and chunks.
+//! that was cancelled or reset: never later, and gone after one wakeup.
+//!
+//! Memory: 40.5 bytes per timer with a payload of 8, up to 2 MiB more in each of two tables once they have 2 MiB; 12 KiB for each
+//! level in use, 8 KiB for the first records and chunks. A dead hint takes 8.3 bytes. Whatever is asked of the wheel and however
+//! time moves, it has room for at most 5.3 hints (36 bytes more) for each of the most timers that there were at once, and for
+//! 1,338 hints, and three chunks (768 bytes) for each slot in use: `sweep.rs` says why. What is scheduled to the past while a
+//! budget keeps the work behind waits in a queue of its own: 16 bytes each, swept at 4 for each timer and 1,024.
+//!
 //! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes anywhere among its equals.
+//! So may a timer whose record has changed 65,536 times while a dead hint of it waited: see `records.rs`.
 //!
 //! It has no horizon, and it does not give memory back by itself: see [`compact`](crate::TimerQueue::compact).
 //!
@@ -87,14 +93,12 @@ mod sweep;
 use alloc::collections::VecDeque;
 
 use self::batch::Batch;
-use self::chunks::{Chain, Chunks};
+use self::chunks::{CHUNK_HINT_COUNT, Chain, Chunks};
 use self::records::{Hint, Moved, Records};
 use self::rings::{Place, Rings};
 use self::steps::Settled;
-use self::sweep::{Stage, Sweep};
-use crate::queue::{
-    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
-};
+use self::sweep::Sweep;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
@@ -138,8 +142,22 @@ impl<T> Chunked<T> {
             due: Chain::EMPTY,
             late: VecDeque::new(),
             batch: Batch::EMPTY,
-            sweep: Sweep::new(),
+            sweep: Sweep::START,
         }
+    }
+
+    /// Returns for how many hints there is room in what is in use now: the hints of living timers, dead ones, and the free places
+    /// of chunks. 8.3 bytes each. O(1).
+    ///
+    /// It is at most [`hint_count_max`](Self::hint_count_max).
+    pub fn hint_count(&self) -> usize {
+        self.chunks.used_count() * CHUNK_HINT_COUNT + self.late.len() + self.batch.rest().len()
+    }
+
+    /// Returns the bound of [`hint_count`](Self::hint_count) for a queue that never held more than `timer_count_max` timers at
+    /// once, whatever was asked of it: see the [module](self). O(1).
+    pub fn hint_count_max(&self, timer_count_max: usize) -> usize {
+        sweep::hint_count_max(timer_count_max, self.rings.occupied_count_max())
     }
 
     /// Gives a hint its first place. Inlined by force: it is half of what a schedule costs.
@@ -149,7 +167,6 @@ impl<T> Chunked<T> {
             self.put_through_gate(hint, deadline);
         } else if !self.append_at(Place::index_between(self.reached, deadline), hint, deadline) {
             self.append_chunk(Place::between(self.reached, deadline), hint, deadline);
-            self.sweep();
         }
     }
 
@@ -157,16 +174,16 @@ impl<T> Chunked<T> {
     fn put_through_gate(&mut self, hint: Hint, deadline: Tick) {
         if deadline <= self.now {
             self.put_late(hint);
-        } else if self.put_ahead(hint, deadline) {
-            self.sweep();
+        } else {
+            self.put_ahead(hint, deadline);
         }
     }
 
-    /// Puts a hint where time will come by, and tells whether that took another chunk.
-    fn put_ahead(&mut self, hint: Hint, tick: Tick) -> bool {
+    /// Puts a hint where time will come by.
+    fn put_ahead(&mut self, hint: Hint, tick: Tick) {
         let place = Place::between(self.reached, tick);
         let place = if self.open == 0 { place } else { self.behind_open(place, tick) };
-        self.append(place, hint, tick)
+        self.append(place, hint, tick);
     }
 
     /// A slot that is being spread still takes what belongs to it, so that equals keep their order.
@@ -177,14 +194,12 @@ impl<T> Chunked<T> {
         open.find(|open| *open == Place::of(self.reached, open.level)).unwrap_or(place)
     }
 
-    /// Appends a hint to a slot, and tells whether that took another chunk.
+    /// Appends a hint to a slot.
     #[inline(always)]
-    fn append(&mut self, place: Place, hint: Hint, tick: Tick) -> bool {
-        let has_room = self.append_at(place.index(), hint, tick);
-        if !has_room {
+    fn append(&mut self, place: Place, hint: Hint, tick: Tick) {
+        if !self.append_at(place.index(), hint, tick) {
             self.append_chunk(place, hint, tick);
         }
-        !has_room
     }
 
     /// Appends a hint to the slot with an index, if its last chunk has room.
@@ -206,18 +221,28 @@ impl<T> Chunked<T> {
         let chain = self.rings.chain_mut(place);
         // What is vacant has no earliest tick but the end of time.
         chain.earliest = chain.earliest.min(tick);
+        let is_first = chain.is_empty();
         self.chunks.append_chunk(chain, hint);
-        self.rings.occupy(place);
-        self.quiet_until = self.quiet_until.min(place.before().start());
+        if is_first {
+            self.rings.occupy(place);
+            self.quiet_until = self.quiet_until.min(place.before().start());
+        } else {
+            self.sweep();
+        }
+    }
+
+    /// Appends a hint to what is due.
+    fn push_due(&mut self, hint: Hint) {
+        if self.chunks.push(&mut self.due, hint) {
+            self.sweep();
+        }
     }
 
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
     fn put_late(&mut self, hint: Hint) {
         self.quiet_until = Tick::ZERO;
         if self.reached == self.now && self.open == 0 && self.late.is_empty() {
-            if self.chunks.push(&mut self.due, hint) {
-                self.sweep();
-            }
+            self.push_due(hint);
         } else {
             self.late.push_back((self.now, hint));
             self.sweep_late();
@@ -337,11 +362,13 @@ impl<T> TimerQueue<T> for Chunked<T> {
         let batch = core::mem::replace(&mut self.batch, Batch::EMPTY);
         batch.rest().iter().for_each(|hint| self.batch.push_if(*hint, self.records.is_current(*hint)));
         self.records.compact();
-        self.sweep.go_on(Stage::Due);
+        self.rings.compact();
+        self.sweep = Sweep::START;
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Expiry, equals: Equals::FifoUnlessReset }
+        let (order, equals) = records::ORDER;
+        Profile { granularity: 1, horizon: None, order, equals }
     }
 
     fn check(&self) {

@@ -13,7 +13,7 @@ use super::chunks::CHUNK_HINT_COUNT;
 use super::records::Hint;
 
 /// Four chunks and a place that is written to and not kept.
-const BATCH_HINT_COUNT: usize = 128;
+pub(super) const BATCH_HINT_COUNT: usize = 128;
 const _: () = assert!(4 * CHUNK_HINT_COUNT < BATCH_HINT_COUNT);
 
 #[derive(Clone, Debug)]

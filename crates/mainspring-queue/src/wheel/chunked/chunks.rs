@@ -95,6 +95,8 @@ impl End {
 /// The hints of a chunk that was taken out of its chain.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
+    /// Where a sweep stands that stands behind this chunk: before the first, now.
+    pub(super) cursor: Cursor,
     hints: [Hint; CHUNK_HINT_COUNT],
     count: usize,
 }
@@ -202,7 +204,7 @@ impl Chunks {
         let index = chain.first;
         let count = self.count(chain, index);
         let chunk = self.chunks.at_mut(index);
-        let taken = Taken { hints: chunk.hints, count };
+        let taken = Taken { cursor: Cursor(index), hints: chunk.hints, count };
         let next = core::mem::replace(&mut chunk.next, self.first_free);
         self.first_free = index;
         self.used_count -= 1;
@@ -229,6 +231,7 @@ impl Chunks {
         loop {
             let index = if cursor == Cursor::START { chain.first } else { self.chunks.at(cursor.0).next };
             if index == chain.last() || index == NONE {
+                self.merge_last(chain, cursor);
                 return None;
             }
             if *chunk_count == 0 {
@@ -306,6 +309,25 @@ impl Chunks {
         }
         chunk.count = rest.len() as u32;
         Cursor(index)
+    }
+
+    /// Makes one chunk of a chain's last and the one before it, behind which the cursor is, if they fit into one: else a slot with
+    /// few timers would keep a chunk for those that a sweep has left and another for those that came after.
+    fn merge_last(&mut self, chain: &mut Chain, cursor: Cursor) {
+        let (last, last_count) = (chain.last(), chain.end.count());
+        if cursor == Cursor::START {
+            return;
+        }
+        let count = self.chunks.at(cursor.0).count as usize + last_count;
+        if CHUNK_HINT_COUNT < count {
+            return;
+        }
+        let hints = self.chunks.at(last).hints;
+        let rest = self.fill_up(cursor.0, &hints[..last_count]);
+        assert!(rest.is_empty(), "what fits is moved");
+        self.free(last);
+        chain.end = End::new(cursor.0, count as u32);
+        chain.chunk_count -= 1;
     }
 
     /// Appends to a chunk what it has room for, and returns the rest.

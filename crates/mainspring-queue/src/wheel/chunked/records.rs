@@ -7,8 +7,9 @@
 //!
 //! A record does not know where it waits: a [`Hint`] in some slot names it. A hint is *current* while the record lives and has
 //! the hint's version; a cancel, a firing and a reset to an earlier deadline each end a version, and leave the hint behind as a
-//! dead one. A version may come round again after 65,536 changes of one record; a hint that wakes from the dead like that
-//! asks for a timer that exists, whose deadline decides.
+//! dead one. A version comes round again after 65,536 changes of one record. If a hint of that version is still in a slot, it wakes
+//! from the dead: it names a timer that exists, whose deadline decides, so that nothing is early or lost; but that timer may
+//! come before its equals, and one for a time that has passed before what was due earlier.
 //!
 //! Cost: every operation O(1) and one random access, of one cache line. Memory per timer: 16 beyond the payload and its
 //! discriminant. (With 24 bytes, the discriminant beside the version, a quarter of all records lies across two lines: a pair of
@@ -19,7 +20,8 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use crate::queue::{Expired, TimerId};
+use crate::arena::FIRST_GENERATION;
+use crate::queue::{Equals, Expired, Order, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -27,6 +29,18 @@ use crate::tick::Tick;
 const FRESH_COUNT: u32 = 32;
 /// So many groups of fresh records have names of 32 bits.
 const RECORD_COUNT_MAX: u32 = u32::MAX - (FRESH_COUNT - 1);
+
+/// What a version grows by. In the crate's own tests so much that there are only four: versions come round
+/// in every run.
+const VERSION_STEP: u16 = if cfg!(test) { 1 << 14 } else { 1 };
+
+/// A hint that wakes from the dead may let its record's new timer come before its turn: with four versions that happens all the
+/// time.
+pub(super) const ORDER: (Order, Equals) = if VERSION_STEP == 1 {
+    (Order::Expiry, Equals::FifoUnlessReset)
+} else {
+    (Order::Unspecified, Equals::Unspecified)
+};
 
 /// Where a slot says that a timer may be due: 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,12 +118,11 @@ impl<T> Record<T> {
     #[inline(always)]
     fn end(&mut self) -> Option<(T, bool)> {
         let payload = self.payload.take()?;
-        self.version = self.version.wrapping_add(1);
-        let next = self.generation.checked_add(1);
-        if let Some(next) = next {
-            self.generation = next;
-        }
-        Some((payload, next.is_some()))
+        self.version = self.version.wrapping_add(VERSION_STEP);
+        // The last generation is no timer's: a free record that has it is given up, and could not be told from one that may be
+        // used once more.
+        self.generation = self.generation.saturating_add(1);
+        Some((payload, self.generation < NonZeroU32::MAX))
     }
 }
 
@@ -139,7 +152,7 @@ impl<T> Records<T> {
             records: Table::new(),
             free: Free::new(),
             given_up_count: 0,
-            fresh_generation: NonZeroU32::MIN,
+            fresh_generation: FIRST_GENERATION,
         }
     }
 
@@ -240,7 +253,7 @@ impl<T> Records<T> {
         if is_later {
             return Some(Moved::Later);
         }
-        record.version = record.version.wrapping_add(1);
+        record.version = record.version.wrapping_add(VERSION_STEP);
         Some(Moved::Earlier(Hint::new(id.index, record.version, to)))
     }
 
@@ -250,11 +263,17 @@ impl<T> Records<T> {
         self.records.prefetch(hint.index());
     }
 
-    /// Tells whether a hint is current.
+    /// Tells whether there is a record that a hint names.
+    pub(super) fn contains(&self, hint: Hint) -> bool {
+        hint.index() < self.records.len()
+    }
+
+    /// Tells whether a hint is current. The version alone does not say so: it may have come round in a record that is free now.
     #[inline(always)]
     pub(super) fn is_current(&self, hint: Hint) -> bool {
-        // A record that is free has a version that no hint was given yet.
-        self.records.at(hint.index()).version == hint.version()
+        let record = self.records.at(hint.index());
+        // Both without a branch: neither can be foreseen.
+        (record.version == hint.version()) & record.payload.is_some()
     }
 
     /// The deadline of the timer that a hint names, if the hint is current.

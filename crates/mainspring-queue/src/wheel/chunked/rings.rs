@@ -83,6 +83,8 @@ pub(super) struct Rings {
     levels: u32,
     /// How many slots are occupied.
     occupied_count: u32,
+    /// How many were at once.
+    occupied_count_max: u32,
 }
 
 impl Rings {
@@ -92,6 +94,7 @@ impl Rings {
             occupied: [[0; WORD_COUNT]; LEVEL_COUNT as usize],
             levels: 0,
             occupied_count: 0,
+            occupied_count_max: 0,
         }
     }
 
@@ -119,12 +122,23 @@ impl Rings {
         let slot = place.number % SLOT_COUNT;
         let word = &mut self.occupied[place.level as usize][(slot / 64) as usize];
         self.occupied_count += u32::from(*word >> (slot % 64) & 1 == 0);
+        self.occupied_count_max = self.occupied_count_max.max(self.occupied_count);
         *word |= 1 << (slot % 64);
         self.levels |= 1 << place.level;
     }
 
     pub(super) fn occupied_count(&self) -> usize {
         self.occupied_count as usize
+    }
+
+    /// How many slots were occupied at once since [`compact`](Self::compact).
+    pub(super) fn occupied_count_max(&self) -> usize {
+        self.occupied_count_max as usize
+    }
+
+    /// Forgets how many slots there were.
+    pub(super) fn compact(&mut self) {
+        self.occupied_count_max = self.occupied_count;
     }
 
     /// Takes a chain out of its slot, which becomes vacant.
@@ -236,6 +250,7 @@ impl Rings {
     pub(super) fn check(&self) {
         let bits = self.occupied.as_flattened().iter().map(|word| word.count_ones());
         assert_eq!(bits.sum::<u32>(), self.occupied_count, "the count of occupied slots is right");
+        assert!(self.occupied_count <= self.occupied_count_max, "no more are occupied than ever were");
         for (index, chain) in self.chains.iter().enumerate() {
             let place = Rings::place_of(index);
             assert_ne!(self.is_occupied(place), chain.is_empty(), "a bit says what its slot holds");

@@ -15,7 +15,6 @@ use super::Chunked;
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
 use super::rings::{DIGIT_BITS, Place, Rings};
-use super::sweep::Stage;
 use crate::queue::Budget;
 use crate::tick::Tick;
 
@@ -84,10 +83,10 @@ impl<T> Chunked<T> {
     }
 
     fn fill_batch(&mut self, budget: &mut Budget) {
-        self.sweep.forget(Stage::Due);
         self.batch.clear();
         while self.batch.has_room() && !self.due.is_empty() {
             let taken = self.chunks.take_first(&mut self.due);
+            self.sweep.forget(taken.cursor);
             budget.spend(taken.as_slice().len());
             for hint in taken.as_slice() {
                 self.batch.push_if(*hint, self.records.is_current(*hint));
@@ -98,15 +97,15 @@ impl<T> Chunked<T> {
     fn admit_late(&mut self) {
         for _ in 0..CHUNK_HINT_COUNT {
             let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
-            self.chunks.push(&mut self.due, hint);
+            self.push_due(hint);
         }
     }
 
     /// Moves the first chunk of a slot to the level below, or to what is due.
     fn spread(&mut self, from: Place, budget: &mut Budget) {
-        self.sweep.forget(Stage::Slots(from.index()));
         let chain = self.rings.chain_mut(from);
         let taken = self.chunks.take_first(chain);
+        self.sweep.forget(taken.cursor);
         budget.spend(taken.as_slice().len());
         if chain.is_empty() {
             self.vacate(from.index());
@@ -138,7 +137,7 @@ impl<T> Chunked<T> {
         } else if self.reached < tick {
             self.append(Place::between(self.reached, tick), hint, tick);
         } else {
-            self.chunks.push(&mut self.due, hint);
+            self.push_due(hint);
         }
     }
 
@@ -167,8 +166,8 @@ impl<T> Chunked<T> {
         self.reached = tick;
         let place = Place::of(tick, 0);
         if self.rings.is_occupied(place) {
-            self.sweep.forget(Stage::Due);
-            self.sweep.forget(Stage::Slots(place.index()));
+            assert!(self.due.is_empty(), "time does not pass over what is due");
+            self.sweep.slot_is_due(place.index());
             self.due = self.rings.take(place);
         }
         self.look_ahead(place);
@@ -215,6 +214,10 @@ impl<T> Chunked<T> {
         let shift = u32::BITS.saturating_sub(whole.leading_zeros());
         let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
         for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
+            // The sweep may have left less of it meanwhile.
+            if !self.rings.is_occupied(next) {
+                return;
+            }
             self.spread(next, budget);
         }
     }
