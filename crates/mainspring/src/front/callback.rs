@@ -23,7 +23,7 @@
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
@@ -32,6 +32,7 @@ use super::period::{Period, PeriodError};
 use super::task::{Firing, Task};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Schedules closures.
 #[derive(Clone, Debug)]

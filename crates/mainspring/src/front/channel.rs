@@ -41,7 +41,7 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -51,6 +51,7 @@ use super::period::{Period, PeriodError};
 use super::task::{Firing, Task};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes timers that send on channels.
 #[derive(Clone, Debug)]

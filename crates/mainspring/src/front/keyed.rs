@@ -28,7 +28,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
@@ -37,6 +37,7 @@ use super::period::{Period, PeriodError};
 use super::task::{Firing, Task};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
