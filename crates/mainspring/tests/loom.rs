@@ -12,13 +12,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
-use mainspring::front::{RunTasks, Task};
+use mainspring::front::{Channels, RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.
@@ -174,6 +174,40 @@ fn a_timer_is_fired_or_cancelled_and_never_both() {
         let mut left: Vec<u32> = driver.cancel(id).into_iter().collect();
         left.extend(runner.join().unwrap());
         assert_eq!(left, [7]);
+    });
+}
+
+#[test]
+fn a_timer_of_a_channel_is_stopped_or_fires_and_never_both_or_neither() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let timer = Channels::new(Handle::<Task>::new(driver.clone())).timer(Duration::ZERO).unwrap();
+        let runner = thread::spawn(move || driver.run_until_idle(&mut RunTasks));
+        let is_stopped = timer.stop();
+        runner.join().unwrap();
+        assert_ne!(timer.receiver().try_recv().is_ok(), is_stopped);
+    });
+}
+
+#[test]
+fn a_function_is_called_once_unless_a_reset_says_that_it_prevented_that() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let channels = Channels::new(Handle::<Task>::new(driver.clone()));
+        let call_count = Arc::new(AtomicUsize::new(0));
+        let timer = channels.after_func(Duration::ZERO, {
+            let call_count = Arc::clone(&call_count);
+            move |_| _ = call_count.fetch_add(1, Ordering::SeqCst)
+        });
+        let timer = timer.unwrap();
+        let runner = thread::spawn({
+            let driver = driver.clone();
+            move || driver.run(&mut RunTasks)
+        });
+        let was_pending = timer.reset(Duration::from_secs(1)).unwrap();
+        driver.stop();
+        runner.join().unwrap();
+        assert_eq!(call_count.load(Ordering::SeqCst), usize::from(!was_pending));
     });
 }
 

@@ -239,12 +239,14 @@ impl Inner {
         }
     }
 
-    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either.
+    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
+    /// under way and has not come to the state's lock counts as pending: the new generation prevents it.
     fn disarm(&self, state: &mut State) -> bool {
         state.generation += 1;
-        let task = state.pending.take().and_then(|id| self.handle.cancel(id));
+        let pending = state.pending.take();
+        drop(pending.and_then(|id| self.handle.cancel(id)));
         let is_unreceived = self.receiver.try_recv().is_ok();
-        task.is_some() || is_unreceived
+        pending.is_some() || is_unreceived
     }
 
     fn stop(&self) -> bool {
