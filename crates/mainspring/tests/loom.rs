@@ -247,6 +247,42 @@ fn a_shard_starts_one_thread_for_two_that_need_it_and_shutdown_waits_for_it() {
     });
 }
 
+#[test]
+fn two_shutdowns_both_wait_for_what_is_firing() {
+    bounded(|| {
+        let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
+        let fire = move |_: Fired<u32>| {
+            begins.fetch_add(1, Ordering::SeqCst);
+            ends.fetch_add(1, Ordering::SeqCst);
+        };
+        let driver = Arc::new(Sharded::new(1, Naive::new, Arc::new(Manual::stepped()), fire));
+        driver.schedule(Tick::ZERO, 7).unwrap();
+        let shut_down = move || {
+            drop(Driver::<u32>::shutdown(&*driver));
+            assert_eq!(begun.load(Ordering::SeqCst), ended.load(Ordering::SeqCst));
+        };
+        let other = thread::spawn(shut_down.clone());
+        shut_down();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_callback_and_another_thread_may_shut_a_driver_down_at_once() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let inner = Arc::downgrade(&driver);
+        driver.schedule(Tick::ZERO, 7_u32).unwrap();
+        driver
+            .start(move |_: Fired<u32>| {
+                drop(inner.upgrade().map(|driver| Driver::<u32>::shutdown(&*driver)));
+            })
+            .unwrap();
+        drop(Driver::<u32>::shutdown(&*driver));
+    });
+}
+
 /// A driver with workers at tick 10, so that what is scheduled for tick 0 is overdue even for thieves.
 fn workers(count: usize) -> (Arc<PerWorker<Naive<Task>>>, Handle<Task>) {
     let clock = Manual::stepped();
