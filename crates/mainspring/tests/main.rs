@@ -16,3 +16,4 @@ mod poll;
 mod presets;
 mod shutdown;
 mod single;
+mod slow;
