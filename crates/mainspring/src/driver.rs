@@ -21,6 +21,7 @@
 //!
 //! It does not know what a payload is: fronts do.
 
+mod crew;
 mod lane;
 mod over_lanes;
 pub mod per_worker;
@@ -46,7 +47,6 @@ use mainspring_queue::{Reason, Rejected, ResetError, Tick};
 
 use crate::clock::Clock;
 use crate::sync::atomic::Ordering;
-use crate::sync::thread::{self, JoinHandle};
 
 /// What the threads of drivers are called, for debuggers and `top`.
 const THREAD_NAME: &str = "mainspring";
@@ -291,19 +291,12 @@ pub trait Timers<T>: Send + Sync {
 
 /// A driver: what a handle asks, and an end.
 pub trait Driver<T>: Timers<T> {
-    /// Stops firing, waits for what is firing on threads of the driver's own (called from one of them it does not wait for
-    /// itself), and returns all timers that did not fire, earliest first. From then on no timer is taken.
+    /// Stops firing, waits for what is firing on threads of the driver's own, and returns all timers that did not fire, earliest
+    /// first. From then on no timer is taken.
+    ///
+    /// Several threads may call it: each waits, and each timer is handed back to one of them. Called from a thread of the
+    /// driver's own it waits neither for itself nor for others of them that are in this call.
     fn shutdown(&self) -> Vec<Unfired<T>>;
-}
-
-/// Waits for a thread to end, unless it is the calling one.
-fn join(thread: impl IntoIterator<Item = JoinHandle<()>>) {
-    for thread in thread {
-        if thread.thread().id() != thread::current().id() {
-            // The threads of drivers catch what callbacks panic with; a panic of their own was printed.
-            let _ = thread.join();
-        }
-    }
 }
 
 /// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.

@@ -14,4 +14,6 @@ mod mailbox;
 mod per_worker;
 mod poll;
 mod presets;
+mod shutdown;
 mod single;
+mod slow;

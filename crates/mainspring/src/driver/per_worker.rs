@@ -41,12 +41,12 @@ use std::time::Duration;
 
 use mainspring_queue::{Tick, TimerQueue};
 
+use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join};
+use super::{Fire, Refusal, THREAD_NAME};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes (50 to 100 us),
@@ -72,7 +72,7 @@ pub struct PerWorker<Q> {
     turn: AtomicUsize,
     grace_ticks: u64,
     clock: Arc<dyn Clock>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 /// Aligned to two cache lines, because processors fetch them in pairs.
@@ -129,7 +129,7 @@ impl<Q> PerWorker<Q> {
             turn: AtomicUsize::new(0),
             grace_ticks: u64::try_from(grace_ticks).unwrap_or(u64::MAX),
             clock,
-            threads: Mutex::new(Vec::new()),
+            crew: Crew::new(),
         }
     }
 
@@ -144,9 +144,10 @@ impl<Q> PerWorker<Q> {
     {
         while let Some(mut worker) = self.worker() {
             let mut fire = fire.clone();
-            let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{}", worker.seat));
-            let thread = thread.spawn(move || worker.run(&mut fire))?;
-            self.threads().push(thread);
+            let name = format!("{THREAD_NAME}-{}", worker.seat);
+            if !self.crew.start(name, move || worker.run(&mut fire))? {
+                break;
+            }
         }
         Ok(())
     }
@@ -168,10 +169,6 @@ impl<Q> PerWorker<Q> {
 
     fn orphans(&self) -> MutexGuard<'_, Vec<usize>> {
         self.orphans.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
@@ -396,7 +393,6 @@ where
         // The bells are rung after this, and a ring is not lost: whoever misses the store hears the bell.
         self.lanes().for_each(Lane::stop);
         self.seats.iter().for_each(|seat| seat.0.bell.ring());
-        let threads = std::mem::take(&mut *self.threads());
-        join(threads);
+        self.crew.wait_for_end();
     }
 }

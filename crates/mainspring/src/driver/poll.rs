@@ -29,7 +29,7 @@
 //! | the queue | its lane | see [`lane`](super) |
 //! | the sources | [`Sources`] | looked up once per event |
 //! | the events | the poller's place | only the loop's thread takes that lock |
-//! | `thread` | itself | taken once, by shutdown |
+//! | the thread | [`crew`](super) | shutdown waits for it |
 //!
 //! Cost: on Linux five system calls per round (the wait, and two each for its timeout and its notification), a lock and a
 //! look per event, one lock per operation on a timer and per firing. A handler that takes long keeps everybody else
@@ -53,12 +53,11 @@ use polling::Event;
 pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 
 use self::place::PollerPlace;
+use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, panic_message};
+use super::{Fire, Refusal, THREAD_NAME, panic_message};
 use crate::clock::{Bell, Clock, Place};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.
 pub trait Serve<T, S: ?Sized>: Fire<T> {
@@ -126,7 +125,7 @@ pub struct Poll<Q, S: ?Sized = AnySource> {
     place: Arc<PollerPlace>,
     sources: Sources<S>,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 impl<Q, S: ?Sized> Poll<Q, S> {
@@ -144,7 +143,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
             place,
             sources: Sources::new(poller),
             clock,
-            thread: Mutex::new(None),
+            crew: Crew::new(),
         })
     }
 
@@ -168,9 +167,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
                 serve.failed(&error);
             }
         };
-        let thread = thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(run)?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), run).map(|_| ())
     }
 
     /// Hands out events and fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
@@ -257,7 +254,7 @@ where
 
     fn end(&self) {
         self.stop();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.crew.wait_for_end();
         drop(self.sources.deregister_all());
     }
 }

@@ -17,8 +17,8 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | the shard's queue | its lane | see [`lane`](super) |
-//! | `has_thread` | written under `threads`, read without | a reader that misses the write takes the lock and looks again |
-//! | `threads` | itself | shutdown takes the handles and forbids new ones in one critical section |
+//! | `has_thread` | written under `fire`, read without | a reader that misses the write takes the lock and looks again |
+//! | the threads | [`crew`](super) | shutdown waits for them, and none is started from then on |
 //!
 //! On shutdown each shard ends its firing; what is pending in all of them is handed back, earliest first.
 //!
@@ -31,13 +31,13 @@ use std::sync::Arc;
 
 use mainspring_queue::{Tick, TimerQueue};
 
+use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, thread_number};
+use super::{Fire, Refusal, THREAD_NAME, thread_number};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, PoisonError};
 
 /// Go's number of shards.
 pub const SHARD_COUNT_DEFAULT: usize = 64;
@@ -47,12 +47,7 @@ pub struct Sharded<Q, F> {
     shards: Arc<Shards<Q>>,
     /// Cloned for each thread.
     fire: Mutex<F>,
-    threads: Mutex<Threads>,
-}
-
-struct Threads {
-    handles: Vec<JoinHandle<()>>,
-    is_stopped: bool,
+    crew: Crew,
 }
 
 struct Shards<Q> {
@@ -109,17 +104,13 @@ impl<Q, F> Sharded<Q, F> {
         Sharded {
             shards: Arc::new(Shards { shards: shards.collect(), clock }),
             fire: Mutex::new(fire),
-            threads: Mutex::new(Threads { handles: Vec::new(), is_stopped: false }),
+            crew: Crew::new(),
         }
     }
 
     /// Returns how many shards have a thread.
     pub fn thread_count(&self) -> usize {
-        self.threads().handles.len()
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Threads> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.crew.len()
     }
 
     /// Starts a shard's thread if it has none.
@@ -134,14 +125,13 @@ impl<Q, F> Sharded<Q, F> {
         if shard.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut threads = self.threads();
-        if threads.is_stopped || shard.has_thread.load(Ordering::Acquire) {
+        let original = self.fire.lock().unwrap_or_else(PoisonError::into_inner);
+        if shard.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut fire = self.fire.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut fire = original.clone();
         let shards = Arc::clone(&self.shards);
-        let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{index}"));
-        threads.handles.push(thread.spawn(move || shards.run(index, &mut fire))?);
+        self.crew.start(format!("{THREAD_NAME}-{index}"), move || shards.run(index, &mut fire))?;
         shard.has_thread.store(true, Ordering::Release);
         Ok(())
     }
@@ -180,14 +170,10 @@ where
     }
 
     fn end(&self) {
-        let mut threads = self.threads();
-        threads.is_stopped = true;
-        let handles = std::mem::take(&mut threads.handles);
-        drop(threads);
         for shard in &self.shards.shards {
             shard.lane.stop();
             shard.bell.ring();
         }
-        join(handles);
+        self.crew.wait_for_end();
     }
 }

@@ -23,25 +23,24 @@ use std::sync::Arc;
 
 use mainspring_queue::{Tick, TimerQueue};
 
+use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join};
+use super::{Fire, Refusal, THREAD_NAME};
 use crate::clock::{Bell, Clock};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// A driver with one queue, for one thread to run.
 pub struct Single<Q> {
     lane: Lane<Q>,
     bell: Bell,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 impl<Q> Single<Q> {
     /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts one.
     pub fn new(queue: Q, clock: Arc<dyn Clock>) -> Single<Q> {
-        Single { lane: Lane::new(0, queue), bell: Bell::new(), clock, thread: Mutex::new(None) }
+        Single { lane: Lane::new(0, queue), bell: Bell::new(), clock, crew: Crew::new() }
     }
 
     /// Starts the thread that runs the driver until it is shut down. Call it once.
@@ -53,10 +52,7 @@ impl<Q> Single<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        let thread =
-            thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(move || driver.run(&mut fire))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
@@ -161,6 +157,6 @@ where
 
     fn end(&self) {
         self.stop();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.crew.wait_for_end();
     }
 }

@@ -31,12 +31,11 @@ use std::thread::available_parallelism;
 
 use mainspring_queue::{Tick, TimerQueue};
 
+use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
 use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, thread_number};
+use super::{Fire, Refusal, THREAD_NAME, thread_number};
 use crate::clock::{Bell, Clock};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its cores, seldom share one.
 const STRIPES_PER_CORE: usize = 4;
@@ -49,7 +48,7 @@ pub struct Striped<Q> {
     stripes: Vec<Stripe<Q>>,
     bell: Bell,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 /// Aligned to two cache lines, because processors fetch them in pairs.
@@ -65,7 +64,7 @@ impl<Q> Striped<Q> {
         assert!(stripe_count > 0, "a driver has a stripe");
         assert!(u32::try_from(stripe_count).is_ok(), "a stripe is named by 32 bits");
         let stripes = (0..stripe_count as u32).map(|index| Stripe(Lane::new(index, make_queue()))).collect();
-        Striped { stripes, bell: Bell::new(), clock, thread: Mutex::new(None) }
+        Striped { stripes, bell: Bell::new(), clock, crew: Crew::new() }
     }
 
     /// Makes a driver with four stripes for each core that the program may use, and no more than 64.
@@ -83,10 +82,7 @@ impl<Q> Striped<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        let thread =
-            thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(move || driver.run(&mut fire))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until the driver is shut down.
@@ -163,6 +159,6 @@ where
     fn end(&self) {
         self.lanes().for_each(Lane::stop);
         self.bell.ring();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.crew.wait_for_end();
     }
 }

@@ -23,7 +23,7 @@
 //! entries and `@every` follow the new time; after a larger change all follow the new time. See
 //! [`epoch`](crate::epoch).
 //!
-//! Callbacks run on the driver's thread: see [`callback`](super::callback).
+//! Callbacks run on the driver's thread: see [`callback`](super::callback). An entry never runs beside itself.
 //!
 //! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a restart.
 //!
@@ -32,17 +32,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{Expression, Schedule};
 
-use super::task::Task;
+use super::task::{Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
@@ -93,6 +94,8 @@ struct Planned {
     /// The nominal time of the next run; `None`: never again.
     next: Option<Zoned>,
     timer: Option<TimerId>,
+    /// Meanwhile there is no timer: the next run is scheduled when this one has ended.
+    is_running: bool,
 }
 
 impl Planned {
@@ -153,7 +156,13 @@ impl Calendar {
         let mut plan = lock(&self.shared.plan);
         let key = plan.next_key;
         let next = schedule.next_after(self.shared.epoch.now());
-        let mut planned = Planned { schedule, callback: Arc::new(Mutex::new(callback)), next, timer: None };
+        let mut planned = Planned {
+            schedule,
+            callback: Arc::new(Mutex::new(callback)),
+            next,
+            timer: None,
+            is_running: false,
+        };
         self.shared.arm(key, &mut planned)?;
         plan.next_key += 1;
         plan.entries.insert(key, planned);
@@ -195,7 +204,7 @@ impl Shared {
     /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
     fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned) -> Result<(), Refusal> {
         planned.timer = None;
-        let Some(next) = &planned.next else { return Ok(()) };
+        let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
         let shared = Arc::downgrade(self);
         let task: Task = Box::new(move |_| {
@@ -229,12 +238,22 @@ impl Shared {
         }
         let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
         planned.next = planned.schedule.next_after(nominal.timestamp());
+        planned.timer = None;
+        planned.is_running = true;
         let callback = Arc::clone(&planned.callback);
-        // Armed before the call, so that a callback which panics is called again.
-        self.rearm(key, planned);
         drop(plan);
         let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
-        lock(&callback)(Occurrence { nominal, lateness, missed_count });
+        let run = || lock(&callback)(Occurrence { nominal, lateness, missed_count });
+        run_then(run, || self.end_run(key));
+    }
+
+    /// Schedules the next run of an entry, if it has not been cancelled during the last.
+    fn end_run(self: &Arc<Self>, key: u64) {
+        let mut plan = lock(&self.plan);
+        if let Some(planned) = plan.entries.get_mut(&key) {
+            planned.is_running = false;
+            self.rearm(key, planned);
+        }
     }
 
     /// Plans all entries anew if the wall clock was set; tells whether it was.

@@ -17,21 +17,25 @@
 //! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and reset. A slow one
 //! makes the others late. One that panics is reported and harms no other; a periodic one goes on with its next period.
 //!
+//! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is scheduled when the
+//! last has ended. What was due meanwhile comes late, once, and the periods that are over by then are dropped.
+//!
 //! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what nobody wants to cancel need not be kept.
 //!
 //! Cost: one allocation per timer, two per periodic one and one per period. It does not run callbacks in parallel.
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Schedules closures.
 #[derive(Clone, Debug)]
@@ -55,7 +59,7 @@ pub struct Periodic {
 
 #[derive(Debug)]
 struct State {
-    /// The timer of the next run; `None` once cancelled.
+    /// The timer of the next run; `None` during a run and once cancelled.
     next: Option<TimerId>,
     is_cancelled: bool,
 }
@@ -191,11 +195,15 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
 }
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
-    // First the next turn, so that a callback which panics is called again, and one may cancel itself. A refusal means
-    // that the driver is shutting down: this was the last turn.
+    // From here on the run has begun. One that was cancelled before does not.
+    if lock(&turn.state).next.take().is_none() {
+        return;
+    }
     let next = lock(&turn.rule).next(firing.deadline, firing.now);
-    let _ = next.map(|next| schedule_turn(turn, next));
-    lock(&turn.callback)(firing);
+    // The next turn is scheduled after this one, so that a slow callback is never run by two threads. A refusal means that the
+    // driver is shutting down: this was the last turn.
+    let run = || lock(&turn.callback)(firing);
+    run_then(run, || _ = next.map(|next| schedule_turn(turn, next)));
 }
 
 impl Timer {
@@ -235,7 +243,8 @@ impl Timer {
 }
 
 impl Periodic {
-    /// Ends the periodic runs; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
+    /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by itself, and none begins
+    /// after this. `false`: already cancelled.
     pub fn cancel(&self) -> bool {
         let mut state = lock(&self.state);
         let was_running = !std::mem::replace(&mut state.is_cancelled, true);

@@ -49,7 +49,7 @@ pub use interval::{Interval, MissedTicks};
 pub use timeout::{Elapsed, Timeout};
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -59,6 +59,7 @@ use super::period::PeriodError;
 use super::task::Task;
 use crate::driver::TimerId;
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes futures of timers.
 #[derive(Clone, Debug)]

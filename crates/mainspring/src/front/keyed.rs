@@ -18,8 +18,9 @@
 //! A task has a key, a delay, and a number of runs; it runs first after the delay, and then again after each further delay.
 //! Scheduling under a key that is taken replaces the task there. A task whose runs are used up is gone, and its key free.
 //!
-//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. Runs
-//! that are over when the driver comes to them are dropped, not made up for; they do not count.
+//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. A task's
+//! next run is scheduled when the last has ended, so it never runs beside itself. Runs that are over when the driver comes to
+//! them are dropped, not made up for; they do not count.
 //!
 //! Cost: a hash map entry beside the timer; every call takes the front's lock. It does not keep tasks across a restart.
 //!
@@ -28,15 +29,16 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,8 @@ struct Tasks<K> {
 
 struct Keeper {
     closure: Arc<Mutex<dyn FnMut(Firing) + Send>>,
-    timer: TimerId,
+    /// The timer of the next run; `None` during a run.
+    timer: Option<TimerId>,
     deadline: Tick,
     /// `None` for what runs once.
     period: Option<Period>,
@@ -125,6 +128,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
         let timer = self.shared.arm(key.clone(), generation, deadline).map_err(PeriodError::Refused)?;
+        let timer = Some(timer);
         tasks.next_generation += 1;
         let keeper =
             Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
@@ -135,7 +139,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         Ok(was_taken)
     }
 
-    /// Removes a task; tells whether there was one. A run that has begun ends by itself.
+    /// Removes a task; tells whether there was one. A run that has begun ends by itself, and none begins after this.
     pub fn remove(&self, key: &K) -> bool {
         let removed = self.shared.tasks().by_key.remove(key);
         let was_there = removed.is_some();
@@ -167,9 +171,10 @@ impl<K> Shared<K> {
 
     /// Cancels and drops what left the map, with no lock held: a closure's drop is its owner's code.
     fn forget(&self, keeper: Option<Keeper>) {
-        if let Some(keeper) = keeper {
-            drop(self.handle.cancel(keeper.timer));
+        if let Some(timer) = keeper.as_ref().and_then(|keeper| keeper.timer) {
+            drop(self.handle.cancel(timer));
         }
+        drop(keeper);
     }
 }
 
@@ -192,20 +197,31 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         };
         let closure = Arc::clone(&keeper.closure);
         keeper.repeat = keeper.repeat.less_one();
+        keeper.timer = None;
+        let next = keeper.period.filter(|_| keeper.repeat != Repeat::Times(0));
         let mut used_up = None;
-        match keeper.period.filter(|_| keeper.repeat != Repeat::Times(0)) {
+        match next {
             None => used_up = tasks.by_key.remove(&key),
-            Some(period) => {
-                keeper.deadline = period.next(firing.deadline, firing.now);
-                // A refusal means that the driver is shutting down: this was the last run.
-                if let Ok(timer) = self.arm(key, generation, keeper.deadline) {
-                    keeper.timer = timer;
-                }
-            }
+            Some(period) => keeper.deadline = period.next(firing.deadline, firing.now),
         }
         drop(tasks);
-        closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
-        drop(used_up);
+        let run = || closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
+        if next.is_none() {
+            run();
+            return drop(used_up);
+        }
+        // The next run is scheduled after this one, so that a slow closure is never run by two threads.
+        run_then(run, || self.go_on(key, generation));
+    }
+
+    /// Schedules the next run of a task, if it has not been removed or replaced during the last.
+    fn go_on(self: &Arc<Self>, key: K, generation: u64) {
+        let mut tasks = self.tasks();
+        let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
+        if let Some(keeper) = keeper {
+            // A refusal means that the driver is shutting down: this was the last run.
+            keeper.timer = self.arm(key, generation, keeper.deadline).ok();
+        }
     }
 }
 

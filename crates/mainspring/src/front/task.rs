@@ -5,6 +5,8 @@
 //!
 //! Cost: an allocation per task. It does not say when: fronts do.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use mainspring_queue::Tick;
 
 use crate::driver::{Fire, Fired};
@@ -19,6 +21,16 @@ pub struct Firing {
     pub deadline: Tick,
     /// The tick at which it runs.
     pub now: Tick,
+}
+
+/// Runs a closure of the owner's, then `after` even if that panicked, and then lets the panic go on.
+pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
+    // What a panic leaves half done is the closure's own.
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    after();
+    if let Err(panic) = outcome {
+        resume_unwind(panic);
+    }
 }
 
 /// Runs each task that fires: what a driver of tasks is started with.
