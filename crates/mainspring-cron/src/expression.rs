@@ -62,7 +62,7 @@ impl Expression {
     /// ```
     /// use mainspring_cron::{Expression, ParseOptions};
     ///
-    /// let options = ParseOptions { job_name: Some("backup"), ..ParseOptions::default() };
+    /// let options = ParseOptions::new().with_job_name("backup");
     /// let Expression::Calendar(pattern) = Expression::parse_with("H 2 * * *", &options)? else { unreachable!() };
     /// assert_eq!(pattern.minutes().count_ones(), 1);
     /// # Ok::<(), mainspring_cron::ParseError>(())

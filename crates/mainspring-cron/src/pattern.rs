@@ -87,7 +87,7 @@ impl Pattern {
     /// ```
     /// use mainspring_cron::{DayRule, ParseOptions, Pattern};
     ///
-    /// let options = ParseOptions { day_rule: DayRule::And, ..ParseOptions::default() };
+    /// let options = ParseOptions::new().with_day_rule(DayRule::And);
     /// let friday_the_13th = Pattern::parse_with("0 0 13 * fri", &options)?;
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```

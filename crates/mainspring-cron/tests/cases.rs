@@ -30,7 +30,7 @@ impl Row {
             "" => DayRule::Star,
             name => name.parse().unwrap(),
         };
-        ParseOptions { dialect, day_rule, ..ParseOptions::default() }
+        ParseOptions::new().with_dialect(dialect).with_day_rule(day_rule)
     }
 
     fn zone(&self) -> TimeZone {
@@ -177,7 +177,7 @@ fn every_parse_row_is_accepted_or_rejected_as_its_source_states() {
     let rows = rows("parse");
     let mut complaints = Vec::new();
     let mut expect = |row: &Row, bare_step, expected: &str| {
-        let options = ParseOptions { bare_step, ..row.options() };
+        let options = row.options().with_bare_step(bare_step);
         // The file writes a tab as two characters.
         let text = row.value("expr").replace("\\t", "\t");
         let is_accepted = Expression::parse_with(&text, &options).is_ok();

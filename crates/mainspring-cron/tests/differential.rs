@@ -50,7 +50,7 @@ impl Question {
     }
 
     fn ours(&self, text: &str, dst: DstPolicy) -> Vec<Timestamp> {
-        let options = ParseOptions { day_rule: DayRule::Or, ..ParseOptions::default() };
+        let options = ParseOptions::new().with_day_rule(DayRule::Or);
         let schedule =
             Schedule::new(Expression::parse_with(text, &options).unwrap(), self.zone.clone()).with_dst(dst);
         schedule.upcoming(self.start).take(8).map(|time| time.timestamp()).collect()

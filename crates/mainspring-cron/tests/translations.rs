@@ -41,7 +41,7 @@ const TRANSLATIONS: [(&str, &str, &str); 22] = [
 ];
 
 fn parse(text: &str, language: Language) -> Expression {
-    let quartz = ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() };
+    let quartz = ParseOptions::new().with_dialect(Dialect::Quartz);
     match language {
         Language::OnCalendar => Expression::parse_oncalendar(text).unwrap(),
         Language::Quartz => Expression::parse_with(text, &quartz).unwrap(),
