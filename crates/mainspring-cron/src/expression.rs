@@ -7,18 +7,24 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 
+use crate::dst::DstPolicy;
 use crate::error::{ParseError, Warning};
 use crate::every::Every;
 use crate::nickname::{self, Nickname};
 use crate::oncalendar::OnCalendar;
-use crate::options::ParseOptions;
+use crate::options::{Dialect, ParseOptions};
 use crate::pattern::Pattern;
 use crate::word::Word;
 
-/// Says when something is due, as far as a text can say it without a time zone.
+/// Stands before an expression in systemd's language where cron's is expected otherwise.
+const ONCALENDAR_MARK: &str = "OnCalendar=";
+/// Stands before an expression in the Quartz dialect.
+const QUARTZ_MARK: &str = "Quartz=";
+
+/// When something is due, as far as a text can say it without a time zone.
 ///
 /// `Display` gives the text back.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expression {
     /// Fields, or a nickname that stands for fields.
@@ -99,6 +105,23 @@ impl Expression {
         OnCalendar::parse(text).map(Expression::OnCalendar)
     }
 
+    /// What [`crate::Schedule::new`] does at changes of the clock: what the language's own program does.
+    pub(crate) fn default_dst(&self) -> DstPolicy {
+        match self {
+            Expression::OnCalendar(_) => DstPolicy::SKIP,
+            _ => DstPolicy::CRON,
+        }
+    }
+
+    /// What must stand before the text so that `FromStr` reads it in the same language.
+    pub(crate) fn language_mark(&self) -> &'static str {
+        match self {
+            Expression::OnCalendar(_) => ONCALENDAR_MARK,
+            Expression::Calendar(pattern) if pattern.dialect() == Dialect::Quartz => QUARTZ_MARK,
+            _ => "",
+        }
+    }
+
     /// What is valid but doubtful.
     pub fn warnings(&self) -> &[Warning] {
         match self {
@@ -121,10 +144,27 @@ impl fmt::Display for Expression {
     }
 }
 
+/// Reads what [`Expression::parse`] reads, and after `OnCalendar=` or `Quartz=` an expression in that language.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::Expression;
+///
+/// assert_eq!("@daily".parse(), Expression::parse("@daily"));
+/// assert_eq!("OnCalendar=daily".parse(), Expression::parse_oncalendar("daily"));
+/// assert!("Quartz=0 0 12 ? * 6#3".parse::<Expression>().is_ok());
+/// ```
 impl FromStr for Expression {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Expression, ParseError> {
+        if let Some(rest) = text.strip_prefix(ONCALENDAR_MARK) {
+            return Expression::parse_oncalendar(rest).map_err(|error| error.moved_by(ONCALENDAR_MARK.len()));
+        }
+        if let Some(rest) = text.strip_prefix(QUARTZ_MARK) {
+            let quartz = ParseOptions::new().with_dialect(Dialect::Quartz);
+            return Expression::parse_with(rest, &quartz).map_err(|error| error.moved_by(QUARTZ_MARK.len()));
+        }
         Expression::parse(text)
     }
 }

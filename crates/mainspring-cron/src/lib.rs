@@ -71,6 +71,7 @@ mod dst;
 mod zone;
 
 mod schedule;
+mod schedule_text;
 
 mod explain;
 mod translate;
@@ -84,6 +85,7 @@ pub use oncalendar::OnCalendar;
 pub use options::{BareStep, DayRule, Dialect, ParseOptions, UnknownName};
 pub use pattern::{Field, Pattern};
 pub use schedule::{Schedule, Upcoming};
+pub use schedule_text::ScheduleError;
 pub use spread::spread;
 pub use translate::{Language, Translation, Untranslatable};
 pub use unit::Unit;

@@ -41,7 +41,7 @@ mod parse;
 /// assert_eq!(next.timestamp().to_string(), "2025-05-25T22:00:00Z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnCalendar {
     text: String,
     calendar: Calendar,

@@ -27,7 +27,7 @@ const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 /// assert_eq!(next.hour(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     expression: Expression,
     zone: TimeZone,
@@ -38,10 +38,7 @@ impl Schedule {
     /// Reads an expression in a zone, by the rule for changes of the clock that belongs to its language: Debian's
     /// ([`DstPolicy::CRON`]) for cron, [`DstPolicy::SKIP`] for OnCalendar, as systemd does.
     pub fn new(expression: Expression, zone: TimeZone) -> Schedule {
-        let dst = match expression {
-            Expression::OnCalendar(_) => DstPolicy::SKIP,
-            _ => DstPolicy::CRON,
-        };
+        let dst = expression.default_dst();
         Schedule { expression, zone, dst }
     }
 
