@@ -49,14 +49,25 @@ pub struct Pattern {
     warnings: Vec<Warning>,
 }
 
-/// One field as it was written.
+/// One field of a pattern as it was written: an element of [`Pattern::fields`].
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Pattern, Unit};
+///
+/// let pattern = Pattern::parse("30 2 * * mon")?;
+/// let last = &pattern.fields()[4];
+/// assert_eq!((last.unit, last.span.clone(), last.text.as_str()), (Unit::DayOfWeek, 9..12, "mon"));
+/// # Ok::<(), mainspring_cron::ParseError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Field {
-    /// Which field it is.
+    /// The unit that the field counts.
     pub unit: Unit,
-    /// The bytes of the text where it stands. For a nickname: the whole nickname.
+    /// The bytes of the pattern's text at which the field stands. For a nickname: the whole nickname.
     pub span: Range<usize>,
-    /// Its characters. For a nickname: the field that the nickname stands for.
+    /// The characters of the field. For a nickname: those of the field that the nickname stands for.
     pub text: String,
 }
 

@@ -3,8 +3,8 @@
 use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{DstPolicy, Expression, Gap, Overlap, Schedule};
 
-const LAST: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Last };
-const BOTH: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Both };
+const LAST: DstPolicy = DstPolicy::new(Gap::Run, Overlap::Last);
+const BOTH: DstPolicy = DstPolicy::new(Gap::Run, Overlap::Both);
 
 /// Zone, expression, policy, start, and the instants after it with their offsets.
 const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 18] = [

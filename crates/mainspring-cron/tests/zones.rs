@@ -18,8 +18,8 @@ const POLICIES: [DstPolicy; 6] = [
     DstPolicy::LITERAL,
     DstPolicy::SKIP,
     DstPolicy::SHIFT,
-    DstPolicy { gap: Gap::Run, overlap: Overlap::Last },
-    DstPolicy { gap: Gap::Shift, overlap: Overlap::Both },
+    DstPolicy::new(Gap::Run, Overlap::Last),
+    DstPolicy::new(Gap::Shift, Overlap::Both),
 ];
 
 impl Change {
@@ -52,6 +52,7 @@ impl Change {
                     (AmbiguousOffset::Fold { before, after }, _, Overlap::Both) => {
                         vec![instant(before), instant(after)]
                     }
+                    (_, gap, overlap) => panic!("the oracle knows no {gap} or no {overlap}"),
                 });
             }
             time += SignedDuration::from_mins(1);
