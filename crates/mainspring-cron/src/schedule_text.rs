@@ -23,7 +23,6 @@ use std::str::FromStr;
 use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
 use jiff::tz::TimeZone;
 
-use crate::dst::DstPolicy;
 use crate::error::ParseError;
 use crate::expression::Expression;
 use crate::options::UnknownName;
@@ -65,7 +64,7 @@ impl Schedule {
     ///
     /// The zone is a name of the IANA database (`Europe/Paris`), an offset (`+02:00`), or a POSIX rule
     /// (`CET-1CEST,M3.5.0,M10.5.0/3`). It is looked up in the database of the system, and then in a copy that is
-    /// compiled in. The policy at changes of the clock is [`DstPolicy::CRON`].
+    /// compiled in. The policy at changes of the clock is [`DstPolicy::CRON`](crate::DstPolicy::CRON).
     ///
     /// # Errors
     /// [`ScheduleError::Expression`] as for [`Expression::parse`], [`ScheduleError::Zone`] if there is no such
