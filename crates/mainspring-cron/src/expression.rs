@@ -1,6 +1,6 @@
-//! What may stand in the place of a cron expression: a pattern, a period, one moment, or a start of the scheduler.
+//! An expression in any language: a pattern, systemd's calendar, a period, one moment, or a start of the scheduler.
 //!
-//! Parsing is linear in the text.
+//! Parsing is linear in the text. There is no time zone here: see [`crate::Schedule`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,28 +23,43 @@ const QUARTZ_MARK: &str = "Quartz=";
 
 /// When something is due, as far as a text can say it without a time zone.
 ///
-/// `Display` gives the text back.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `Display` gives the text back as it was written, except for `@at`, which it writes in UTC. Two expressions are
+/// equal if they were written alike and read with the same options: `*/1 * * * *` and `* * * * *` differ.
+///
+/// # Example
+/// ```
+/// use jiff::tz::TimeZone;
+/// use mainspring_cron::{Expression, Schedule};
+///
+/// let text = "0 9 * * mon-fri";
+/// let expression: Expression = text.parse()?;
+/// assert_eq!(expression.to_string(), text);
+/// assert_eq!(expression.sentence(), "At 09:00 on Monday to Friday.");
+/// let schedule = Schedule::new(expression, TimeZone::get("Europe/Paris")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expression {
-    /// Fields, or a nickname that stands for fields.
+    /// Fields, or a nickname that stands for fields, such as `@daily`.
     Calendar(Pattern),
-    /// systemd's language; read by [`Expression::parse_oncalendar`].
+    /// systemd's language: see [`Expression::parse_oncalendar`].
     OnCalendar(OnCalendar),
-    /// `@every 90s`.
+    /// A fixed period: `@every 90s`.
     Every(Every),
-    /// `@at 2030-01-01T00:00:00Z`: once.
+    /// One moment: `@at 2030-01-01T00:00:00Z`.
     At(Timestamp),
     /// `@reboot`: when the scheduler starts. It has no next occurrence in time.
     Reboot,
 }
 
 impl Expression {
-    /// Reads an expression as a crontab means it: five fields, six with leading seconds, seven with a year as well, or
-    /// a nickname.
+    /// Reads an expression as a crontab does: five fields, six with leading seconds, seven with a year as well, or a
+    /// nickname. White space around it is allowed. Linear in the text; allocates.
     ///
     /// # Errors
-    /// The first thing that is wrong, from the left, with the characters to blame and the nearest valid form.
+    /// The first fault from the left, with its characters and the nearest valid form. A text that is valid but
+    /// doubtful is no error: see [`Expression::warnings`].
     ///
     /// # Example
     /// ```
@@ -59,7 +74,8 @@ impl Expression {
         Expression::parse_with(text, &ParseOptions::default())
     }
 
-    /// Reads an expression in a given dialect, by a given day rule, for a job with a name.
+    /// Reads an expression by the given options: a dialect, a day rule, the name of a job. Nicknames are the same
+    /// in every dialect.
     ///
     /// # Errors
     /// As [`Expression::parse`].
@@ -90,7 +106,7 @@ impl Expression {
         Pattern::parse_with(text, options).map(Expression::Calendar)
     }
 
-    /// Reads an expression in systemd's language.
+    /// Reads an expression in systemd's language. A zone in it is looked up in the time zone database.
     ///
     /// # Errors
     /// As [`OnCalendar::parse`].
@@ -122,7 +138,16 @@ impl Expression {
         }
     }
 
-    /// What is valid but doubtful.
+    /// What is valid but probably not meant, from the left to the right of the text. Empty for most expressions.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Expression;
+    ///
+    /// let never = Expression::parse("0 0 30 2 *")?;
+    /// assert_eq!(never.warnings()[0].text, "no such day ever comes: it will never run");
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
     pub fn warnings(&self) -> &[Warning] {
         match self {
             Expression::Calendar(pattern) => pattern.warnings(),

@@ -121,24 +121,28 @@ impl<'a> ParseOptions<'a> {
     }
 
     /// Sets the numbering of weekdays and the rules of `?`.
+    #[must_use]
     pub const fn with_dialect(mut self, dialect: Dialect) -> ParseOptions<'a> {
         self.dialect = dialect;
         self
     }
 
     /// Sets what two restricted day fields mean.
+    #[must_use]
     pub const fn with_day_rule(mut self, day_rule: DayRule) -> ParseOptions<'a> {
         self.day_rule = day_rule;
         self
     }
 
     /// Sets whether `5/15` is read.
+    #[must_use]
     pub const fn with_bare_step(mut self, bare_step: BareStep) -> ParseOptions<'a> {
         self.bare_step = bare_step;
         self
     }
 
     /// Sets the name from which the values of `H` and `6~15` are computed.
+    #[must_use]
     pub const fn with_job_name(mut self, job_name: &'a str) -> ParseOptions<'a> {
         self.job_name = Some(job_name);
         self

@@ -20,6 +20,16 @@ impl Values {
         self.0[0]
     }
 
+    /// A set of months as bits 1 to 12.
+    pub(crate) fn months(self) -> u16 {
+        u16::try_from(self.low()).expect("months are below 13")
+    }
+
+    /// A set of hours as bits 0 to 23.
+    pub(crate) fn hours(self) -> u32 {
+        u32::try_from(self.low()).expect("hours are below 24")
+    }
+
     /// All values as four words, the lowest first.
     pub(crate) fn words(self) -> [u64; 4] {
         self.0

@@ -12,4 +12,5 @@ mod places;
 mod random;
 mod sentences;
 mod translations;
+mod types;
 mod zones;
