@@ -78,3 +78,7 @@ pub use red_black_tree::RedBlackTree;
 pub use skip_list::SkipList;
 pub use sorted::Sorted;
 pub use tick::Tick;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

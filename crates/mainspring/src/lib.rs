@@ -65,5 +65,5 @@ pub use engine::Engine;
 pub use handle::Handle;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;
