@@ -36,6 +36,7 @@
 //!  5  sleep until planner.next_due(), or until something happens
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod name;
 mod outcome;

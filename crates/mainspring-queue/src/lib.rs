@@ -38,6 +38,7 @@
 //! be held to the same contract.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 extern crate alloc;
