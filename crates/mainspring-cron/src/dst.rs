@@ -12,11 +12,11 @@
 //! | `skip` | skip | first | systemd |
 //! | `shift` | shift | first | the same distance from midnight |
 //!
-//! A policy does not apply to a job whose minute or hour begins with `*`: it follows the wall clock, because a
-//! job that runs every five minutes must not pause for an hour in autumn. It does not apply either to a change
-//! of three hours or more, which corrects the calendar (Samoa left out a whole day in 2011) and is not daylight
-//! saving. The limit of exactly three hours is that of the manual; Debian's program differs from its manual for
-//! a clock that is set back by exactly three hours.
+//! A policy does not apply to a job whose minute or hour begins with `*`: it follows the wall clock, because
+//! a job that runs every five minutes must not pause for an hour in autumn. It does not apply either to a
+//! change of three hours or more, which corrects the calendar (Samoa left out a whole day in 2011) and is not
+//! daylight saving. The limit of exactly three hours is that of the manual; Debian's program differs from its
+//! manual for a clock that is set back by exactly three hours.
 //!
 //! Values only: the windows that follow from a policy are computed in `zone`.
 //!
@@ -90,8 +90,8 @@ pub enum Overlap {
 /// A job is fixed-time if neither its minute nor its hour begins with `*`; in OnCalendar every job is. All
 /// others follow the wall clock, and so does every job at a change of three hours or more.
 ///
-/// `Display` writes the name of a named policy (`cron`, `literal`, `skip`, `shift`), and otherwise the gap and
-/// the overlap with a `+` between them. `FromStr` reads both forms.
+/// `Display` writes the name of a named policy (`cron`, `literal`, `skip`, `shift`), and otherwise the gap
+/// and the overlap with a `+` between them. `FromStr` reads both forms.
 ///
 /// # Example
 /// ```

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 /// Why a text is not an expression, and which of its characters are wrong.
 ///
-/// `Display` writes the message alone: lower case, no full stop, with what was expected. The wording may change
-/// from version to version. [`ParseError::pointed`] adds the text and a caret for a terminal.
+/// `Display` writes the message alone: lower case, no full stop, with what was expected. The wording may
+/// change from version to version. [`ParseError::pointed`] adds the text and a caret for a terminal.
 ///
 /// # Example
 /// ```
@@ -46,14 +46,14 @@ impl ParseError {
         self
     }
 
-    /// The bytes of the text given to `parse` that are wrong. The range is empty where something is missing; it
-    /// then lies where that was expected. It is always inside the text and on character boundaries.
+    /// The bytes of the text given to `parse` that are wrong. The range is empty where something is missing;
+    /// it then lies where that was expected. It is always inside the text and on character boundaries.
     pub fn span(&self) -> Range<usize> {
         self.span.clone()
     }
 
-    /// The nearest valid form, if one is known: a replacement for the characters of [`ParseError::span`], or for
-    /// the whole text if the span is empty.
+    /// The nearest valid form, if one is known: a replacement for the characters of [`ParseError::span`], or
+    /// for the whole text if the span is empty.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
@@ -65,12 +65,13 @@ impl ParseError {
     ///
     /// # Example
     /// ```
-    /// let error = mainspring_cron::Expression::parse("@dayly").unwrap_err();
-    /// assert_eq!(
-    ///     error.pointed("@dayly"),
-    ///     "@dayly\n^^^^^^ `@dayly` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, \
-    ///      @reboot, @every or @at (did you mean `@daily`?)"
-    /// );
+    /// let error = mainspring_cron::Expression::parse("0 9 * * mom").unwrap_err();
+    /// let lines = [
+    ///     "0 9 * * mom",
+    ///     "        ^^^ expected a day of the week (0 to 7, or sun to sat), found `mom` \
+    ///      (did you mean `mon`?)",
+    /// ];
+    /// assert_eq!(error.pointed("0 9 * * mom"), lines.join("\n"));
     /// ```
     pub fn pointed(&self, text: &str) -> String {
         let flat: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
@@ -99,7 +100,7 @@ impl std::error::Error for ParseError {}
 /// let pattern = mainspring_cron::Pattern::parse("*/7 * * * *").unwrap();
 /// let warning = &pattern.warnings()[0];
 /// assert_eq!(warning.span, 0..3);
-/// assert_eq!(warning.text, "a step of 7 does not divide the 60 values of the minute field: the last interval is 4");
+/// assert!(warning.text.starts_with("a step of 7 does not divide the 60 values of the minute field"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -5,8 +5,9 @@
 //! |---period---|---period---|---period---|     next_after(t): the first mark strictly after t
 //! ```
 //!
-//! The marks do not depend on when a program was started, so a restart does not move them. They do not depend on a
-//! time zone either: when the clock changes, `@every 24h` moves by an hour on the wall clock. Constant time.
+//! The marks do not depend on when a program was started, so a restart does not move them. They do not depend
+//! on a time zone either: when the clock changes, `@every 24h` moves by an hour on the wall clock. Constant
+//! time.
 
 use std::fmt;
 use std::time::Duration;
@@ -38,10 +39,11 @@ const UNITS: [(&str, i128); 9] = [
 /// A fixed period on the time line: due at `anchor + n * period` for all whole `n`.
 ///
 /// The period is 1 ms to 36525 days, in whole nanoseconds. The anchor is the Unix epoch unless
-/// [`Every::with_anchor`] or [`Every::with_phase`] moves it. No change of a clock or of a zone moves the marks.
+/// [`Every::with_anchor`] or [`Every::with_phase`] moves it. No change of a clock or of a zone moves the
+/// marks.
 ///
-/// Two values are equal if period, phase and text are: `@every 60s` and `@every 1m` differ. `Display` writes the
-/// period as `@every 1m30s`, without the phase.
+/// Two values are equal if period, phase and text are: `@every 60s` and `@every 1m` differ. `Display` writes
+/// the period as `@every 1m30s`, without the phase.
 ///
 /// # Example
 /// ```
@@ -67,8 +69,8 @@ impl Every {
     /// The longest period: 36525 days.
     pub const LONGEST: Duration = Duration::from_secs(36_525 * 86_400);
 
-    /// Makes the marks at whole multiples of a period since the Unix epoch. `None` if the period is shorter than
-    /// [`Every::SHORTEST`] or longer than [`Every::LONGEST`].
+    /// Makes the marks at whole multiples of a period since the Unix epoch. `None` if the period is shorter
+    /// than [`Every::SHORTEST`] or longer than [`Every::LONGEST`].
     ///
     /// # Example
     /// ```
@@ -197,7 +199,8 @@ enum Unread<'t> {
     Unit(&'t str),
 }
 
-/// One number with its unit, and the text after it. A number that is too large saturates; it is out of range then.
+/// One number with its unit, and the text after it. A number that is too large saturates; it is out of range
+/// then.
 fn read_part(text: &str) -> Result<(i128, &str), Unread<'_>> {
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, rest) = text.split_at(number_len);

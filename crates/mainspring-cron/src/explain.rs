@@ -1,4 +1,4 @@
-//! A schedule in words: what it means, field by field, and what its zone will do to it.
+//! A schedule in words: what it means, field by field, and what the changes of its zone do to it.
 //!
 //! ```text
 //! At 02:30 on Monday to Friday.                 sentence
@@ -8,7 +8,8 @@
 //! warning: ...                                  warnings
 //! ```
 //!
-//! Made for reading and not for speed: it allocates for every line. The wording may change from version to version.
+//! Made for reading and not for speed: it allocates for every line. The wording may change from version to
+//! version.
 
 use std::fmt;
 
@@ -73,8 +74,8 @@ pub struct Explanation {
     pub notes: Vec<String>,
     /// The zone's next changes of the clock within a year, at most two, the earliest first.
     pub changes: Vec<ClockChange>,
-    /// What is valid but probably not meant, with its place in the text. Besides the warnings of the expression
-    /// these name fixed times that a change of the next year leaves out.
+    /// What is valid but probably not meant, with its place in the text. Besides the warnings of the
+    /// expression these name fixed times that a change of the next year leaves out.
     pub warnings: Vec<Warning>,
 }
 

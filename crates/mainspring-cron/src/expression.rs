@@ -1,4 +1,5 @@
-//! An expression in any language: a pattern, systemd's calendar, a period, one moment, or a start of the scheduler.
+//! An expression in any language: a pattern, systemd's calendar, a period, one moment, or a start of the
+//! scheduler.
 //!
 //! Parsing is linear in the text. There is no time zone here: see [`crate::Schedule`].
 
@@ -23,8 +24,8 @@ const QUARTZ_MARK: &str = "Quartz=";
 
 /// When something is due, as far as a text can say it without a time zone.
 ///
-/// `Display` gives the text back as it was written, except for `@at`, which it writes in UTC. Two expressions are
-/// equal if they were written alike and read with the same options: `*/1 * * * *` and `* * * * *` differ.
+/// `Display` gives the text back as it was written, except for `@at`, which it writes in UTC. Two expressions
+/// are equal if they were written alike and read with the same options: `*/1 * * * *` and `* * * * *` differ.
 ///
 /// # Example
 /// ```
@@ -54,12 +55,12 @@ pub enum Expression {
 }
 
 impl Expression {
-    /// Reads an expression as a crontab does: five fields, six with leading seconds, seven with a year as well, or a
-    /// nickname. White space around it is allowed. Linear in the text; allocates.
+    /// Reads an expression as a crontab does: five fields, six with leading seconds, seven with a year as
+    /// well, or a nickname. White space around it is allowed. Linear in the text; allocates.
     ///
     /// # Errors
-    /// The first fault from the left, with its characters and the nearest valid form. A text that is valid but
-    /// doubtful is no error: see [`Expression::warnings`].
+    /// The first fault from the left, with its characters and the nearest valid form. A text that is valid
+    /// but doubtful is no error: see [`Expression::warnings`].
     ///
     /// # Example
     /// ```
@@ -74,8 +75,8 @@ impl Expression {
         Expression::parse_with(text, &ParseOptions::default())
     }
 
-    /// Reads an expression by the given options: a dialect, a day rule, the name of a job. Nicknames are the same
-    /// in every dialect.
+    /// Reads an expression by the given options: a dialect, a day rule, the name of a job. Nicknames are the
+    /// same in every dialect.
     ///
     /// # Errors
     /// As [`Expression::parse`].
@@ -85,8 +86,8 @@ impl Expression {
     /// use mainspring_cron::{Expression, ParseOptions};
     ///
     /// let options = ParseOptions::new().with_job_name("backup");
-    /// let Expression::Calendar(pattern) = Expression::parse_with("H 2 * * *", &options)? else { unreachable!() };
-    /// assert_eq!(pattern.minutes().count_ones(), 1);
+    /// let expression = Expression::parse_with("H 2 * * *", &options)?;
+    /// assert_eq!(expression.sentence(), "At 02:12 every day.");
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```
     pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Expression, ParseError> {
@@ -138,7 +139,8 @@ impl Expression {
         }
     }
 
-    /// What is valid but probably not meant, from the left to the right of the text. Empty for most expressions.
+    /// What is valid but probably not meant, from the left to the right of the text. Empty for most
+    /// expressions.
     ///
     /// # Example
     /// ```
@@ -169,7 +171,8 @@ impl fmt::Display for Expression {
     }
 }
 
-/// Reads what [`Expression::parse`] reads, and after `OnCalendar=` or `Quartz=` an expression in that language.
+/// Reads what [`Expression::parse`] reads, and after `OnCalendar=` or `Quartz=` an expression in that
+/// language.
 ///
 /// # Example
 /// ```

@@ -1,6 +1,6 @@
 //! **Cron expressions: when is the next one due?** Text in the language of cron, Quartz or systemd becomes a
-//! schedule in a time zone, which answers for the next and the previous occurrence, says in English what it means,
-//! and behaves at changes of the clock as Debian's cron does.
+//! schedule in a time zone, which answers for the next and the previous occurrence, says in English what it
+//! means, and behaves at changes of the clock as Debian's cron does.
 //!
 //! ```
 //! use mainspring_cron::Schedule;
@@ -15,7 +15,8 @@
 //! | I want to .. | take |
 //! |---|---|
 //! | read a crontab's expression in a zone | [`Schedule::parse`] |
-//! | the next, the previous, the following ones | [`Schedule::next_after`], [`prev_before`](Schedule::prev_before), [`upcoming`](Schedule::upcoming) |
+//! | one occurrence | [`Schedule::next_after`], [`Schedule::prev_before`] |
+//! | several in order | [`Schedule::upcoming`] |
 //! | read Quartz, another day rule, or `H` for a job's name | [`ParseOptions`], [`Expression::parse_with`] |
 //! | read systemd's language | [`OnCalendar`], [`Expression::parse_oncalendar`] |
 //! | choose what happens when the clock changes | [`DstPolicy`], [`Schedule::with_dst`] |
@@ -28,8 +29,9 @@
 //!
 //! # The language
 //!
-//! Five fields: minute, hour, day of the month, month, weekday. Six have seconds in front, seven have a year behind
-//! as well. Each is a list of numbers, names, ranges and steps: `*/15`, `9-17/2`, `mon-fri`, `jan,jul`.
+//! Five fields: minute, hour, day of the month, month, weekday. Six have seconds in front, seven have a year
+//! behind as well. Each is a list of numbers, names, ranges and steps: `*/15`, `9-17/2`, `mon-fri`,
+//! `jan,jul`.
 //!
 //! | item | is | field |
 //! |---|---|---|
@@ -40,21 +42,23 @@
 //! | `?` | any day | both |
 //! | `H`, `H(0-29)`, `H/15`, `6~15` | a number computed from the name of the job: see [`spread`] | all |
 //!
-//! Instead of fields there may be `@yearly` (`@annually`), `@monthly`, `@weekly`, `@daily` (`@midnight`), `@hourly`,
-//! `@reboot`, `@every 90s` or `@at 2030-01-31T08:00:00Z`.
+//! Instead of fields there may be `@yearly` (`@annually`), `@monthly`, `@weekly`, `@daily` (`@midnight`),
+//! `@hourly`, `@reboot`, `@every 90s` or `@at 2030-01-31T08:00:00Z`.
 //!
 //! # Costs
 //!
 //! Reading is linear in the text; reading, explaining and translating allocate. The next occurrence allocates
-//! nothing and is found field by field in bit sets, never by stepping through minutes: mostly three look-ups of an
-//! offset and one search of the calendar, however far away it is. That a date never comes (30 February) is known at
-//! once, and a schedule that only names times that a gap leaves out ends its search after 400 years.
+//! nothing and is found field by field in bit sets, never by stepping through minutes: mostly three look-ups
+//! of an offset and one search of the calendar, however far away it is. That a date never comes (30 February)
+//! is known at once, and a schedule that only names times that a gap leaves out ends its search after 400
+//! years.
 //!
 //! # What it does not do
 //!
-//! It does not run anything, and reads no clock: the caller says what time it is, and sleeps. The crate `mainspring`
-//! does both (its front `calendar`). Nothing here starts a thread or does I/O, except that [`jiff`] reads the time
-//! zone database of the system when a zone is looked up by name. Leap seconds do not exist, as on a system's clock.
+//! It does not run anything, and reads no clock: the caller says what time it is, and sleeps. The crate
+//! `mainspring` does both (its front `calendar`). Nothing here starts a thread or does I/O, except that
+//! [`jiff`] reads the time zone database of the system when a zone is looked up by name. Leap seconds do not
+//! exist, as on a system's clock.
 //!
 //! # Beside other crates
 //!
@@ -70,16 +74,16 @@
 //! | `H`, `@every`, systemd's language | yes | no | no | no |
 //! | dates and zones | jiff | jiff or chrono | chrono | chrono |
 //!
-//! The last three read the same text of five fields alike where no day and no change of the clock is in play. What
-//! croner gives is compared with this crate in its tests, and each difference has a name there.
+//! The columns were filled by running the versions named. The tests of this crate compare it with croner on
+//! random expressions, and name each kind of difference.
 //!
 //! # Features and versions
 //!
-//! `serde`: [`Expression`], [`Schedule`], [`OnCalendar`], [`DstPolicy`] and the choices of [`ParseOptions`] as text.
-//! It is off unless asked for, and changes nothing else.
+//! `serde`: [`Expression`], [`Schedule`], [`OnCalendar`], [`DstPolicy`] and the choices of [`ParseOptions`]
+//! as text. It is off unless asked for, and changes nothing else.
 //!
-//! The types of [`jiff`] 0.2 stand in the signatures, so it is re-exported; this crate stays below 1.0 until jiff
-//! is 1.0. The minimum Rust is 1.89, and raising it is a minor version.
+//! The types of [`jiff`] 0.2 stand in the signatures, so it is re-exported; this crate stays below 1.0 until
+//! jiff is 1.0. The minimum Rust is 1.89, and raising it is a minor version.
 //!
 //! # How it is cut
 //!
@@ -92,10 +96,10 @@
 //! ```
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) and
-//! [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html) of Debian for the language and for daylight
-//! saving, the [Quartz
-//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html) for `L`, `W`
-//! and `#`.
+//! [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html) of Debian for the language and for
+//! daylight saving, the [Quartz
+//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html) for `L`,
+//! `W` and `#`.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // What a version 1.0 would freeze is chosen, and what a page must say is said.

@@ -5,15 +5,16 @@
 //!    weekdays          date                  time             zone
 //! ```
 //!
-//! Weekday and date must both match. A date or weekday that is missing matches every day; a time that is missing is
-//! midnight. `~` counts days back from the end of the month: `*-02~01` is the last day of February.
+//! Weekday and date must both match. A date or weekday that is missing matches every day; a time that is
+//! missing is midnight. `~` counts days back from the end of the month: `*-02~01` is the last day of
+//! February.
 //!
 //! Parsing is linear in the text. The result is the calendar that cron patterns use too.
 //!
 //! Not read: time spans, and zones by an abbreviation such as `CEST`.
 //!
-//! Source: [systemd.time(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html), "Calendar
-//! Events"; limits of repetitions and changes of the clock as systemd 252 behaves.
+//! Source: [systemd.time(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html),
+//! "Calendar Events"; limits of repetitions and changes of the clock as systemd 252 behaves.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -31,8 +32,8 @@ mod parse;
 
 /// When something is due, in systemd's language: `Mon..Fri *-*-* 09:00 Europe/Paris`.
 ///
-/// `Display` gives the text back. Seconds may have a fraction, in whole microseconds. Put into an [`Expression`] it
-/// has occurrences: see [`Expression::parse_oncalendar`].
+/// `Display` gives the text back. Seconds may have a fraction, in whole microseconds. Put into an
+/// [`Expression`] it has occurrences: see [`Expression::parse_oncalendar`].
 ///
 /// [`Expression`]: crate::Expression
 /// [`Expression::parse_oncalendar`]: crate::Expression::parse_oncalendar
@@ -57,14 +58,15 @@ pub struct OnCalendar {
 }
 
 impl OnCalendar {
-    /// Reads a calendar expression, or a nickname of systemd such as `daily` or `quarterly`. Linear in the text;
-    /// allocates.
+    /// Reads a calendar expression, or a nickname of systemd such as `daily` or `quarterly`. Linear in the
+    /// text; allocates.
     ///
-    /// A zone in the text is looked up in the time zone database of the system, and then in the compiled copy.
+    /// A zone in the text is looked up in the time zone database of the system, and then in the compiled
+    /// copy.
     ///
     /// # Errors
-    /// The first fault, with its characters. It refuses what systemd refuses: a range that runs backwards, and a
-    /// repetition that is longer than its field.
+    /// The first fault, with its characters. It refuses what systemd refuses: a range that runs backwards,
+    /// and a repetition that is longer than its field.
     ///
     /// # Example
     /// ```

@@ -1,6 +1,6 @@
 //! How an expression is read: dialect, day rule, bare steps, and the name from which `H` is computed.
 //!
-//! Options are values that are copied; reading them costs nothing. They do not choose the language: systemd's
+//! Options are values that are copied; reading them is free. They do not choose the language: systemd's
 //! has a parser of its own, and no options.
 
 use std::fmt;
@@ -26,9 +26,9 @@ pub enum Dialect {
     /// both 0 and 7 are Sunday. In the day fields `?` means `*`.
     #[default]
     Unix,
-    /// Six fields with leading seconds, or seven with a year. Weekdays are 1 (Sunday) to 7 (Saturday). Exactly
-    /// one of the two day fields is `?`. Ranges may wrap (`22-2`, `fri-mon`), and `0/15` and `/15` are ordinary
-    /// steps.
+    /// Six fields with leading seconds, or seven with a year. Weekdays are 1 (Sunday) to 7 (Saturday).
+    /// Exactly one of the two day fields is `?`. Ranges may wrap (`22-2`, `fri-mon`), and `0/15` and `/15`
+    /// are ordinary steps.
     Quartz,
 }
 
@@ -104,8 +104,8 @@ pub struct ParseOptions<'a> {
     pub day_rule: DayRule,
     /// Whether `5/15` is read.
     pub bare_step: BareStep,
-    /// The name from which the values of `H` and `6~15` are computed. Without a name they are computed from the
-    /// empty one, and each gives a warning.
+    /// The name from which the values of `H` and `6~15` are computed. Without a name they are computed from
+    /// the empty one, and each gives a warning.
     pub job_name: Option<&'a str>,
 }
 

@@ -6,8 +6,8 @@
 //! 7:   second minute hour day-of-month month day-of-week year
 //! ```
 //!
-//! Parsing is linear in the text and allocates for the text, the fields and the warnings. There are no time zones
-//! here: see [`crate::Schedule`].
+//! Parsing is linear in the text and allocates for the text, the fields and the warnings. There are no time
+//! zones here: see [`crate::Schedule`].
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html).
 
@@ -31,8 +31,9 @@ const UNITS: [Unit; 7] =
 
 /// The set of each field of a cron expression: which times of a calendar match.
 ///
-/// Bit sets are indexed by the value itself: bit 30 of [`Pattern::minutes`] is minute 30. Days are not a set, because
-/// they differ from month to month; [`Pattern::fields`] has their text and [`Schedule`](crate::Schedule) their dates.
+/// Bit sets are indexed by the value itself: bit 30 of [`Pattern::minutes`] is minute 30. Days are not a set,
+/// because they differ from month to month; [`Pattern::fields`] has their text and
+/// [`Schedule`](crate::Schedule) their dates.
 ///
 /// # Example
 /// ```
@@ -223,8 +224,8 @@ impl Pattern {
         self.calendar.months()
     }
 
-    /// Whether a year matches. Without this field, or with `*`, every year does; otherwise only years from 1970 to
-    /// 2199 can.
+    /// Whether a year matches. Without this field, or with `*`, every year does; otherwise only years from
+    /// 1970 to 2199 can.
     pub fn has_year(&self, year: i16) -> bool {
         self.calendar.has_year(year)
     }
@@ -234,8 +235,8 @@ impl Pattern {
         self.calendar.is_possible()
     }
 
-    /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock at changes of
-    /// the clock; any other is a fixed-time job, under a [`DstPolicy`](crate::DstPolicy).
+    /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock at
+    /// changes of the clock; any other is a fixed-time job, under a [`DstPolicy`](crate::DstPolicy).
     pub fn is_wildcard(&self) -> bool {
         self.hour_rule == HourRule::Wildcard
     }
@@ -335,7 +336,8 @@ fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<us
     };
     let expected = match dialect {
         Dialect::Unix => {
-            "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, or 7 with a year last"
+            "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, \
+             or 7 with a year last"
         }
         Dialect::Quartz => {
             "expected 6 fields (second, minute, hour, day, month, weekday), or 7 with a year last"

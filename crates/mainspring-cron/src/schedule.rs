@@ -1,7 +1,7 @@
-//! An expression in a time zone, with what it does at changes of the clock: the thing that has a next occurrence.
+//! A schedule: an expression in a time zone, with a policy for changes of the clock.
 //!
-//! Answers are found by arithmetic on bit sets, allocate nothing, and cost the same however far away they are. The
-//! windows behind the policies are in `zone`.
+//! Answers are found by arithmetic on bit sets, allocate nothing, and cost the same however far away they
+//! are. The windows behind the policies are in `zone`.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,8 +17,8 @@ const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
 /// When something is due, in a time zone: an [`Expression`], the zone, and a [`DstPolicy`].
 ///
-/// All times are of the wall clock of the zone, except those of `@every` and `@at`, which are moments and do not
-/// depend on it. The schedule reads no clock: the caller passes the moment from which to search.
+/// All times are of the wall clock of the zone, except those of `@every` and `@at`, which are moments and do
+/// not depend on it. The schedule reads no clock: the caller passes the moment from which to search.
 ///
 /// `Display` and `FromStr` use one line, such as `CRON_TZ=Europe/Paris DST=shift 30 2 * * *`.
 ///
@@ -41,15 +41,17 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Puts an expression into a zone. The policy at changes of the clock is that of the expression's language:
-    /// Debian's ([`DstPolicy::CRON`]) for cron and Quartz, systemd's ([`DstPolicy::SKIP`]) for OnCalendar.
+    /// Puts an expression into a zone. The policy at changes of the clock is that of the expression's
+    /// language: Debian's ([`DstPolicy::CRON`]) for cron and Quartz, systemd's ([`DstPolicy::SKIP`]) for
+    /// OnCalendar.
     ///
     /// # Example
     /// ```
     /// use jiff::tz::TimeZone;
     /// use mainspring_cron::{DstPolicy, Expression, Schedule};
     ///
-    /// let schedule = Schedule::new(Expression::parse_oncalendar("Mon 09:00")?, TimeZone::get("Asia/Tokyo")?);
+    /// let monday = Expression::parse_oncalendar("Mon 09:00")?;
+    /// let schedule = Schedule::new(monday, TimeZone::get("Asia/Tokyo")?);
     /// assert_eq!(schedule.dst(), DstPolicy::SKIP);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -58,9 +60,9 @@ impl Schedule {
         Schedule { expression, zone, dst }
     }
 
-    /// Sets what fixed-time jobs do at changes of the clock. It has no effect on a cron expression whose minute or
-    /// hour begins with `*`, nor on `@every`, `@at` and `@reboot`. In OnCalendar every time is a fixed time:
-    /// systemd does not run `*:0/15` while an hour is repeated.
+    /// Sets what fixed-time jobs do at changes of the clock. It has no effect on a cron expression whose
+    /// minute or hour begins with `*`, nor on `@every`, `@at` and `@reboot`. In OnCalendar every time is a
+    /// fixed time: systemd does not run `*:0/15` while an hour is repeated.
     ///
     /// # Example
     /// ```
@@ -78,11 +80,11 @@ impl Schedule {
         self
     }
 
-    /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never: the search ends
-    /// 400 years away, because then the calendar repeats itself, and at the end of the year 9999.
+    /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never: the search
+    /// ends 400 years away, because then the calendar repeats itself, and at the end of the year 9999.
     ///
-    /// Occurrences of cron lie on whole seconds, those of OnCalendar on microseconds, those of `@every` and `@at` on
-    /// nanoseconds. Allocates nothing.
+    /// Occurrences of cron lie on whole seconds, those of OnCalendar on microseconds, those of `@every` and
+    /// `@at` on nanoseconds. Allocates nothing.
     ///
     /// # Example
     /// ```
@@ -107,8 +109,8 @@ impl Schedule {
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 
-    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none in the
-    /// 400 years before it. Allocates nothing.
+    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none
+    /// in the 400 years before it. Allocates nothing.
     ///
     /// # Example
     /// ```
@@ -157,8 +159,8 @@ impl Schedule {
         &self.expression
     }
 
-    /// The zone of its wall clock. An OnCalendar expression with a zone of its own is read in that one, and its
-    /// occurrences are converted to this one.
+    /// The zone of its wall clock. An OnCalendar expression with a zone of its own is read in that one, and
+    /// its occurrences are converted to this one.
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -168,7 +170,7 @@ impl Schedule {
         self.dst
     }
 
-    /// The calendar, the zone it is read in, and the policy that its jobs are under; `None` if it is not a calendar.
+    /// The calendar, its zone and its policy; `None` if the expression is not a calendar.
     pub(crate) fn zoned_calendar(&self) -> Option<ZonedCalendar<'_>> {
         match &self.expression {
             Expression::Calendar(pattern) => {

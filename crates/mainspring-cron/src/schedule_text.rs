@@ -6,14 +6,14 @@
 //! expression := cron | "OnCalendar=" systemd's language | "Quartz=" Quartz's cron
 //! ```
 //!
-//! A setting that is missing has its default: the zone UTC, and the policy of the expression's language. Reading
-//! is linear in the text and looks up the zone; writing allocates.
+//! A setting that is missing has its default: the zone UTC, and the policy of the expression's language.
+//! Reading is linear in the text and looks up the zone; writing allocates.
 //!
 //! The line does not carry a day rule, a job's name or the phase of a period: a schedule that has them is not
 //! read back equal.
 //!
-//! Source: `CRON_TZ=` as in [cronie](https://manpages.debian.org/bookworm/cronie/crontab.5.en.html), in front of
-//! the expression as in [robfig/cron](https://pkg.go.dev/github.com/robfig/cron/v3); `OnCalendar=` as in
+//! Source: `CRON_TZ=` as in [cronie](https://manpages.debian.org/bookworm/cronie/crontab.5.en.html), in front
+//! of the expression as in [robfig/cron](https://pkg.go.dev/github.com/robfig/cron/v3); `OnCalendar=` as in
 //! [systemd.timer(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.timer.html).
 
 use std::error::Error;
@@ -63,12 +63,12 @@ impl Schedule {
     /// Reads a cron expression and looks up its zone by name.
     ///
     /// The zone is a name of the IANA database (`Europe/Paris`), an offset (`+02:00`), or a POSIX rule
-    /// (`CET-1CEST,M3.5.0,M10.5.0/3`). It is looked up in the database of the system, and then in a copy that is
-    /// compiled in. The policy at changes of the clock is [`DstPolicy::CRON`](crate::DstPolicy::CRON).
+    /// (`CET-1CEST,M3.5.0,M10.5.0/3`). It is looked up in the database of the system, and then in a copy that
+    /// is compiled in. The policy at changes of the clock is [`DstPolicy::CRON`](crate::DstPolicy::CRON).
     ///
     /// # Errors
-    /// [`ScheduleError::Expression`] as for [`Expression::parse`], [`ScheduleError::Zone`] if there is no such
-    /// zone.
+    /// [`ScheduleError::Expression`] as for [`Expression::parse`], [`ScheduleError::Zone`] if there is no
+    /// such zone.
     ///
     /// # Example
     /// ```
@@ -120,8 +120,8 @@ impl FromStr for Schedule {
     }
 }
 
-/// Writes what `FromStr` reads: the settings that are not the default, and the expression. A zone without a name
-/// is written as `(unnamed)`, which is not read back.
+/// Writes what `FromStr` reads: the settings that are not the default, and the expression. A zone without a
+/// name is written as `(unnamed)`, which is not read back.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self.zone() != TimeZone::UTC {

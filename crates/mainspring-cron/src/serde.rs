@@ -1,8 +1,8 @@
 //! Expressions, schedules and choices as text for serde: the feature `serde`.
 //!
-//! Each is written as what its `Display` shows, and read by its `FromStr`. Two are stricter when they are written:
-//! an [`Expression`] or a [`Schedule`] that would not be read back equal is an error and no wrong text. Writing
-//! these two therefore costs one parse.
+//! Each is written as what its `Display` shows, and read by its `FromStr`. Two are stricter when they are
+//! written: an [`Expression`] or a [`Schedule`] that would not be read back equal is an error and no wrong
+//! text. Writing these two therefore costs one parse.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -51,7 +51,7 @@ fn write_checked<T: FromStr + PartialEq, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     if !text.parse().is_ok_and(|read: T| read == *value) {
         return Err(ser::Error::custom(format!(
-            "`{text}` does not carry all of it: a day rule, a job's name, a phase or an unnamed zone is missing"
+            "`{text}` does not carry all of it: a day rule, a job's name, a phase or a zone is missing"
         )));
     }
     serializer.serialize_str(text)

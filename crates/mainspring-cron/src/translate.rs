@@ -1,4 +1,4 @@
-//! From one language to another, where that is exact; and the reason where it is not.
+//! From one language to another, if that is exact; otherwise the reason why it is not.
 //!
 //! | from / to | cron | Quartz | OnCalendar |
 //! |---|---|---|---|
@@ -9,8 +9,8 @@
 //! | `5#3`, `5L` | yes | one of them | as dates, if they are alike |
 //! | fractions of a second | no | no | yes |
 //!
-//! A translation names the same wall-clock times. What a language does when the clock changes is not in its text,
-//! so a note says it. Linear in the size of the sets.
+//! A translation names the same wall-clock times. What a language does when the clock changes is not in its
+//! text, so a note says it. Linear in the size of the sets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,8 +29,8 @@ pub use translation::{Translation, Untranslatable};
 
 /// A language in which an expression can be written.
 ///
-/// `Display` and `FromStr` use the names `unix`, `quartz` and `oncalendar`; `FromStr` also reads `cron`, which
-/// means `unix`.
+/// `Display` and `FromStr` use the names `unix`, `quartz` and `oncalendar`; `FromStr` also reads `cron`,
+/// which means `unix`.
 ///
 /// # Example
 /// ```
@@ -43,7 +43,8 @@ pub use translation::{Translation, Untranslatable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// Five fields, or six or seven where seconds or years need them, in the Unix dialect with the `star` day rule.
+    /// Five fields, or six or seven where seconds or years need them, in the Unix dialect with the `star` day
+    /// rule.
     Cron,
     /// Six or seven fields in the Quartz dialect.
     Quartz,
@@ -111,10 +112,10 @@ impl Expression {
     }
 }
 
-const SYSTEMD_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of an overlap, \
-                            whatever the other language does";
-const QUARTZ_NOTE: &str = "when the clock changes Quartz leaves out a gap and takes the last pass of an overlap, \
-                           whatever the other language does";
+const SYSTEMD_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of \
+                            an overlap, whatever the other language does";
+const QUARTZ_NOTE: &str = "when the clock changes Quartz leaves out a gap and takes the last pass of \
+                           an overlap, whatever the other language does";
 const NICKNAME_NOTE: &str = "crontab(5) itself knows @reboot, but neither @every nor @at";
 
 /// How the target treats changes of the clock, where that is not as in cron.

@@ -1,6 +1,7 @@
 //! The set of values that a field allows: 256 bits, enough for every field.
 //!
-//! Years are counted from 1970, so that 1970 to 2199 fit. Constant time and no allocation for every operation.
+//! Years are counted from 1970, so that 1970 to 2199 fit. Constant time and no allocation for every
+//! operation.
 
 /// A set of small numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,9 +7,9 @@ const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/cron-next.csv
 /// Made with `systemd-analyze calendar --base-time --iterations` of systemd 252 (Debian 12).
 const SYSTEMD_CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/cron-oncalendar.csv");
 
-/// Made with cronsim 2.8 for Python: random expressions in ten zones, most of them around changes of the clock. Two
-/// forms are not in it, because cronsim differs: it reads `5-5/2` as `5/2`, and after a gap of half an hour it leaps
-/// over the first half hour.
+/// Made with cronsim 2.8 for Python: random expressions in ten zones, most of them around changes of the
+/// clock. Two forms are not in it, because cronsim differs: it reads `5-5/2` as `5/2`, and after a gap of
+/// half an hour it leaps over the first half hour.
 const CRONSIM_CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/cron-cronsim.csv");
 
 /// One row, by the names of its columns.

@@ -16,7 +16,8 @@ const MINUTES: [(&str, &[u8]); 9] = [
     ("0-59/59", &[0, 59]),
 ];
 
-/// Day fields in the Unix dialect, and the days of February and March 2024 that they allow: 1 February is a Thursday.
+/// Day fields in the Unix dialect, and the days of February and March 2024 that they allow: 1 February is a
+/// Thursday.
 const DAYS: [(&str, &str, &[&str]); 12] = [
     ("29-31", "*", &["02-29", "03-29", "03-30", "03-31"]),
     ("L", "*", &["02-29", "03-31"]),

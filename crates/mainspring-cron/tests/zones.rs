@@ -1,7 +1,8 @@
 //! Every change of the clock of every zone since 1970, against an oracle that enumerates wall-clock times.
 //!
-//! The oracle knows nothing of windows: it asks jiff for every minute of the wall clock around a change what that time
-//! means, and applies the policy to the answer. Schedules must then agree, forwards, backwards, and from every start.
+//! The oracle has no windows: it asks jiff for every minute of the wall clock around a change what
+//! that time means, and applies the policy to the answer. Schedules must then agree, forwards, backwards, and
+//! from every start.
 
 use std::collections::BTreeSet;
 

@@ -20,8 +20,8 @@ use std::fmt;
 pub struct Translation {
     /// The expression, in the target language.
     pub text: String,
-    /// What the text does not carry over, one sentence each: the zone, or the target's rule for changes of the
-    /// clock. Lower case, no full stop.
+    /// What the text does not carry over, one sentence each: the zone, or the target's rule for changes of
+    /// the clock. Lower case, no full stop.
     pub notes: Vec<String>,
 }
 
