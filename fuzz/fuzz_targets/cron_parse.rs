@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
 
 fuzz_target!(|text: &str| {
-    let quartz = ParseOptions { dialect: Dialect::Quartz, job_name: Some(text), ..ParseOptions::default() };
+    let quartz = ParseOptions::new().with_dialect(Dialect::Quartz).with_job_name(text);
     let parsed = [Expression::parse(text), Expression::parse_with(text, &quartz), Expression::parse_oncalendar(text)];
     for result in parsed {
         match result {

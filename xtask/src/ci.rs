@@ -12,7 +12,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -30,6 +30,7 @@ const STEPS: [Step; 9] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step { name: "the packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
         name: "models of the threads",
         arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],

@@ -10,8 +10,9 @@
 //!
 //! Linear in the length of the text.
 //!
-//! Source: [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html);
-//! `#L` and `+` as in the [Open Cron Pattern Specification](https://github.com/open-source-cron/ocps).
+//! Source: [Quartz
+//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html); `#L`
+//! and `+` as in the [Open Cron Pattern Specification](https://github.com/open-source-cron/ocps).
 
 use crate::days::Days;
 use crate::error::ParseError;

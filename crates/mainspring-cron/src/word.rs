@@ -1,6 +1,6 @@
-//! A piece of the text that knows where in the text it stands, so that every error can point at its characters.
+//! A part of the text with its position, so that each error can point at its characters.
 //!
-//! Cutting a word costs no allocation; cutting never leaves the character boundaries.
+//! Cutting a word allocates nothing and stays on character boundaries.
 
 use std::ops::Range;
 

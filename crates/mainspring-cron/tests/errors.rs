@@ -127,7 +127,7 @@ fn assert_error(text: &str, error: &ParseError, expected: (&str, &str, Option<&s
 }
 
 fn quartz() -> ParseOptions<'static> {
-    ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() }
+    ParseOptions::new().with_dialect(Dialect::Quartz)
 }
 
 #[test]

@@ -112,7 +112,8 @@ impl Part {
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
         match (self.last, self.repetition) {
             (None, None) => vec![self.first],
-            // Days from the end are visited in the order of the month, so a repetition counts down to the last day.
+            // Days from the end are visited in the order of the month, so a repetition counts down to the
+            // last day.
             (None, Some(_)) if place == Place::DayFromEnd => (1..=self.first).rev().step_by(step).collect(),
             (Some(last), _) if place == Place::DayFromEnd => {
                 (self.first..=last).rev().step_by(step).collect()

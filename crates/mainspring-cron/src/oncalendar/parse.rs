@@ -1,7 +1,7 @@
 //! From the text of a calendar expression to its calendar.
 //!
-//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word of
-//! letters, a time has a colon, a date has neither. Linear in the length of the text.
+//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word
+//! of letters, a time has a colon, a date has neither. Linear in the length of the text.
 
 use jiff::tz::TimeZone;
 
