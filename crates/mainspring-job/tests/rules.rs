@@ -1,5 +1,6 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
+mod exclusion;
 mod server;
 
 use std::sync::Arc;
@@ -8,9 +9,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Expression;
 use mainspring_job::{
-    Action, Applied, Cause, Command, Definitions, Failure, Group, Input, Job, JobName, Lease, Limits,
-    MemoryStore, Note, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard,
-    Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
+    Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
+    Limits, MemoryStore, Note, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope,
+    Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
 };
 
 fn name(text: &str) -> JobName {

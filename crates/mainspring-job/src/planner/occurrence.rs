@@ -146,9 +146,7 @@ impl Planner {
         if watermark < now {
             tracked.mark.watermark = now;
         }
-        if let Next::At(first) = job.timetable.next_after(watermark)
-            && first <= now
-        {
+        if let Some(first) = job.timetable.first_in(watermark, now) {
             let last = last_of(&job.timetable, first, now);
             self.record_stretch(now, &job, RunState::SkippedPaused, (first, last));
         }
@@ -226,10 +224,7 @@ fn earliest(
         return vec![first];
     }
     let Ok(limit) = now.checked_sub(window) else { return vec![first] };
-    match timetable.next_after(before(limit)) {
-        Next::At(nominal) if nominal <= last => vec![nominal],
-        _ => Vec::new(),
-    }
+    timetable.first_in(before(limit), last).into_iter().collect()
 }
 
 /// What a stretch holds before and after the runs that are made good, which lie side by side.
@@ -244,11 +239,7 @@ fn gaps(
         gaps.push((first, timetable.prev_before(from, before(first)).unwrap_or(first)));
     }
     if to < last {
-        let next = match timetable.next_after(to) {
-            Next::At(next) if next <= last => next,
-            _ => last,
-        };
-        gaps.push((next, last));
+        gaps.push((timetable.first_in(to, last).unwrap_or(last), last));
     }
     gaps
 }
