@@ -39,7 +39,7 @@ mod place;
 mod suspect;
 mod tick;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -84,8 +84,6 @@ pub struct Planner {
     places: Places,
     agenda: Agenda,
     near: Near,
-    /// Runs that were running when the last server ended; looked at before anything else.
-    orphans: VecDeque<RunKey>,
     /// How the last owner ended.
     takeover: Takeover,
     /// The run that starts alone, because the server may have died of it.
@@ -152,7 +150,6 @@ impl Planner {
             lines: BTreeMap::new(),
             agenda: Agenda::default(),
             near: Near::default(),
-            orphans: VecDeque::new(),
             takeover: Takeover::Clean,
             trial: None,
             restored: Vec::new(),
@@ -191,9 +188,6 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if !self.orphans.is_empty() {
-            return Some(Timestamp::MIN);
-        }
         if self.phase == Phase::Restoring || self.rests() {
             return None;
         }

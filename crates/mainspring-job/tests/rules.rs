@@ -2,6 +2,7 @@
 
 mod exclusion;
 mod server;
+mod start;
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running | `abandoned`, and its retry policy decides what follows |
+//! | running | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | what it was; if its time has passed, it is due now |
 //! | queued | what it was, in the line for its place |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
@@ -43,9 +43,13 @@ impl Planner {
         self.takeover = takeover;
         self.latest = now;
         self.restored.sort_by(|one, other| one.key.cmp(&other.key));
-        for run in std::mem::take(&mut self.restored) {
-            match self.work_of(&run) {
-                Some(work) => self.resume_run(Live { run, work, kill_reason: None, earlier_attempts: 0 }),
+        let restored = std::mem::take(&mut self.restored);
+        let (dead, waiting): (Vec<Run>, Vec<Run>) =
+            restored.into_iter().partition(|run| run.state == RunState::Running);
+        self.abandon_all(now, dead);
+        for run in waiting {
+            match self.live(&run) {
+                Some(live) => self.resume_run(live),
                 None => self.end_orphan(now, &run),
             }
         }
@@ -53,6 +57,8 @@ impl Planner {
         for name in names {
             self.promote(&name);
         }
+        // What has waited since the last server comes before what is due now.
+        self.fill(now);
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
@@ -61,22 +67,35 @@ impl Planner {
         }
     }
 
+    /// Runs that were running when the last server ended are over before anything else: they take no place, are not in the
+    /// way of another, and are not killed. There are as many as may run at once.
+    fn abandon_all(&mut self, now: Timestamp, dead: Vec<Run>) {
+        let mut dead = dead.into_iter().peekable();
+        while let Some(run) = dead.next() {
+            let is_last = dead.peek().is_none_or(|next| next.key.job != run.key.job);
+            match self.live(&run) {
+                Some(live) => self.abandon(now, live, is_last),
+                None => self.end_orphan(now, &run),
+            }
+        }
+    }
+
+    /// What the planner keeps of a restored run. `None` if nobody knows what it does.
+    fn live(&self, run: &Run) -> Option<Live> {
+        let work = self.work_of(run)?;
+        Some(Live { run: run.clone(), work, kill_reason: None, earlier_attempts: 0 })
+    }
+
     fn resume_run(&mut self, live: Live) {
         let key = live.run.key.clone();
         match live.run.state {
-            RunState::Running => {
-                self.places.take(&live);
-                self.lines.entry(key.job.clone()).or_default().active.insert(key.clone());
-                self.orphans.push_back(key.clone());
-                self.runs.insert(key, live);
-            }
             RunState::Queued => {
                 let line = self.lines.entry(key.job.clone()).or_default();
                 line.waiting.insert((live.run.due, key.clone()));
                 self.runs.insert(key, live);
             }
             RunState::Scheduled => self.schedule(live),
-            state => unreachable!("the store restores open runs only, and {key} is {state}"),
+            state => unreachable!("only runs that wait are resumed, and {key} is {state}"),
         }
     }
 

@@ -43,24 +43,24 @@ impl Planner {
         if live.run.cause != Cause::Once {
             self.clear_deaths(key);
         }
-        self.end_attempt(now, key, state, Some(outcome), (reason, 0));
+        let live = self.leave(key);
+        self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        self.promote(&key.job);
     }
 
-    /// Ends an attempt, for a reason and with so many deaths of the server in a row.
+    /// Ends the attempt of a run that has left, for a reason and with so many deaths of the server in a row.
     pub(super) fn end_attempt(
         &mut self,
         now: Timestamp,
-        key: &RunKey,
+        mut live: Live,
         state: RunState,
         outcome: Option<Outcome>,
         (reason, deaths): (&str, u32),
     ) {
-        let mut live = self.leave(key);
-        let attempt = live.run.attempt;
         (live.run.state, live.run.deaths) = (state, deaths);
         self.ledger.record(Operation::End {
-            key: key.clone(),
-            attempt,
+            key: live.run.key.clone(),
+            attempt: live.run.attempt,
             state,
             at: now,
             outcome,
@@ -68,7 +68,6 @@ impl Planner {
             reason: reason.to_owned(),
         });
         self.after_attempt(now, live);
-        self.promote(&key.job);
     }
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {

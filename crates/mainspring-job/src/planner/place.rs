@@ -114,9 +114,7 @@ fn rank(live: &Live) -> Rank {
 impl Planner {
     /// Starts whoever has a place.
     pub(super) fn fill(&mut self, now: Timestamp) {
-        // Before the last orphan is laid to rest, nobody knows who is a suspect.
         while !self.rests()
-            && self.orphans.is_empty()
             && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
         {
             let live = self.runs.remove(&key).expect("who is in line is open");

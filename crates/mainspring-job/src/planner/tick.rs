@@ -18,12 +18,7 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_trial(now);
-        for _ in 0..self.limits.per_turn {
-            let Some(key) = self.orphans.pop_front() else { break };
-            self.abandon(now, &key);
-        }
-        // Before the last orphan is laid to rest, nobody knows which places are free.
-        if self.rests() || !self.orphans.is_empty() {
+        if self.rests() {
             return;
         }
         for _ in 0..self.limits.per_turn {
