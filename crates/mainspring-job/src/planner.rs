@@ -55,7 +55,7 @@ use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
-use ledger::Ledger;
+use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
@@ -130,6 +130,8 @@ struct Live {
     kill_reason: Option<&'static str>,
     /// Attempts before it was taken out of the dead letters; they do not count against its retries.
     earlier_attempts: u32,
+    /// The record that says that it is queued, as long as it may be changed.
+    open: Option<Place>,
 }
 
 /// How many bits of a one-shot job's number count within one epoch.

@@ -12,8 +12,8 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Expression;
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MemoryStore, Note, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope,
-    Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
+    Limits, MemoryStore, Note, Operation, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run,
+    RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -199,10 +199,13 @@ fn groups_share_a_limit_and_higher_priorities_go_first() {
     let groups = vec![Group { name: name("db"), limit: 1 }];
     let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, Limits::default());
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.started_names(), "a");
+    assert_eq!(shell.started_names(), "c", "all three are due at once, and the highest priority goes first");
     shell.end(0, Outcome::Succeeded);
     shell.end(1, Outcome::Succeeded);
-    assert_eq!(shell.started_names(), "a c b");
+    assert_eq!(shell.started_names(), "c a b");
+    let (queued, begun) = (RunState::Queued, RunState::Running);
+    assert_eq!(shell.recorded_states("c"), [begun], "one record, though it stood in line for a moment");
+    assert_eq!(shell.recorded_states("a"), [queued, begun]);
 }
 
 #[test]

@@ -47,34 +47,25 @@ enum Verdict {
 }
 
 impl Planner {
-    /// A run is due: it starts, waits or ends here. It is in no line, and its record, if it has one, says `scheduled`.
+    /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
+    /// those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
-        match self.verdict(now, &live) {
-            Verdict::End(state, reason) => self.end_unstarted(now, live, is_recorded, state, reason),
-            Verdict::Pass if self.may_start(&live) => {
-                self.line(&live).active.insert(live.run.key.clone());
-                self.start(now, live, is_recorded);
-            }
-            verdict => {
-                self.record_queued(now, &mut live, is_recorded);
-                let key = live.run.key.clone();
-                match verdict {
-                    Verdict::Wait => self.line(&live).waiting.insert((live.run.due, key.clone())),
-                    _ => self.line(&live).active.insert(key.clone()),
-                };
-                if !matches!(verdict, Verdict::Wait) {
-                    self.places.add(&live);
-                }
-                let job = key.job.clone();
-                self.runs.insert(key, live);
-                // It may have replaced the only one that was past the gate, while others wait before it.
-                self.promote(&job);
-            }
+        let verdict = self.verdict(now, &live);
+        if let Verdict::End(state, reason) = verdict {
+            return self.end_unstarted(now, live, is_recorded, state, reason);
         }
-    }
-
-    fn may_start(&self, live: &Live) -> bool {
-        self.places.is_free(live.work.group.as_ref()) && !self.rests() && !self.is_barred(&live.run)
+        self.record_queued(now, &mut live, is_recorded);
+        let key = live.run.key.clone();
+        if matches!(verdict, Verdict::Wait) {
+            self.line(&live).waiting.insert((live.run.due, key.clone()));
+        } else {
+            self.line(&live).active.insert(key.clone());
+            self.places.add(&live);
+        }
+        let job = key.job.clone();
+        self.runs.insert(key, live);
+        // It may have replaced the only one that was past the gate, while others wait before it.
+        self.promote(&job);
     }
 
     fn line(&mut self, live: &Live) -> &mut Line {

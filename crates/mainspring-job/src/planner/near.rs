@@ -174,7 +174,8 @@ impl Planner {
             return;
         }
         self.near.firing = Some((run.key.clone(), once.id));
-        let live = Live { run, work: Arc::clone(&once.work), kill_reason: None, earlier_attempts: 0 };
+        let live =
+            Live { run, work: Arc::clone(&once.work), kill_reason: None, earlier_attempts: 0, open: None };
         if is_expired {
             let reason = "its time had passed when the server was back";
             self.end_unstarted(now, live, false, RunState::Missed, reason);

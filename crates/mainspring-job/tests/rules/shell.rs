@@ -42,6 +42,8 @@ pub(super) struct Shell {
     pub(super) replies: Vec<Reply>,
     pub(super) load_count: usize,
     pub(super) operation_count: usize,
+    /// All that was committed, in order.
+    pub(super) operations: Vec<Operation>,
 }
 
 impl Shell {
@@ -66,6 +68,7 @@ impl Shell {
             replies: Vec::new(),
             load_count: 0,
             operation_count: 0,
+            operations: Vec::new(),
         };
         shell.boot();
         shell
@@ -104,6 +107,7 @@ impl Shell {
         self.planner.check();
         while let Some(batch) = self.planner.take_batch() {
             self.operation_count += batch.operations.len();
+            self.operations.extend(batch.operations.iter().cloned());
             let answers = self.store.commit(self.lease, &batch).unwrap();
             self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
@@ -155,6 +159,17 @@ impl Shell {
 
     pub(super) fn states(&mut self, job: &str) -> String {
         self.runs(job).iter().map(|run| run.state.name()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Which open states a job's runs were recorded in.
+    pub(super) fn recorded_states(&self, job: &str) -> Vec<RunState> {
+        let state = |operation: &Operation| match operation {
+            Operation::Plan(run) if run.key.job.as_str() == job => Some(run.state),
+            Operation::Begin { key, .. } if key.job.as_str() == job => Some(RunState::Running),
+            Operation::Move { key, to, .. } if key.job.as_str() == job => Some(*to),
+            _ => None,
+        };
+        self.operations.iter().filter_map(state).filter(|state| state.is_open()).collect()
     }
 
     pub(super) fn started_names(&self) -> String {
