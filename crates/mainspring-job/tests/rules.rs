@@ -1,5 +1,6 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
+mod crowd;
 mod exclusion;
 mod server;
 mod shell;
@@ -12,8 +13,9 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Expression;
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MemoryStore, Note, Operation, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run,
-    RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
+    Limits, MAX_BATCH_OPERATIONS, MemoryStore, Note, Operation, Outcome, Output, Planner, Prune, Query,
+    Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work,
+    preview,
 };
 
 use shell::{Shell, at, job, name, work};

@@ -29,6 +29,7 @@ impl Planner {
                 source,
                 mark,
                 next: None,
+                is_crowded: false,
                 ended_count: 0,
                 retention: Retention::default(),
             };
@@ -41,7 +42,7 @@ impl Planner {
         assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
         self.phase = Phase::Planning;
         self.takeover = takeover;
-        self.latest = now;
+        (self.latest, self.began) = (now, now);
         self.restored.sort_by(|one, other| one.key.cmp(&other.key));
         let restored = std::mem::take(&mut self.restored);
         let (dead, waiting): (Vec<Run>, Vec<Run>) =
@@ -52,6 +53,7 @@ impl Planner {
                 Some(live) => self.resume_run(live),
                 None => self.end_orphan(now, &run),
             }
+            self.ledger.end_unit();
         }
         let names: Vec<_> = self.lines.keys().cloned().collect();
         for name in names {
@@ -64,6 +66,7 @@ impl Planner {
         for name in names {
             self.expect(&name);
             self.start_at_boot(now, &name);
+            self.ledger.end_unit();
         }
     }
 
@@ -77,6 +80,7 @@ impl Planner {
                 Some(live) => self.abandon(now, live, is_last),
                 None => self.end_orphan(now, &run),
             }
+            self.ledger.end_unit();
         }
     }
 

@@ -109,6 +109,11 @@ impl Ledger {
         }
     }
 
+    /// Whether there is as much to write as one batch holds.
+    pub(super) fn is_full(&self) -> bool {
+        MAX_BATCH_OPERATIONS <= self.operations.len()
+    }
+
     /// The place after the last operation.
     fn end(&self) -> Place {
         Place(self.taken_count + u64::try_from(self.operations.len()).expect("a length fits"))
@@ -137,6 +142,7 @@ impl Ledger {
         let fitting = self.ends.iter().take_while(|end| **end <= most).count().max(1);
         let end = self.ends.drain(..fitting).next_back().expect("there is an operation, and so a unit");
         let count = usize::try_from(end.0 - first.0).expect("as many are open");
+        assert!(count <= MAX_BATCH_OPERATIONS, "what belongs together fits into one batch");
         self.taken_count = end.0;
         self.number += 1;
         let subject_count = self.subjects.partition_point(|(place, _)| *place < end);

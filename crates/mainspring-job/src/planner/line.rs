@@ -75,15 +75,12 @@ impl Planner {
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
         let run = &live.run;
         if self.is_stale(now, live) {
-            return Verdict::End(RunState::Missed, "its time had passed when the server was back");
+            return Verdict::End(RunState::Missed, "it waited longer than its misfire rule allows");
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.is_resting(&run.key.job, run.cause);
         if is_resting && !is_kept {
             return Verdict::End(RunState::SkippedPaused, "its job was paused");
-        }
-        if !self.has_room() && !is_kept {
-            return Verdict::End(RunState::SkippedOverlap, "too many runs are open");
         }
         let overlap = live.work.policies.overlap;
         let is_clear = overlap == Overlap::Allow || self.lines.get(&run.key.job).is_none_or(Line::is_empty);
@@ -125,9 +122,7 @@ impl Planner {
             }
             Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => Verdict::Wait,
             Overlap::Replace | Overlap::KillOld => {
-                for key in queued {
-                    self.replace(now, &key);
-                }
+                self.make_way(now, job, overlap);
                 if overlap == Overlap::KillOld {
                     self.kill_running(job);
                 }
@@ -145,14 +140,21 @@ impl Planner {
         active.chain(line.waiting.iter().map(|(_, key)| key)).cloned().collect()
     }
 
-    /// Drops a run that waits, if nobody asked for this very one.
-    fn replace(&mut self, now: Timestamp, key: &RunKey) {
-        let live = &self.runs[key];
-        if live.run.cause.is_kept() || 0 < live.run.attempt {
+    /// Drops what waits, where the rule lets the next one take its place. Done before that one is planned, because each
+    /// is a unit of its own.
+    pub(super) fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
+        if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }
-        let live = self.leave(key);
-        self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+        for key in self.queued(job) {
+            let run = &self.runs[&key].run;
+            if !run.cause.is_kept() && run.attempt == 0 {
+                self.ledger.end_unit();
+                let live = self.leave(&key);
+                self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+                self.ledger.end_unit();
+            }
+        }
     }
 
     fn kill_running(&mut self, job: &JobName) {
@@ -241,10 +243,11 @@ impl Planner {
         match state {
             RunState::SkippedOverlap => self.ledger.perform(Output::Note(Note::Skipped(key.clone()))),
             RunState::Missed => {
-                self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1 }));
+                let note = Note::Missed { key: key.clone(), count: 1, reason: reason.to_owned() };
+                self.ledger.perform(Output::Note(note));
             }
             _ => (),
         }
-        self.count_ended(now, &key.job);
+        self.count_ended(&key.job);
     }
 }

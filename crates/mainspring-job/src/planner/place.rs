@@ -111,7 +111,9 @@ impl Planner {
             && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
         {
             let live = self.runs.remove(&key).expect("who is in line is open");
+            self.ledger.end_unit();
             self.start(now, live);
+            self.ledger.end_unit();
         }
     }
 }

@@ -42,6 +42,7 @@ pub(super) struct Shell {
     pub(super) replies: Vec<Reply>,
     pub(super) load_count: usize,
     pub(super) operation_count: usize,
+    pub(super) batch_sizes: Vec<usize>,
     /// All that was committed, in order.
     pub(super) operations: Vec<Operation>,
 }
@@ -68,6 +69,7 @@ impl Shell {
             replies: Vec::new(),
             load_count: 0,
             operation_count: 0,
+            batch_sizes: Vec::new(),
             operations: Vec::new(),
         };
         shell.boot();
@@ -106,6 +108,7 @@ impl Shell {
         self.planner.handle(self.now, input, &mut outputs);
         self.planner.check();
         while let Some(batch) = self.planner.take_batch() {
+            self.batch_sizes.push(batch.operations.len());
             self.operation_count += batch.operations.len();
             self.operations.extend(batch.operations.iter().cloned());
             let answers = self.store.commit(self.lease, &batch).unwrap();
