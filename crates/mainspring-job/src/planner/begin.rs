@@ -120,7 +120,13 @@ impl Planner {
             if live.run.state == RunState::Scheduled {
                 self.agenda.remove(live.run.due, Item::Run(key.clone()));
             }
-            self.leave(key);
+            let live = self.leave(key);
+            let was_begun = u32::from(live.run.state == RunState::Running);
+            let unstarted = Run { attempt: live.run.attempt - was_begun, ..live.run };
+            if self.uncount(&unstarted) {
+                self.keep_mark(&key.job);
+                self.expect(&key.job);
+            }
             self.promote(&key.job);
         }
         self.ledger.perform(Output::Note(Note::Refused(key.clone())));

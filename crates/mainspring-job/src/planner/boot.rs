@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::occurrence::is_done;
 use super::{Live, Phase, Planner, Tracked};
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
@@ -128,9 +129,13 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        if job.timetable.is_at_boot() && !self.rests() {
+        let is_resting = self.rests();
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
+        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) && !is_resting {
+            tracked.mark.runs += 1;
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);
+            self.keep_mark(name);
         }
     }
 }

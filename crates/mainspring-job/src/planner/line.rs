@@ -233,9 +233,14 @@ impl Planner {
     ) {
         let mut run = live.run;
         let (key, due) = (run.key.clone(), run.due);
+        let was_counted = self.uncount(&run);
         if is_recorded {
             let (from, reason) = (run.state, reason.to_owned());
             self.ledger.record(Operation::Move { key: key.clone(), from, to: state, due, at: now, reason });
+            if was_counted {
+                self.keep_mark(&key.job);
+                self.expect(&key.job);
+            }
         } else {
             (run.state, run.ended, run.reason) = (state, Some(now), reason.to_owned());
             self.record_run(run);

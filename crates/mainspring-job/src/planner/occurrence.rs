@@ -121,8 +121,6 @@ impl Planner {
         assert!(mark.watermark < plan.last, "a watermark only grows");
         mark.watermark = plan.last;
         mark.runs += u64::try_from(plan.run_count()).expect("a length fits");
-        let mark = mark.clone();
-        self.ledger.record(Operation::Mark(mark));
         for stretch in plan.missed {
             self.record_stretch(now, job, (RunState::Missed, reason), stretch);
         }
@@ -137,6 +135,23 @@ impl Planner {
             let due = hash::placed(nominal, job.work.policies.jitter, &key, Purpose::Jitter);
             self.plan_run(now, job, key, Cause::Trigger, due);
         }
+        // After the runs, because one that ends at once is not counted.
+        self.keep_mark(&job.name);
+    }
+
+    /// Has the mark of a job written as it is.
+    pub(super) fn keep_mark(&mut self, name: &JobName) {
+        if let Some(tracked) = self.jobs.get(name) {
+            self.ledger.record(Operation::Mark(tracked.mark.clone()));
+        }
+    }
+
+    /// A run that was counted will not start: its job may have another one. Whoever plans it keeps the mark.
+    pub(super) fn uncount(&mut self, run: &Run) -> bool {
+        let is_counted = run.cause.is_counted() && run.attempt == 0;
+        let Some(tracked) = self.jobs.get_mut(&run.key.job).filter(|_| is_counted) else { return false };
+        tracked.mark.runs = tracked.mark.runs.saturating_sub(1);
+        true
     }
 
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
@@ -202,7 +217,7 @@ impl Planner {
     }
 }
 
-fn is_done(job: &Job, runs: u64) -> bool {
+pub(super) fn is_done(job: &Job, runs: u64) -> bool {
     job.max_runs.is_some_and(|max| max <= runs)
 }
 
