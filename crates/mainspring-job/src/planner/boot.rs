@@ -96,7 +96,7 @@ impl Planner {
         match live.run.state {
             RunState::Queued => {
                 let line = self.lines.entry(key.job.clone()).or_default();
-                line.waiting.insert((live.run.due, key.clone()));
+                line.add(&live);
                 self.runs.insert(key, live);
             }
             RunState::Scheduled => self.schedule(live),

@@ -124,11 +124,12 @@ impl Planner {
         for stretch in plan.missed {
             self.record_stretch(now, job, (RunState::Missed, reason), stretch);
         }
-        let spread = job.work.policies.misfire.spread;
-        for nominal in plan.made_good {
-            let key = RunKey::new(job.name.clone(), nominal);
-            let due = hash::placed(now, spread, &key, Purpose::Spread);
-            self.plan_run(now, job, key, Cause::CatchUp, due);
+        if let Some(first) = plan.made_good.first() {
+            let due = self.made_good_due(now, job, *first);
+            for nominal in plan.made_good {
+                let key = RunKey::new(job.name.clone(), nominal);
+                self.plan_run(now, job, key, Cause::CatchUp, due);
+            }
         }
         if let Some(nominal) = plan.on_time {
             let key = RunKey::new(job.name.clone(), nominal);
@@ -137,6 +138,17 @@ impl Planner {
         }
         // After the runs, because one that ends at once is not counted.
         self.keep_mark(&job.name);
+    }
+
+    /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before what an earlier look
+    /// made good for.
+    fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
+        let key = RunKey::new(job.name.clone(), first);
+        let due = hash::placed(now, job.work.policies.misfire.spread, &key, Purpose::Spread);
+        let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
+        let of_before =
+            earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
+        of_before.map_or(due, |run| run.due.max(due))
     }
 
     /// Has the mark of a job written as it is.
