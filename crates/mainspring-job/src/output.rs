@@ -164,6 +164,8 @@ pub enum Note {
         key: RunKey,
         /// How many, at least.
         count: u64,
+        /// Why, as the record says.
+        reason: String,
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped(RunKey),

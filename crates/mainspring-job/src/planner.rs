@@ -39,7 +39,7 @@ mod place;
 mod suspect;
 mod tick;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -55,7 +55,7 @@ use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
-use ledger::Ledger;
+use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
@@ -76,6 +76,8 @@ pub struct Planner {
     is_stopping: bool,
     /// The latest time that was told, to notice when the clock is set back.
     latest: Timestamp,
+    /// When planning began.
+    began: Timestamp,
     jobs: BTreeMap<JobName, Tracked>,
     /// Every open run, and no other.
     runs: BTreeMap<RunKey, Live>,
@@ -83,9 +85,9 @@ pub struct Planner {
     lines: BTreeMap<JobName, Line>,
     places: Places,
     agenda: Agenda,
+    /// Jobs that were due when there was no room for another open run; each once.
+    crowded: VecDeque<JobName>,
     near: Near,
-    /// Runs that were running when the last server ended; looked at before anything else.
-    orphans: VecDeque<RunKey>,
     /// How the last owner ended.
     takeover: Takeover,
     /// The run that starts alone, because the server may have died of it.
@@ -99,6 +101,8 @@ pub struct Planner {
     request_count: u64,
     /// Rows of one-shot jobs that ended since those were last pruned.
     once_ended_count: u32,
+    /// Whose history is to be pruned at the end of the turn; `None` is that of all one-shot jobs.
+    pruning: BTreeSet<Option<JobName>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +121,8 @@ struct Tracked {
     mark: Mark,
     /// Its entry on the agenda.
     next: Option<Timestamp>,
+    /// Whether it waits for room.
+    is_crowded: bool,
     /// Rows that ended since the history was last pruned.
     ended_count: u32,
     /// That of its last definition.
@@ -132,6 +138,8 @@ struct Live {
     kill_reason: Option<&'static str>,
     /// Attempts before it was taken out of the dead letters; they do not count against its retries.
     earlier_attempts: u32,
+    /// The record that says that it is queued, as long as it may be changed.
+    open: Option<Place>,
 }
 
 /// How many bits of a one-shot job's number count within one epoch.
@@ -147,12 +155,13 @@ impl Planner {
             is_paused: false,
             is_stopping: false,
             latest: Timestamp::MIN,
+            began: Timestamp::MIN,
             jobs: BTreeMap::new(),
             runs: BTreeMap::new(),
             lines: BTreeMap::new(),
             agenda: Agenda::default(),
+            crowded: VecDeque::new(),
             near: Near::default(),
-            orphans: VecDeque::new(),
             takeover: Takeover::Clean,
             trial: None,
             restored: Vec::new(),
@@ -160,6 +169,7 @@ impl Planner {
             next_number: epoch << NUMBER_BITS,
             request_count: epoch.wrapping_mul(37),
             once_ended_count: 0,
+            pruning: BTreeSet::new(),
         }
     }
 
@@ -179,11 +189,14 @@ impl Planner {
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
+        self.prune_histories(now);
+        self.ledger.end_unit();
         self.request_load(now);
         self.ledger.release(outputs);
     }
 
-    /// Everything that is to be written since the last batch. `None` if there is nothing.
+    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may be more. What belongs
+    /// together is in one batch. `None` if there is nothing.
     pub fn take_batch(&mut self) -> Option<Batch> {
         self.ledger.take_batch()
     }
@@ -191,16 +204,14 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if !self.orphans.is_empty() {
-            return Some(Timestamp::MIN);
-        }
         if self.phase == Phase::Restoring || self.rests() {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
         let acquittal = self.trial.as_ref().and_then(|trial| trial.until);
-        [self.agenda.next_due(), once, load, acquittal].into_iter().flatten().min()
+        let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
+        [self.agenda.next_due(), once, load, acquittal, crowded].into_iter().flatten().min()
     }
 
     /// How many runs are open: scheduled, queued or running.

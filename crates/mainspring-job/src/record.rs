@@ -41,7 +41,7 @@ pub struct Mark {
     pub job: JobName,
     /// The last nominal time that was planned, skipped or given up; or the time at which the job was first seen.
     pub watermark: Timestamp,
-    /// How many occurrences became runs.
+    /// How many occurrences became runs; those that wait for their start are among them.
     pub runs: u64,
     /// How many runs failed in a row, up to the last that ended.
     pub failures: u32,

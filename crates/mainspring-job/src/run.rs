@@ -85,6 +85,11 @@ impl Cause {
         Cause::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
+    /// Whether it counts as one of a job's [`max_runs`](crate::Job::max_runs).
+    pub const fn is_counted(self) -> bool {
+        matches!(self, Cause::Trigger | Cause::CatchUp | Cause::Boot)
+    }
+
     /// Whether somebody asked for this very run, so that no overlap rule may drop it: it waits instead.
     pub const fn is_kept(self) -> bool {
         !matches!(self, Cause::Trigger | Cause::Boot)

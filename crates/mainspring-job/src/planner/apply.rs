@@ -40,6 +40,7 @@ impl Planner {
             } else {
                 self.define(now, job, &mut applied);
             }
+            self.ledger.end_unit();
         }
         if prune == Prune::Remove {
             let is_gone = |(name, tracked): &(&JobName, &Tracked)| {
@@ -48,6 +49,7 @@ impl Planner {
             let gone: Vec<JobName> = self.jobs.iter().filter(is_gone).map(|(name, _)| name.clone()).collect();
             for name in gone {
                 self.forget(&name);
+                self.ledger.end_unit();
                 applied.removed.push(name);
             }
         }
@@ -67,6 +69,7 @@ impl Planner {
             source: None,
             mark: Mark::new(name.clone(), now, timetable.clone()),
             next: None,
+            is_crowded: false,
             ended_count: 0,
             retention: job.work.policies.retention,
         });

@@ -2,7 +2,7 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running | `abandoned`, and its retry policy decides what follows |
+//! | running | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | what it was; if its time has passed, it is due now |
 //! | queued | what it was, in the line for its place |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::occurrence::is_done;
 use super::{Live, Phase, Planner, Tracked};
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
@@ -29,6 +30,7 @@ impl Planner {
                 source,
                 mark,
                 next: None,
+                is_crowded: false,
                 ended_count: 0,
                 retention: Retention::default(),
             };
@@ -41,42 +43,64 @@ impl Planner {
         assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
         self.phase = Phase::Planning;
         self.takeover = takeover;
-        self.latest = now;
+        (self.latest, self.began) = (now, now);
         self.restored.sort_by(|one, other| one.key.cmp(&other.key));
-        for run in std::mem::take(&mut self.restored) {
-            match self.work_of(&run) {
-                Some(work) => self.resume_run(Live { run, work, kill_reason: None, earlier_attempts: 0 }),
+        let restored = std::mem::take(&mut self.restored);
+        let (dead, waiting): (Vec<Run>, Vec<Run>) =
+            restored.into_iter().partition(|run| run.state == RunState::Running);
+        self.abandon_all(now, dead);
+        for run in waiting {
+            match self.live(&run) {
+                Some(live) => self.resume_run(live),
                 None => self.end_orphan(now, &run),
             }
+            self.ledger.end_unit();
         }
         let names: Vec<_> = self.lines.keys().cloned().collect();
         for name in names {
             self.promote(&name);
         }
+        // What has waited since the last server comes before what is due now.
+        self.fill(now);
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
             self.expect(&name);
             self.start_at_boot(now, &name);
+            self.ledger.end_unit();
         }
+    }
+
+    /// Runs that were running when the last server ended are over before anything else: they take no place, are not in the
+    /// way of another, and are not killed. There are as many as may run at once.
+    fn abandon_all(&mut self, now: Timestamp, dead: Vec<Run>) {
+        let mut dead = dead.into_iter().peekable();
+        while let Some(run) = dead.next() {
+            let is_last = dead.peek().is_none_or(|next| next.key.job != run.key.job);
+            match self.live(&run) {
+                Some(live) => self.abandon(now, live, is_last),
+                None => self.end_orphan(now, &run),
+            }
+            self.ledger.end_unit();
+        }
+    }
+
+    /// What the planner keeps of a restored run. `None` if nobody knows what it does.
+    fn live(&self, run: &Run) -> Option<Live> {
+        let work = self.work_of(run)?;
+        Some(Live { run: run.clone(), work, kill_reason: None, earlier_attempts: 0, open: None })
     }
 
     fn resume_run(&mut self, live: Live) {
         let key = live.run.key.clone();
         match live.run.state {
-            RunState::Running => {
-                self.places.take(&live);
-                self.lines.entry(key.job.clone()).or_default().active.insert(key.clone());
-                self.orphans.push_back(key.clone());
-                self.runs.insert(key, live);
-            }
             RunState::Queued => {
                 let line = self.lines.entry(key.job.clone()).or_default();
-                line.waiting.insert((live.run.due, key.clone()));
+                line.add(&live);
                 self.runs.insert(key, live);
             }
             RunState::Scheduled => self.schedule(live),
-            state => unreachable!("the store restores open runs only, and {key} is {state}"),
+            state => unreachable!("only runs that wait are resumed, and {key} is {state}"),
         }
     }
 
@@ -105,9 +129,13 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        if job.timetable.is_at_boot() && !self.rests() {
+        let is_resting = self.rests();
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
+        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) && !is_resting {
+            tracked.mark.runs += 1;
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);
+            self.keep_mark(name);
         }
     }
 }

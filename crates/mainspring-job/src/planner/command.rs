@@ -136,13 +136,15 @@ impl Planner {
         match scope {
             Scope::All if self.is_paused => {
                 self.is_paused = false;
-                self.ledger.record(Operation::PauseAll(false));
                 let rests = |mark: &crate::record::Mark| mark.pause.is_some();
                 let awake = self.jobs.values().filter(|tracked| !rests(&tracked.mark));
                 let names: Vec<JobName> = awake.map(|tracked| tracked.mark.job.clone()).collect();
                 for name in names {
                     self.wake(now, &name);
+                    self.ledger.end_unit();
                 }
+                // Last: a server that dies in between finds everything paused, and what was skipped on record.
+                self.ledger.record(Operation::PauseAll(false));
             }
             Scope::All => (),
             Scope::Job(name) => {

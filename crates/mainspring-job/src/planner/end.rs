@@ -43,24 +43,24 @@ impl Planner {
         if live.run.cause != Cause::Once {
             self.clear_deaths(key);
         }
-        self.end_attempt(now, key, state, Some(outcome), (reason, 0));
+        let live = self.leave(key);
+        self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        self.promote(&key.job);
     }
 
-    /// Ends an attempt, for a reason and with so many deaths of the server in a row.
+    /// Ends the attempt of a run that has left, for a reason and with so many deaths of the server in a row.
     pub(super) fn end_attempt(
         &mut self,
         now: Timestamp,
-        key: &RunKey,
+        mut live: Live,
         state: RunState,
         outcome: Option<Outcome>,
         (reason, deaths): (&str, u32),
     ) {
-        let mut live = self.leave(key);
-        let attempt = live.run.attempt;
         (live.run.state, live.run.deaths) = (state, deaths);
         self.ledger.record(Operation::End {
-            key: key.clone(),
-            attempt,
+            key: live.run.key.clone(),
+            attempt: live.run.attempt,
             state,
             at: now,
             outcome,
@@ -68,7 +68,6 @@ impl Planner {
             reason: reason.to_owned(),
         });
         self.after_attempt(now, live);
-        self.promote(&key.job);
     }
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
@@ -101,7 +100,7 @@ impl Planner {
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
         self.count_result(&live, state, is_condemned);
-        self.count_ended(now, &key.job);
+        self.count_ended(&key.job);
     }
 
     pub(super) fn move_run(
@@ -149,18 +148,28 @@ impl Planner {
     }
 
     /// A row of the history has ended: prunes now and then.
-    pub(super) fn count_ended(&mut self, now: Timestamp, name: &JobName) {
-        let (whose, count, retention, every) = match self.jobs.get_mut(name) {
-            Some(tracked) => (Some(name.clone()), &mut tracked.ended_count, tracked.retention, PRUNE_EVERY),
-            None => (None, &mut self.once_ended_count, self.limits.once_retention, PRUNE_ONCE_EVERY),
+    pub(super) fn count_ended(&mut self, name: &JobName) {
+        let (whose, count, every) = match self.jobs.get_mut(name) {
+            Some(tracked) => (Some(name.clone()), &mut tracked.ended_count, PRUNE_EVERY),
+            None => (None, &mut self.once_ended_count, PRUNE_ONCE_EVERY),
         };
         *count += 1;
         if *count < every {
             return;
         }
         *count = 0;
-        let age = DAY.saturating_mul(i32::try_from(retention.days).unwrap_or(i32::MAX));
-        let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
-        self.ledger.record(Operation::Prune { job: whose, keep: retention.keep, before });
+        self.pruning.insert(whose);
+    }
+
+    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations stays small.
+    pub(super) fn prune_histories(&mut self, now: Timestamp) {
+        for job in std::mem::take(&mut self.pruning) {
+            let tracked = job.as_ref().and_then(|name| self.jobs.get(name));
+            let retention = tracked.map_or(self.limits.once_retention, |tracked| tracked.retention);
+            let age = DAY.saturating_mul(i32::try_from(retention.days).unwrap_or(i32::MAX));
+            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+            self.ledger.end_unit();
+            self.ledger.record(Operation::Prune { job, keep: retention.keep, before });
+        }
     }
 }

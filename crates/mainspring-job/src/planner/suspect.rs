@@ -31,7 +31,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::Planner;
+use super::{Live, Planner};
 use crate::operation::{Operation, Takeover};
 use crate::output::{Note, Output};
 use crate::run::{Cause, Run, RunKey};
@@ -123,17 +123,14 @@ impl Planner {
         }
     }
 
-    /// A run that was running when the last server ended.
-    pub(super) fn abandon(&mut self, now: Timestamp, key: &RunKey) {
-        let Some(live) = self.runs.get(key).filter(|live| live.run.state == RunState::Running) else {
-            return;
-        };
+    /// A run that was running when the last server ended. `is_last` says that no other of its job is to follow.
+    pub(super) fn abandon(&mut self, now: Timestamp, live: Live, is_last: bool) {
+        let key = &live.run.key;
         let died = u32::from(self.takeover == Takeover::Unclean);
         let deaths = self.deaths(&live.run).saturating_add(died);
         let is_once = live.run.cause == Cause::Once;
         self.ledger.perform(Output::Note(Note::Abandoned(key.clone())));
-        // The runs of a job that died together are one death. They are neighbours, and it is written with the last of them.
-        let is_last = self.orphans.front().is_none_or(|next| next.job != key.job);
+        // The runs of a job that died together are one death, which is written with the last of them.
         if !is_once
             && is_last
             && died == 1
@@ -147,7 +144,7 @@ impl Planner {
             true => died_in_it(deaths),
             false => "the server ended while it ran".to_owned(),
         };
-        self.end_attempt(now, key, RunState::Abandoned, None, (&reason, deaths));
+        self.end_attempt(now, live, RunState::Abandoned, None, (&reason, deaths));
     }
 
     /// Whether the server died so often that there is no further attempt.

@@ -1,9 +1,13 @@
-//! A tick: looks at whatever is due, up to a limit.
+//! A tick: looks at what is due, up to a limit, and until there is as much to write as one batch holds.
+//!
+//! A job that is due while there is no room for another open run is set aside, and looked at again when there is room. Its
+//! occurrences are late then, and its misfire rule judges them.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Item;
 use super::{Phase, Planner};
+use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::run::RunKey;
 use crate::state::RunState;
@@ -18,22 +22,30 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_trial(now);
-        for _ in 0..self.limits.per_turn {
-            let Some(key) = self.orphans.pop_front() else { break };
-            self.abandon(now, &key);
-        }
-        // Before the last orphan is laid to rest, nobody knows which places are free.
-        if self.rests() || !self.orphans.is_empty() {
+        if self.rests() {
             return;
         }
         for _ in 0..self.limits.per_turn {
-            match self.agenda.pop_due(now) {
-                Some((_, Item::Run(key))) => self.run_due(now, &key),
-                Some((_, Item::Job(name))) => self.job_due(now, &name),
-                None => break,
+            if self.ledger.is_full() {
+                break;
             }
+            if let Some(name) = self.pop_crowded() {
+                self.job_due(now, &name);
+            } else {
+                match self.agenda.pop_due(now) {
+                    Some((_, Item::Run(key))) => self.run_due(now, &key),
+                    Some((_, Item::Job(name))) => self.job_due(now, &name),
+                    None => break,
+                }
+            }
+            self.ledger.end_unit();
         }
         self.fire_near(now);
+    }
+
+    /// A job that had to wait for room, if there is room now.
+    fn pop_crowded(&mut self) -> Option<JobName> {
+        if self.has_room() { self.crowded.pop_front() } else { None }
     }
 
     /// A scheduled run's time has come.

@@ -300,7 +300,7 @@ fn check_policies(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdi
             }
             _ => continue,
         }
-        *run_counts.entry(key.job.clone()).or_default() += 1;
+        *run_counts.entry(key.job.clone()).or_default() += u64::from(!story.begun.is_empty());
         if policies.overlap == Overlap::Allow {
             let has_skipped = story.states.contains(&RunState::SkippedOverlap);
             ensure!(!has_skipped, "out of policy: {key} was skipped though overlap is allowed");

@@ -129,11 +129,9 @@ pub(super) fn reply(reply: &Reply) -> Response {
 pub(super) fn note(note: &Note) -> (String, String) {
     let of = |key: &mainspring_job::RunKey, text: String| (key.job.to_string(), text);
     match note {
-        Note::Missed { key, count: 1 } => {
-            of(key, format!("missed: due {}, and nobody was there", key.nominal))
-        }
-        Note::Missed { key, count } => {
-            of(key, format!("missed: {count} occurrences from {} on", key.nominal))
+        Note::Missed { key, count: 1, reason } => of(key, format!("missed: due {}, {reason}", key.nominal)),
+        Note::Missed { key, count, reason } => {
+            of(key, format!("missed: {count} occurrences from {} on, {reason}", key.nominal))
         }
         Note::Skipped(key) => of(key, format!("skipped: due {}, and another run is in the way", key.nominal)),
         Note::Abandoned(key) => {
