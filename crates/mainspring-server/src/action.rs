@@ -68,6 +68,8 @@ pub struct ProcessBody {
     pub output_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_server_death: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_new_privileges: bool,
 }
 
 /// A secret: the variable, the file, and whether the variable gets the file's name instead of its content.

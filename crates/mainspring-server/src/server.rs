@@ -46,7 +46,7 @@ use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
-use crate::waiting::wait_for;
+use crate::waiting::{wait_for, wait_for_any};
 
 pub mod alone;
 mod ask;
@@ -61,6 +61,7 @@ mod output;
 mod peer;
 pub mod rate;
 mod reports;
+mod waiters;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
@@ -165,7 +166,7 @@ impl Server {
         self.answer_waiters()?;
         self.outputs.flush();
         self.feed_peers();
-        self.peers.write();
+        self.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
         let next = self.planner.next_due();
@@ -350,7 +351,7 @@ impl Server {
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.close(now, &mut heard);
         self.outputs.flush();
-        self.peers.write();
+        self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
         self.store.release(self.lease).map_err(Error::Store)?;
@@ -387,7 +388,8 @@ impl Server {
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
         self.executor.watch(&mut readable, &mut writable);
-        self.peers.watch(&mut readable, &mut writable);
+        let mut left = Vec::new();
+        self.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let phase_wait = match self.phase {
             Phase::Running | Phase::Ending { .. } => None,
@@ -397,7 +399,7 @@ impl Server {
         };
         let waits = [phase_wait, self.executor.wait(now), self.files.wait(now)];
         let wait = waits.into_iter().flatten().min();
-        wait_for(&readable, &writable, wait).map_err(polling)
+        wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 
     fn shard(&self) -> Shard {

@@ -18,6 +18,7 @@ use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
+use crate::store::DirectoryError;
 use crate::table::{table, width};
 
 /// Asks once, and shows the answer as the arguments say.
@@ -38,7 +39,7 @@ impl Looking {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
-                Ok(None) | Err(Error::Directory(_)) => Err(unreachable),
+                Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
         }

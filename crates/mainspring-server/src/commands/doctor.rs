@@ -13,9 +13,7 @@
 //!
 //! Source: own.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -31,6 +29,7 @@ use crate::clock::Moment;
 use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
+use crate::folder::Folder;
 use crate::message::with_causes;
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
@@ -100,23 +99,20 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
 
 fn directory(place: &Place) -> Finding {
     let path = place.directory().display();
-    match fs::metadata(place.directory()) {
+    match Folder::at(place.directory()) {
         Err(error) => Finding::bad(
             "data",
             format!("{path}: {error}"),
             "mainspring serve makes it; --data or $MAINSPRING_DATA names another",
         ),
-        Ok(found) if !found.is_dir() => Finding::bad(
-            "data",
-            format!("{path} is no directory"),
-            "--data or $MAINSPRING_DATA names another",
-        ),
-        Ok(found) if found.mode() & 0o022 != 0 => Finding::bad(
-            "data",
-            format!("{path}: others may write it (mode {:04o})", found.mode() & 0o7777),
-            format!("chmod go-w {path}"),
-        ),
-        Ok(_) => Finding::ok("data", path.to_string()),
+        Ok(found) => match found.judge() {
+            Err(error) => Finding::bad(
+                "data",
+                format!("{path}: {error}"),
+                "a server refuses it; look at it as its owner",
+            ),
+            Ok(()) => Finding::ok("data", path.to_string()),
+        },
     }
 }
 

@@ -1,4 +1,4 @@
-//! One process group: a program, often a shell, and all that it starts.
+//! One process group, in a session of its own: a program, often a shell, and all that it starts.
 //!
 //! ```text
 //! spawn ──▶ running ──exits──▶ unreaped ──reap──▶ gone
@@ -16,7 +16,7 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{fmt, io};
@@ -52,12 +52,12 @@ impl Process {
         }
         command.envs(spec.environment.iter().chain(variables).map(|(name, value)| (name, value)));
         let mut masks = Masks::default();
+        let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
         for secret in &spec.secrets {
-            let value = secret.value().map_err(StartError::Secret)?;
+            let value = secret.value(user).map_err(StartError::Secret)?;
             command.env(&secret.name, value.reveal());
             masks.add(&value);
         }
-        command.process_group(0);
         command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         enter_directory(&mut command, spec)?;
@@ -137,6 +137,7 @@ fn preparation(spec: &ProcessSpec) -> Preparation {
         nice: spec.nice,
         limits: spec.limits.clone(),
         on_server_death: spec.on_server_death,
+        no_new_privileges: spec.no_new_privileges,
     }
 }
 

@@ -10,6 +10,9 @@
 //! One final line end is dropped. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
 //! its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear the output to pieces.
 //!
+//! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which file it is: a link of
+//! another user's is not followed. See [`walk`](crate::walk).
+//!
 //! Cost: one small read per secret and run; one search per secret and line of output.
 //!
 //! Does not hide a secret from who may read the environment of a process: that is its user, and root.
@@ -17,11 +20,11 @@
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::action::secret::{MASK, Secret};
+use crate::regular::open_regular;
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -29,16 +32,19 @@ pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
-/// Reads a secret's file, without its final line end.
+/// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the file beside
+/// root and us.
 ///
 /// # Errors
 ///
-/// When it cannot be read, is longer than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
-pub(super) fn read(path: &PathBuf) -> Result<Secret, SecretError> {
-    let failed = |source| SecretError { path: path.clone(), source };
+/// When it cannot be read, another user decides what is in it, it is no regular file, is longer than
+/// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
+pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
+    let failed = |source| SecretError { path: path.to_owned(), source };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(failed)?;
-    file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let opened = open_regular(path).map_err(failed)?;
+    opened.judge(user).map_err(failed)?;
+    opened.file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if MAX_SECRET_BYTES < bytes.len() as u64 {
         return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
     }
@@ -92,13 +98,13 @@ pub enum SecretForm {
 }
 
 impl SecretVariable {
-    /// The value of the variable, read now.
+    /// The value of the variable, read now for a run of `user`, if that is another one than we are.
     ///
     /// # Errors
     ///
-    /// See [`SecretError`].
-    pub fn value(&self) -> Result<Secret, SecretError> {
-        let content = read(&self.path)?;
+    /// See [`read`].
+    pub fn value(&self, user: Option<u32>) -> Result<Secret, SecretError> {
+        let content = read(&self.path, user)?;
         match self.form {
             SecretForm::Content => Ok(content),
             SecretForm::Path => Ok(Secret::new(self.path.to_string_lossy())),

@@ -9,6 +9,7 @@
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
 //! | when the server dies | it goes on |
+//! | new privileges | programs may take them on, as `sudo` does |
 //!
 //! Cost: a few strings per job; a run borrows them.
 //!
@@ -57,6 +58,8 @@ pub struct ProcessSpec {
     pub output_bytes_max: u64,
     /// What becomes of it when the server is killed.
     pub on_server_death: OnServerDeath,
+    /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
+    pub no_new_privileges: bool,
 }
 
 impl ProcessSpec {
@@ -77,6 +80,7 @@ impl ProcessSpec {
             kill: KillSequence::default(),
             output_bytes_max: DEFAULT_OUTPUT_BYTES,
             on_server_death: OnServerDeath::default(),
+            no_new_privileges: false,
         }
     }
 }

@@ -84,6 +84,7 @@ pub fn process(
             .on_server_death
             .as_deref()
             .map_or(Ok(usual.on_server_death), on_server_death)?,
+        no_new_privileges: body.no_new_privileges,
         ..ProcessSpec::new(usual.program, usual.account)
     })
 }

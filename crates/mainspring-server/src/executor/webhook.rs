@@ -18,9 +18,8 @@
 //! Source: Idempotency-Key is draft-ietf-httpapi-idempotency-key-header. That a pooled connection can be stale, with the
 //! outcome unknown: <https://github.com/algesten/ureq/issues/772>.
 
-use std::fs;
-use std::io::Read;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +32,7 @@ use super::secret::{self, Masks, SecretForm, SecretVariable};
 use super::signature::{SIGNATURE_HEADER, signature};
 use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
 use crate::action::template::{Template, Values};
+use crate::regular::open_regular;
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
@@ -120,7 +120,7 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
     let mut masks = Masks::default();
     for variable in &spec.secrets {
         debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
-        match variable.value() {
+        match variable.value(None) {
             Ok(secret) => {
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);
@@ -153,7 +153,7 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
         request = request.header(*name, value);
     }
     if let Some(path) = &spec.signing {
-        let secret = secret::read(path).map_err(|error| error.to_string())?;
+        let secret = secret::read(path, None).map_err(|error| error.to_string())?;
         request = request.header(SIGNATURE_HEADER, signature(&secret, unix_s, &body));
     }
     request.body(body).map_err(|error| format!("the request cannot be made: {error}"))
@@ -172,13 +172,12 @@ fn agent(spec: &WebhookSpec) -> Result<Agent, String> {
     Ok(config.build().new_agent())
 }
 
-fn roots(path: &PathBuf) -> Result<RootCerts, String> {
+fn roots(path: &Path) -> Result<RootCerts, String> {
     let failed = |reason: String| format!("cannot read the certificates {}: {reason}", path.display());
-    let size = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if MAX_CA_BYTES < size {
+    let pem = certificates(path).map_err(|error| failed(error.to_string()))?;
+    if MAX_CA_BYTES < pem.len() as u64 {
         return Err(failed(format!("the file is longer than {MAX_CA_BYTES} bytes")));
     }
-    let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;
     let items: Vec<_> =
         parse_pem(&pem).collect::<Result<_, _>>().map_err(|error| failed(error.to_string()))?;
     let certificates: Vec<_> = items
@@ -192,6 +191,15 @@ fn roots(path: &PathBuf) -> Result<RootCerts, String> {
         return Err(failed("it holds no certificate".into()));
     }
     Ok(RootCerts::Specific(Arc::new(certificates)))
+}
+
+/// The bytes of a file of certificates, up to one more than are taken.
+fn certificates(path: &Path) -> io::Result<Vec<u8>> {
+    let opened = open_regular(path)?;
+    opened.judge(None)?;
+    let mut pem = Vec::new();
+    opened.file.take(MAX_CA_BYTES + 1).read_to_end(&mut pem)?;
+    Ok(pem)
 }
 
 fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {

@@ -37,6 +37,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "stdin",
     "output_bytes",
     "on_server_death",
+    "no_new_privileges",
 ];
 
 /// The most output that a job may have kept of each run: a log file that an editor still opens.
@@ -63,6 +64,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         stdin: text("stdin", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT_BYTES, faults).map(i64::unsigned_abs),
         on_server_death: on_server_death(fields, faults),
+        no_new_privileges: fields.boolean("no_new_privileges", faults).unwrap_or(false),
     })
 }
 

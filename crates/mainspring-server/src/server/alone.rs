@@ -4,7 +4,8 @@
 //! lock ─▶ store ─▶ records, runs ─▶ the same documents as from a server
 //! ```
 //!
-//! The directory is locked while it is looked at, so that nothing changes meanwhile.
+//! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
+//! prepared by somebody else: nothing in it is made, followed or written.
 //!
 //! Cost: opening the store.
 //!
@@ -41,13 +42,13 @@ impl Alone {
     ///
     /// # Errors
     ///
-    /// When a server has it, or it cannot be read.
+    /// When a server has it, or it cannot be read, or others decide what is in it.
     pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
         if !place.store().exists() {
             return Ok(None);
         }
-        let directory = Directory::open(place.directory()).map_err(Error::Directory)?;
-        let store = SqliteStore::open(&directory).map_err(Error::Store)?;
+        let directory = Directory::look(place.directory()).map_err(Error::Directory)?;
+        let store = SqliteStore::look(&directory).map_err(Error::Store)?;
         Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, _directory: directory }))
     }
 

@@ -11,7 +11,6 @@
 //!
 //! Source: own.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -37,9 +36,6 @@ use crate::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
-
-/// How many requests may wait for the ends of runs: each is looked at in every turn.
-const MAX_WAITERS: usize = 10_000;
 
 /// Who gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
@@ -97,7 +93,8 @@ impl Server {
     pub(super) fn take_requests(&mut self, now: Moment) {
         for (peer, asked) in self.peers.read(now) {
             let Asked { id, request } = asked;
-            if let Err(error) = self.weigh(peer, &request, now) {
+            let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
+            if let Err(error) = admitted {
                 self.answer(peer, id, Response::Error(error));
                 continue;
             }
@@ -138,17 +135,6 @@ impl Server {
         Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
-    fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
-        if MAX_WAITERS <= self.waiters.len() {
-            let message = format!("{MAX_WAITERS} clients wait for runs already, which is the limit");
-            return self.answer(peer, id, ErrorWire::response(ErrorKind::Temporary, message));
-        }
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count += 1;
-        }
-        self.waiters.push((key, peer, id));
-    }
-
     fn command(&mut self, purpose: Purpose, command: Command) {
         if let Purpose::Answer { peer, .. }
         | Purpose::AnswerAndWait { peer, .. }
@@ -156,6 +142,7 @@ impl Server {
             && let Some(peer) = self.peers.get(*peer)
         {
             peer.awaited_count += 1;
+            peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait { .. }));
         }
         let ticket = self.ticket(purpose);
         self.inputs.push_back(Input::Command { ticket, command });
@@ -175,7 +162,7 @@ impl Server {
         self.command(Purpose::LastOf { peer, id, applied }, Command::Apply(last));
     }
 
-    fn answer(&mut self, peer: u64, id: u64, response: Response) {
+    pub(super) fn answer(&mut self, peer: u64, id: u64, response: Response) {
         // Who has gone does not want it any more.
         if let Some(peer) = self.peers.get(peer) {
             peer.answer(id, response);
@@ -216,37 +203,13 @@ impl Server {
             Purpose::AnswerAndWait { peer, id } => {
                 if let Reply::Planned { key } = &reply {
                     self.answer(peer, id, describe::reply(&reply));
-                    self.waiters.push((key.clone(), peer, id));
+                    if self.peers.get(peer).is_some() {
+                        self.waiters.push((key.clone(), peer, id));
+                    }
                 } else {
-                    self.answer_awaited(peer, id, describe::reply(&reply));
+                    self.answer_waited(peer, id, describe::reply(&reply));
                 }
             }
-        }
-        Ok(())
-    }
-
-    fn answer_awaited(&mut self, peer: u64, id: u64, response: Response) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count = peer.awaited_count.saturating_sub(1);
-        }
-        self.answer(peer, id, response);
-    }
-
-    /// Tells those who wait for a run that it has ended.
-    pub(super) fn answer_waiters(&mut self) -> Result<(), Error> {
-        if self.waiters.is_empty() {
-            return Ok(());
-        }
-        let open: BTreeSet<&RunKey> = self.planner.open_runs().map(|run| &run.key).collect();
-        let is_over = |waiter: &mut (RunKey, u64, u64)| !open.contains(&waiter.0);
-        let over: Vec<(RunKey, u64, u64)> = self.waiters.extract_if(.., is_over).collect();
-        for (key, peer, id) in over {
-            let run = self.store.run(self.shard(), &key).map_err(Error::Store)?;
-            let response = run.map_or_else(
-                || Response::Error(not_found("such run any more")),
-                |run| Response::Ended(Box::new(describe::run(&run))),
-            );
-            self.answer_awaited(peer, id, response);
         }
         Ok(())
     }

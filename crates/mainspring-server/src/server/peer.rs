@@ -6,7 +6,8 @@
 //! ```
 //!
 //! None of them can hold the loop up: reading and writing never block, and whoever does not read its answers is not asked
-//! for more.
+//! for more. None can lock others out: a client that has gone leaves no connection behind, however many answers it waits for; at most
+//! [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been idle longest makes room for a new one.
 //!
 //! Cost: a few system calls per connection and turn, of which there are at most [`MAX_CONNECTIONS`].
 //!
@@ -25,9 +26,15 @@ use super::feed::Feed;
 use super::rate::Bucket;
 use crate::clock::Moment;
 use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
+use crate::waiting::is_left;
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
+
+/// The most of them that wait for the ends of runs or follow output. The rest is for who comes to cancel one.
+pub(super) const MAX_WAITING: usize = 48;
+
+const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those that wait");
 
 /// The most requests of one connection in one turn of the loop: one group commit's worth, so that all of them share it and
 /// no connection starves the others.
@@ -48,9 +55,15 @@ pub(super) struct Peer {
     unsent: Vec<u8>,
     /// How many answers are still to come before the connection may end.
     pub(super) awaited_count: usize,
+    /// How many of them come with the end of a run.
+    pub(super) waited_count: usize,
+    /// When it last asked for something or read something.
+    active: Moment,
     /// What is wrong with the connection as a whole: said after what was asked before.
     refusal: Option<String>,
+    /// It says nothing more.
     is_closed: bool,
+    /// It hears nothing more either.
     is_broken: bool,
     pub(super) feed: Option<Feed>,
     /// What it may change now.
@@ -58,7 +71,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    fn new(number: u64, stream: UnixStream, bucket: Bucket) -> io::Result<Peer> {
+    fn new(number: u64, stream: UnixStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
         Ok(Peer {
             number,
@@ -66,6 +79,8 @@ impl Peer {
             unread: Vec::new(),
             unsent: Vec::new(),
             awaited_count: 0,
+            waited_count: 0,
+            active: now,
             refusal: None,
             is_closed: false,
             is_broken: false,
@@ -102,6 +117,22 @@ impl Peer {
         false
     }
 
+    /// Whether it may stay idle for as long as it likes: for the end of a run, or for output.
+    pub(super) fn is_waiting(&self) -> bool {
+        0 < self.waited_count || self.feed.as_ref().is_some_and(|feed| feed.follows)
+    }
+
+    /// Whether it could make room for another connection.
+    fn is_idle(&self) -> bool {
+        self.awaited_count == 0 && !self.is_waiting()
+    }
+
+    /// Notices that the client has gone, and not only said its last request.
+    fn look(&mut self) {
+        let is_gone = self.is_closed && !self.has_request() && is_left(self.stream.as_fd());
+        self.is_broken |= is_gone;
+    }
+
     fn is_full(&self) -> bool {
         MAX_UNREAD_BYTES <= self.unsent.len()
     }
@@ -111,12 +142,13 @@ impl Peer {
     }
 
     /// Reads what is there, and returns the requests in it.
-    fn read(&mut self) -> Vec<Asked> {
+    fn read(&mut self, now: Moment) -> Vec<Asked> {
         let mut buffer = [0; READ_BYTES];
         while !self.is_full() && !self.is_closed && self.unread.len() <= MAX_REQUEST_BYTES {
             match self.stream.read(&mut buffer) {
                 Ok(0) => self.is_closed = true,
                 Ok(count) => {
+                    self.active = now;
                     self.unread.extend_from_slice(&buffer[..count]);
                     if READ_BYTES * 4 < self.unread.len() && self.has_request() {
                         break;
@@ -164,7 +196,7 @@ impl Peer {
         self.is_closed = true;
     }
 
-    fn write(&mut self) {
+    fn write(&mut self, now: Moment) {
         if self.awaited_count == 0
             && let Some(message) = self.refusal.take()
         {
@@ -173,13 +205,22 @@ impl Peer {
         let mut sent = 0;
         while sent < self.unsent.len() && !self.is_broken {
             match self.stream.write(&self.unsent[sent..]) {
-                Ok(count) => sent += count,
+                Ok(count) => {
+                    self.active = now;
+                    sent += count;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => self.is_broken = true,
             }
         }
         self.unsent.drain(..sent);
+    }
+
+    /// Says a last word, as far as the client hears it at once.
+    fn say(&mut self, message: String, now: Moment) {
+        self.answer(0, ErrorWire::response(ErrorKind::Temporary, message));
+        self.write(now);
     }
 
     fn is_over(&self) -> bool {
@@ -197,6 +238,8 @@ pub(super) struct Peers {
     last_number: u64,
     /// How many changes a second each may ask for.
     rate: u32,
+    /// Whether connections ended since somebody asked.
+    has_lost: bool,
 }
 
 impl Peers {
@@ -211,30 +254,58 @@ impl Peers {
         umask(before);
         let listener = listener?;
         listener.set_nonblocking(true)?;
-        Ok(Peers { listener, peers: Vec::new(), last_number: 0, rate })
+        Ok(Peers { listener, peers: Vec::new(), last_number: 0, rate, has_lost: false })
     }
 
     /// Takes new connections, and returns all requests that have come, each with the number of its connection.
     pub(super) fn read(&mut self, now: Moment) -> Vec<(u64, Asked)> {
         while let Ok((stream, _)) = self.listener.accept() {
             self.last_number += 1;
-            let Ok(mut peer) = Peer::new(self.last_number, stream, Bucket::new(self.rate, now)) else {
-                continue;
-            };
-            if MAX_CONNECTIONS <= self.peers.len() {
+            let bucket = Bucket::new(self.rate, now);
+            let Ok(mut peer) = Peer::new(self.last_number, stream, bucket, now) else { continue };
+            if self.has_room(now) {
+                self.peers.push(peer);
+            } else {
                 let message = format!("there are {MAX_CONNECTIONS} connections already, which is the limit");
-                peer.answer(0, ErrorWire::response(ErrorKind::Temporary, message));
-                peer.write();
-                continue;
+                peer.say(message, now);
             }
-            self.peers.push(peer);
         }
         let mut requests = Vec::new();
         for peer in &mut self.peers {
             let number = peer.number;
-            requests.extend(peer.read().into_iter().map(|asked| (number, asked)));
+            requests.extend(peer.read(now).into_iter().map(|asked| (number, asked)));
+            peer.look();
         }
         requests
+    }
+
+    /// Whether there is room for another connection, if need be in the place of an idle one.
+    fn has_room(&mut self, now: Moment) -> bool {
+        if self.peers.len() < MAX_CONNECTIONS {
+            return true;
+        }
+        let idle = self.peers.iter().enumerate().filter(|(_, peer)| peer.is_idle());
+        let Some((index, _)) = idle.min_by_key(|(_, peer)| peer.active.monotonic) else { return false };
+        let mut peer = self.peers.remove(index);
+        let message =
+            format!("there are {MAX_CONNECTIONS} connections, and this one was idle for longer than any");
+        peer.say(message, now);
+        true
+    }
+
+    /// How many connections may stay idle for as long as they like.
+    pub(super) fn waiting_count(&self) -> usize {
+        self.peers.iter().filter(|peer| peer.is_waiting()).count()
+    }
+
+    /// How many answers come with the ends of runs.
+    pub(super) fn waited_count(&self) -> usize {
+        self.peers.iter().map(|peer| peer.waited_count).sum()
+    }
+
+    /// Whether any connection has ended since the last call.
+    pub(super) fn take_lost(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost)
     }
 
     /// The connection with a number, if it is still there.
@@ -247,9 +318,11 @@ impl Peers {
     }
 
     /// Writes what can be written, and forgets the connections that are over.
-    pub(super) fn write(&mut self) {
-        self.peers.iter_mut().for_each(Peer::write);
+    pub(super) fn write(&mut self, now: Moment) {
+        self.peers.iter_mut().for_each(|peer| peer.write(now));
+        let count = self.peers.len();
         self.peers.retain(|peer| !peer.is_over());
+        self.has_lost |= self.peers.len() < count;
     }
 
     /// Whether requests have been read and not yet returned.
@@ -261,9 +334,13 @@ impl Peers {
         &'a self,
         readable: &mut Vec<BorrowedFd<'a>>,
         writable: &mut Vec<BorrowedFd<'a>>,
+        left: &mut Vec<BorrowedFd<'a>>,
     ) {
         readable.push(self.listener.as_fd());
         for peer in &self.peers {
+            if peer.is_closed {
+                left.push(peer.stream.as_fd());
+            }
             if !peer.is_full() && !peer.is_closed {
                 readable.push(peer.stream.as_fd());
             }

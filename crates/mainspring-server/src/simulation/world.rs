@@ -291,7 +291,7 @@ impl<'s> World<'s> {
 
     fn note(&mut self, note: &Note) {
         match note {
-            Note::Missed { key, count } => self.record(key, What::Missed { count: *count }),
+            Note::Missed { key, count, .. } => self.record(key, What::Missed { count: *count }),
             Note::Skipped(key) => self.record(key, What::Skipped),
             Note::Abandoned(key) => self.record(key, What::Abandoned),
             _ => {}

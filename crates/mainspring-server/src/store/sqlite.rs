@@ -15,6 +15,8 @@
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
 
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,7 +25,8 @@ use mainspring_job::{
     Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
     Store, StoreError, Takeover,
 };
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::directory::Directory;
 use super::fault::mapped;
@@ -49,17 +52,32 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
     pub fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
+        directory.make_store().map_err(|error| StoreError::Io(Box::new(error)))?;
         SqliteStore::open_file(&directory.store_path())
     }
 
+    /// Opens the store of a data folder to read it, whoever wrote it. Nothing is made, migrated or written, but for an index
+    /// of the log beside it if there is a log.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, is of another version, or its tables are something else.
+    pub fn look(directory: &Directory) -> Result<SqliteStore, StoreError> {
+        let path = directory.store_path();
+        let log = fs::symlink_metadata(path.with_extension("db-wal"));
+        // With nothing in the log, and no server, nothing beside the file is needed.
+        let is_whole = directory.is_locked() && log.map_or(0, |found| found.len()) == 0;
+        let uri = format!("file:{}?mode=ro{}", encoded(&path), if is_whole { "&immutable=1" } else { "" });
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = connected(Path::new(&uri), flags)?;
+        schema::check(&connection)?;
+        Ok(SqliteStore { connection, is_broken: false })
+    }
+
     pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
-        let mut connection = Connection::open(path).map_err(mapped)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        let mut connection =
+            connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
         connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
         connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
-        // A damaged page is found where it is read, and not where it is used.
-        connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
         schema::prepare(&mut connection)?;
         Ok(SqliteStore { connection, is_broken: false })
     }
@@ -125,6 +143,30 @@ impl SqliteStore {
         let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
         Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
     }
+}
+
+/// Opens a file that is no link, and runs no code that its tables may name.
+fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
+    // A damaged page is found where it is read, and not where it is used.
+    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
+    Ok(connection)
+}
+
+/// A path in a URI: what is no letter, digit or one of `/-._~` is written as a per cent sign and two digits.
+fn encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let encode = |&byte: &u8| match byte {
+        b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    bytes.map(encode).collect()
 }
 
 /// The last batch of the owner, if the lease is the owner's.
