@@ -32,7 +32,9 @@ pub mod command;
 pub mod definition;
 pub mod entry;
 pub mod environment;
+pub mod names;
 pub mod note;
+pub mod word;
 
 use entry::Entry;
 use environment::{Environment, Setting};

@@ -21,9 +21,9 @@ use crate::cli::act::{
 };
 use crate::client::Client;
 use crate::clock::Moment;
+use crate::crontab::word;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::job::name_word;
 use crate::jobfile::written::Table;
 use crate::message::say;
 use crate::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
@@ -64,7 +64,7 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
-    let word = || name_word(&args.command[0]);
+    let word = || word::of_words(&args.command).unwrap_or_else(|| "command".to_owned());
     let name = args.name.as_ref().map_or_else(word, ToString::to_string);
     let mut table = Table::new(&name);
     table.text("every", &args.period);
