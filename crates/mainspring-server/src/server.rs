@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
+    Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
 };
 
 use crate::accounts::Account;
@@ -49,6 +49,7 @@ use crate::signals::Signals;
 use crate::waiting::wait_for;
 
 pub mod alone;
+mod apply;
 mod ask;
 mod boot;
 mod describe;
@@ -60,12 +61,13 @@ mod look;
 mod output;
 mod peer;
 pub mod rate;
+mod reload;
 mod reports;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
 use effects::Started;
-use files::{Files, Reading};
+use files::Files;
 use output::Outputs;
 use peer::Peers;
 use rate::{Bucket, Rates};
@@ -287,30 +289,6 @@ impl Server {
             }
             if !is_ours {
                 self.inputs.push_back(Input::Ended { key, attempt, outcome });
-            }
-        }
-    }
-
-    fn take_files(&mut self, now: Moment) {
-        self.files.look(now);
-        let is_asked = self.signals.is_reload_asked();
-        if self.phase != Phase::Running {
-            return;
-        }
-        for index in self.files.due(is_asked, now) {
-            let path = self.files.served[index].path.clone();
-            match self.files.read(index, false, now.wall) {
-                Reading::Loaded(loaded) => {
-                    let ticket = self.ticket(Purpose::Reload { path: path.clone() });
-                    let command = Command::Apply(boot::definitions(loaded, path, false));
-                    self.inputs.push_back(Input::Command { ticket, command });
-                }
-                Reading::Bad => {
-                    let problems = self.files.served[index].problems.clone();
-                    let text = format!("{path} has problems, and what was read before stays in force");
-                    self.note(now.wall, &text);
-                    crate::message::say(&problems);
-                }
             }
         }
     }

@@ -29,7 +29,7 @@ pub const STANDARD_INPUT: &str = "-";
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A file's name and bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     name: String,
     bytes: Vec<u8>,

@@ -14,7 +14,7 @@ use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{counted, print, print_json, zone_or_system};
+use super::{print, print_json, zone_or_system};
 use crate::action::ProcessBody;
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
@@ -25,7 +25,7 @@ use crate::crontab::word;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::jobfile::written::Table;
-use crate::message::say;
+use crate::message::{counted, say};
 use crate::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {

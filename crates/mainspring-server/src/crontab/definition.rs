@@ -1,6 +1,6 @@
 //! The entries of a crontab as durable jobs.
 //!
-//! Unless a note names an entry, its name is found: see [`names`](super::names). Here it is one that fits a file by itself.
+//! Unless a note names an entry, its name is found later, when all files are known: see [`names`](super::names).
 //!
 //! Cost: one pass over the entries.
 //!
@@ -16,7 +16,7 @@ use mainspring_cron::Expression;
 use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
-use super::{Crontab, PlacedEntry, names};
+use super::{Crontab, PlacedEntry};
 use crate::action::{Body, ProcessBody};
 use crate::job::DEFAULT_SHELL;
 use crate::jobfile::PlacedJob;
@@ -24,7 +24,7 @@ use crate::jobfile::written::Table;
 use crate::problem::{Fault, Problem};
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
-/// above which no `CRON_TZ` stands.
+/// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.
 pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
     let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
@@ -45,7 +45,6 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
             Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
     }
-    names::choose(&mut jobs, source, &[], &mut lines.into_keys().collect());
     (jobs, problems)
 }
 

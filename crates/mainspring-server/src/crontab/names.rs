@@ -72,52 +72,63 @@ impl Content {
     }
 }
 
-const COMPARISON_COUNT: usize = 4;
+/// How alike an entry and a known job must be: see the head of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// In their commands at least: for jobs of another file.
+    InCommand,
+    /// In their words at least: for jobs of the same file.
+    InWord,
+}
 
-/// Names the jobs of the file called `source` that do not say their names. `known` are those that had names in this file
-/// before, `taken` are the names that nothing may get; the chosen ones are added.
-pub fn choose(jobs: &mut [PlacedJob], source: &str, known: &[Known], taken: &mut BTreeSet<JobName>) {
-    let mut is_free: BTreeMap<&JobName, &Content> =
-        known.iter().filter(|one| !taken.contains(&one.name)).map(|one| (&one.name, &one.content)).collect();
-    let contents: Vec<Option<Content>> =
-        jobs.iter().map(|placed| (!placed.is_named).then(|| Content::of(&placed.job)).flatten()).collect();
-    let mut chosen: Vec<Option<JobName>> = vec![None; jobs.len()];
-    for comparison in 0..COMPARISON_COUNT {
-        let mut alike: BTreeMap<String, VecDeque<&JobName>> = BTreeMap::new();
-        for (name, content) in &is_free {
-            if let Some(likeness) = content.likeness(comparison) {
-                alike.entry(likeness).or_default().push_back(name);
+/// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job of the file
+/// gets a name that another one of it says.
+pub fn recall(jobs: &mut [PlacedJob], known: &mut Vec<Known>, alike: Alike) {
+    let said: BTreeSet<JobName> =
+        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+    // `echo-2` comes before `echo-10`, as it did when the names were given.
+    known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
+    let comparison_count = if alike == Alike::InCommand { 2 } else { 4 };
+    for comparison in 0..comparison_count {
+        let mut free: BTreeMap<String, VecDeque<JobName>> = BTreeMap::new();
+        for one in known.iter().filter(|one| !said.contains(&one.name)) {
+            if let Some(likeness) = one.content.likeness(comparison) {
+                free.entry(likeness).or_default().push_back(one.name.clone());
             }
         }
-        // `echo-2` comes before `echo-10`, as it did when the names were given.
-        alike.values_mut().for_each(|names| {
-            names.make_contiguous().sort_by_key(|name| (name.as_str().len(), name.as_str()));
-        });
-        for (content, chosen) in contents.iter().zip(&mut chosen) {
-            let likeness =
-                content.as_ref().filter(|_| chosen.is_none()).and_then(|one| one.likeness(comparison));
-            let found = likeness.and_then(|likeness| alike.get_mut(&likeness)?.pop_front());
-            if let Some(name) = found {
-                is_free.remove(name);
-                *chosen = Some(name.clone());
+        let mut found = BTreeSet::new();
+        for placed in jobs.iter_mut().filter(|one| !one.is_named) {
+            let likeness = Content::of(&placed.job).and_then(|content| content.likeness(comparison));
+            if let Some(name) = likeness.and_then(|likeness| free.get_mut(&likeness)?.pop_front()) {
+                found.insert(name.clone());
+                give(placed, name);
             }
         }
+        known.retain(|one| !found.contains(&one.name));
     }
+}
+
+/// Gives all other jobs of the file called `source` names that are not among `taken`, and adds them there.
+pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName>) {
     let mut own: BTreeSet<JobName> =
         jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
-    own.extend(known.iter().map(|one| one.name.clone()));
-    taken.extend(chosen.iter().flatten().cloned());
-    for ((placed, content), name) in jobs.iter_mut().zip(contents).zip(chosen) {
-        if placed.is_named {
-            continue;
-        }
-        let word = content.and_then(|content| content.word);
-        let name = name.unwrap_or_else(|| fresh(word, source, taken, &own));
+    for placed in jobs.iter_mut().filter(|one| !one.is_named) {
+        let word = Content::of(&placed.job).and_then(|content| content.word);
+        let name = fresh(word, source, taken, &own);
         taken.insert(name.clone());
         own.insert(name.clone());
-        placed.job.text = renamed(&placed.job.text, &name);
-        placed.job.name = name;
+        give(placed, name);
     }
+}
+
+fn order(name: &JobName) -> (usize, &str) {
+    (name.as_str().len(), name.as_str())
+}
+
+fn give(placed: &mut PlacedJob, name: JobName) {
+    placed.job.text = renamed(&placed.job.text, &name);
+    placed.job.name = name;
+    placed.is_named = true;
 }
 
 /// A name that nothing has. `own` are those of the same file.
@@ -157,15 +168,24 @@ mod tests {
         definition::jobs(&Crontab::parse(&source, Format::User), source.name(), &TimeZone::UTC).0
     }
 
+    fn named(text: &str) -> Vec<PlacedJob> {
+        let mut jobs = read(text);
+        let mut taken = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
+        jobs
+    }
+
     fn names(jobs: &[PlacedJob]) -> Vec<&str> {
         jobs.iter().map(|placed| placed.job.name.as_str()).collect()
     }
 
     /// The names of `after`, where `before` was the file.
     fn then(before: &[PlacedJob], after: &str) -> Vec<String> {
-        let known: Vec<Known> = before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let mut known: Vec<Known> = before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let mut taken = known.iter().map(|one| one.name.clone()).collect();
         let mut jobs = read(after);
-        choose(&mut jobs, "/etc/cron.d/nightly", &known, &mut BTreeSet::new());
+        recall(&mut jobs, &mut known, Alike::InWord);
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
         assert!(jobs.iter().all(|one| one.job.text.starts_with(&format!("[jobs.\"{}\"]", one.job.name))
             || one.job.text.starts_with(&format!("[jobs.{}]", one.job.name))));
         jobs.iter().map(|placed| placed.job.name.to_string()).collect()
@@ -174,12 +194,12 @@ mod tests {
     #[test]
     fn words_are_names_and_equal_ones_are_numbered() {
         let text = "@daily echo a\n@hourly echo b\n@daily /opt/backup.sh\n@daily echo a\n# mainspring: name=echo-2\n@daily echo\n@daily [ ]\n";
-        assert_eq!(names(&read(text)), ["echo", "echo-3", "backup.sh", "echo-4", "echo-2", "nightly"]);
+        assert_eq!(names(&named(text)), ["echo", "echo-3", "backup.sh", "echo-4", "echo-2", "nightly"]);
     }
 
     #[test]
     fn a_name_stays_with_its_line_whatever_comes_and_goes() {
-        let before = read("* * * * * echo danger\n@daily echo b\n");
+        let before = named("* * * * * echo danger\n@daily echo b\n");
         assert_eq!(names(&before), ["echo", "echo-2"]);
         assert_eq!(
             then(&before, "* * * * * echo danger\n* * * * * echo harmless\n@daily echo b\n"),
@@ -191,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_name_stays_when_command_or_schedule_are_edited() {
-        let before = read("* * * * * echo a\n@daily backup\n@weekly echo c\n");
+        let before = named("* * * * * echo a\n@daily backup\n@weekly echo c\n");
         let edited = "5 5 * * * echo a\n@daily backup --all\n@weekly echo c --verbose\n";
         assert_eq!(then(&before, edited), ["echo", "backup", "echo-2"]);
         assert_eq!(then(&before, "@monthly backup --more\n"), ["backup"]);
@@ -202,7 +222,7 @@ mod tests {
     fn a_name_that_another_file_has_gets_that_of_the_file_before_it() {
         let mut taken: BTreeSet<JobName> = [JobName::new("echo").unwrap()].into();
         let mut jobs = read("@daily echo a\n@daily echo b\n");
-        choose(&mut jobs, "/etc/cron.d/nightly", &[], &mut taken);
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
         assert_eq!(names(&jobs), ["nightly-echo", "nightly-echo-2"]);
         assert_eq!(taken.len(), 3);
     }

@@ -29,7 +29,7 @@ const KEYWORDS: &[&str] =
 const BESIDE: &[&str] = &[
     "[", "[[", "test", "cd", "sleep", ":", "true", "false", "umask", "export", "set", "ulimit", "unset", ".",
     "source", "fi", "done", "esac", "exit", "which", "type", "hash", "trap", "for", "case", "}", "echo",
-    "printf", "exit",
+    "printf", "command",
 ];
 
 /// Programs that start another, the letters of their options with a value, and how many words they take themselves.
@@ -109,7 +109,9 @@ fn unwrapped(words: &[String]) -> &[String] {
     let mut rest = words;
     while let Some((first, after)) = rest.split_first() {
         let name = last_part(first);
-        if is_assignment(first) || KEYWORDS.contains(&first.as_str()) {
+        // `command -v x` asks whether there is an x.
+        let is_question = after.first().is_some_and(|word| word.eq_ignore_ascii_case("-v"));
+        if is_assignment(first) || (KEYWORDS.contains(&first.as_str()) && !is_question) {
             rest = after;
         } else if let Some((_, letters, own_count)) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name) {
             let inner = inner(after, letters, *own_count);
@@ -257,6 +259,7 @@ mod tests {
             ("sleep 5", "sleep"),
             ("VAR=1 exec /sbin/x >/dev/null 2>&1", "x"),
             ("_lead --x", "lead"),
+            ("command -v debian-sa1 > /dev/null && debian-sa1 60 2", "debian-sa1"),
         ];
         for (command, expected) in cases {
             assert_eq!(of_shell(command).as_deref(), Some(expected), "{command}");

@@ -25,10 +25,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
+use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
-use crate::error::Error;
+use crate::exit::Exit;
 use crate::loaded::{Loaded, Reader};
-use crate::message::with_causes;
+use crate::message::{PROGRAM, say, with_causes};
+use crate::origin::Origin;
 use crate::source::STANDARD_INPUT;
 
 /// How long files are left alone after a change, so that one that is being written is read when it is whole.
@@ -37,27 +39,59 @@ pub(super) const SETTLE: Duration = Duration::from_millis(200);
 /// A served file.
 #[derive(Debug)]
 pub(super) struct Served {
-    /// The whole path: the source of its jobs.
+    /// The whole path as it was typed, or what standard input is called.
     pub(super) path: String,
+    /// What its jobs say of where they come from.
+    pub(super) origin: Origin,
     stamp: Option<Stamp>,
     /// When the set in force was read.
     pub(super) read: Option<Timestamp>,
     pub(super) job_count: usize,
     /// What is wrong with it now.
     pub(super) problems: String,
+    /// What that would end a server with.
+    pub(super) exit: Exit,
 }
 
 /// What standard input is called among the paths.
 const PATH_OF_INPUT: &str = "standard input";
 
 impl Served {
-    fn new(path: String) -> Served {
-        Served { path, stamp: None, read: None, job_count: 0, problems: String::new() }
+    fn new(name: &str) -> Served {
+        let origin = match name {
+            STANDARD_INPUT => Origin::Served(PATH_OF_INPUT.to_owned()),
+            name => Origin::served(name),
+        };
+        let path = origin.to_string();
+        Served {
+            path,
+            origin,
+            stamp: None,
+            read: None,
+            job_count: 0,
+            problems: String::new(),
+            exit: Exit::Ok,
+        }
     }
 
     /// Whether it is standard input, which can be read once.
     fn is_input(&self) -> bool {
         self.path == PATH_OF_INPUT
+    }
+
+    /// Shows what is wrong with it, if anything is.
+    pub(super) fn say_problems(&self) {
+        match self.exit {
+            Exit::Ok => {}
+            Exit::Invalid => say(&self.problems),
+            // It could not be read at all, and its problem has no place in it.
+            _ => say(&format!("{PROGRAM}: {}", self.problems)),
+        }
+    }
+
+    /// The path without symbolic links, if it leads to a file.
+    pub(super) fn target(&self) -> Option<String> {
+        Some(fs::canonicalize(&self.path).ok()?.to_string_lossy().into_owned())
     }
 }
 
@@ -78,32 +112,18 @@ pub(super) struct Files {
     changed: Option<Moment>,
 }
 
-/// What came of looking at a file again.
-pub(super) enum Reading {
-    /// It was understood; problems with single jobs are possible at the start only.
-    Loaded(Loaded),
-    /// It was not, and the old set stays in force.
-    Bad,
-}
-
 impl Files {
     /// Takes the files over, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader) -> Result<Files, Error> {
-        let mut served = Vec::new();
-        let mut seen = HashSet::new();
+    pub(super) fn new(names: &[String], reader: Reader) -> Files {
+        let mut served: Vec<Served> = Vec::new();
         for name in names {
-            if name == STANDARD_INPUT {
-                served.push(Served::new(PATH_OF_INPUT.to_owned()));
-                continue;
-            }
-            let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
-            let path = path.to_string_lossy().into_owned();
-            if seen.insert(path.clone()) {
-                served.push(Served::new(path));
+            let file = Served::new(name);
+            if served.iter().all(|other| other.path != file.path) {
+                served.push(file);
             }
         }
         let inotify = watch(served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path)));
-        Ok(Files { served, reader, inotify: inotify.ok(), changed: None })
+        Files { served, reader, inotify: inotify.ok(), changed: None }
     }
 
     pub(super) fn reader(&self) -> &Reader {
@@ -138,24 +158,58 @@ impl Files {
         self.changed.map(|changed| SETTLE.saturating_sub(now.since(changed)))
     }
 
-    /// Reads a file. At the start its good jobs are taken even if others have problems.
-    pub(super) fn read(&mut self, index: usize, is_start: bool, now: Timestamp) -> Reading {
-        let file = &mut self.served[index];
-        file.stamp = stamp(&file.path);
-        match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
-            Ok(loaded) => {
-                file.problems = loaded.problems_text();
-                if !is_start && !loaded.is_good() {
-                    return Reading::Bad;
+    /// Reads files again, and returns those without a problem: what they hold may be in force, and has names that it may
+    /// have. What is wrong with the others stands in their `problems`.
+    pub(super) fn take(
+        &mut self,
+        indices: &[usize],
+        in_force: &InForce<'_>,
+        now: Timestamp,
+    ) -> Vec<(usize, Loaded)> {
+        let (mut read, mut claimants) = (Vec::new(), Vec::new());
+        for &index in indices {
+            let file = &mut self.served[index];
+            file.stamp = stamp(&file.path);
+            match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
+                Ok(loaded) => {
+                    read.push(index);
+                    claimants.push(Claimant { origin: file.origin.source(), loaded });
                 }
-                (file.read, file.job_count) = (Some(now), loaded.jobs.len());
-                Reading::Loaded(loaded)
-            }
-            Err(error) => {
-                file.problems = format!("{}\n", with_causes(&error));
-                Reading::Bad
+                Err(error) => {
+                    (file.problems, file.exit) = (format!("{}\n", with_causes(&error)), error.exit());
+                }
             }
         }
+        settle(&mut claimants, in_force);
+        let mut good = Vec::new();
+        for (index, Claimant { loaded, .. }) in read.into_iter().zip(claimants) {
+            let file = &mut self.served[index];
+            (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
+            if loaded.is_good() {
+                (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
+                good.push((index, loaded));
+            }
+        }
+        good
+    }
+
+    /// The files with problems, which another file may be the cause of.
+    pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
+        let is_troubled = |file: &Served| !file.problems.is_empty() && !file.is_input();
+        self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
+    }
+
+    /// The origin of a file that is applied: that of the served one if it is one.
+    pub(super) fn origin_of(&self, path: &str) -> Origin {
+        let is_this =
+            |file: &&Served| file.path == path || file.target().is_some_and(|target| target == path);
+        let served = self.served.iter().find(is_this);
+        served.map_or_else(|| Origin::Applied(path.to_owned()), |file| file.origin.clone())
+    }
+
+    /// Whether a file that is given has this origin.
+    pub(super) fn are_given(&self, origin: &Origin) -> bool {
+        self.served.iter().any(|file| file.origin == *origin)
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
