@@ -18,7 +18,7 @@
 //! crash, and its retry policy decides. What waits goes on waiting.
 //!
 //! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
-//! anything to write. While nothing happens, nothing wakes the loop.
+//! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 //!
@@ -76,6 +76,9 @@ use reports::Heard;
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
 
+/// How often the server looks at what nothing tells it of: its files, and what it has on disk.
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
+
 /// How long the end waits for a reader of the log who reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
@@ -118,6 +121,8 @@ pub struct Server {
     log: Log<Stdout>,
     ourselves: Account,
     began: Moment,
+    /// When it last looked around.
+    looked: Moment,
     grace: Duration,
     keeping: Keeping,
     rates: Rates,
@@ -161,6 +166,7 @@ impl Server {
         self.take_signals(now);
         self.take_ends(now);
         self.take_requests(now);
+        self.look_around(now);
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
@@ -293,6 +299,14 @@ impl Server {
         }
     }
 
+    /// Looks at what nothing tells of.
+    fn look_around(&mut self, now: Moment) {
+        if LOOK_INTERVAL <= now.since(self.looked) {
+            self.looked = now;
+            self.files.compare(now);
+        }
+    }
+
     fn note(&mut self, now: Timestamp, text: &str) {
         self.log.line(now, &PROGRAM, Kind::Note, text);
     }
@@ -373,7 +387,8 @@ impl Server {
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now)];
+        let look_wait = LOOK_INTERVAL.saturating_sub(now.since(self.looked));
+        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), Some(look_wait)];
         let wait = waits.into_iter().flatten().min();
         wait_for(&readable, &writable, wait).map_err(polling)
     }

@@ -192,6 +192,30 @@ fn a_deploy_by_symbolic_link_is_the_same_file() {
 }
 
 #[test]
+fn a_changed_link_on_the_way_to_a_file_is_noticed() {
+    let folder = folder("names-live-link");
+    let config = folder.join("config");
+    for (release, text) in [("..v1", "version 1"), ("..v2", "version 2")] {
+        fs::create_dir_all(config.join(release)).unwrap();
+        write(&config.join(release).join("jobs.toml"), &job("v", text));
+    }
+    // As Kubernetes mounts a ConfigMap: a change is one rename of a link.
+    symlink("..v1", config.join("..data")).unwrap();
+    symlink("..data/jobs.toml", config.join("jobs.toml")).unwrap();
+    let mut served = serve(&folder, &["config/jobs.toml"]);
+    served.says(&["show", "v"], 0, "echo version 1");
+    symlink("..v2", config.join("..data_tmp")).unwrap();
+    fs::rename(config.join("..data_tmp"), config.join("..data")).unwrap();
+    fs::remove_dir_all(config.join("..v1")).unwrap();
+    served.running.wait_for(&["was read again: 0 added, 1 changed, 0 removed"]);
+    served.says(&["show", "v"], 0, "echo version 2");
+    // And again, in the folder that is new.
+    write(&config.join("..v2/jobs.toml"), &job("v", "version 3"));
+    served.running.wait_for(&["was read again: 0 added, 1 changed, 0 removed"]);
+    served.stop();
+}
+
+#[test]
 fn jobs_of_files_that_are_not_given_any_more_go_and_that_is_said() {
     let folder = folder("names-retired");
     write(&folder.join("a.toml"), &job("a", "x"));

@@ -106,6 +106,7 @@ impl Server {
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
+            looked: began,
             grace,
             keeping,
             rates,

@@ -1,22 +1,22 @@
 //! The files that are served, and what becomes of them.
 //!
 //! ```text
-//! inotify on each file's directory ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
-//! SIGHUP ─────────────────────────────────────────────────────────────────────────────────────▶ └─ bad: the old set
+//! inotify on the directories ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
+//! a look now and then ───────────────▲                                                    └─ bad: the old set
+//! SIGHUP ────────────────────────────────────────────────────────────────────────▶ read
 //! ```
 //!
-//! Directories are watched and not the files, because editors and configuration tools replace a file by another.
+//! Directories are watched and not the files, because editors and configuration tools replace a file by another. On the way
+//! to a file every directory in which a symbolic link stands is watched too: `cur -> releases/7` and Kubernetes' `..data`
+//! change there. A look now and then finds what inotify does not tell, as on network file systems.
 //!
-//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed.
-//!
-//! Does not notice a change behind a symbolic link in another directory, nor on file systems without inotify: for these there
-//! is SIGHUP.
+//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed. A look is a
+//! system call for each file.
 //!
 //! Source: inotify(7).
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,9 @@ use crate::source::STANDARD_INPUT;
 
 /// How long files are left alone after a change, so that one that is being written is read when it is whole.
 pub(super) const SETTLE: Duration = Duration::from_millis(200);
+
+/// How many symbolic links a path may lead through; the kernel follows as many.
+const MAX_LINKS: usize = 40;
 
 /// A served file.
 #[derive(Debug)]
@@ -122,8 +125,10 @@ impl Files {
                 served.push(file);
             }
         }
-        let inotify = watch(served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path)));
-        Files { served, reader, inotify: inotify.ok(), changed: None }
+        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
+        let files = Files { served, reader, inotify, changed: None };
+        files.watch();
+        files
     }
 
     pub(super) fn reader(&self) -> &Reader {
@@ -142,11 +147,20 @@ impl Files {
         }
     }
 
+    /// Looks whether a file has changed, whatever inotify tells.
+    pub(super) fn compare(&mut self, now: Moment) {
+        if self.served.iter().any(|file| !file.is_input() && stamp(&file.path) != file.stamp) {
+            self.changed.get_or_insert(now);
+        }
+    }
+
     /// The indices of files that are to be read again now; all of them if somebody asked.
     pub(super) fn due(&mut self, is_asked: bool, now: Moment) -> Vec<usize> {
         let is_settled = self.changed.is_some_and(|changed| SETTLE <= now.since(changed));
         if is_settled {
             self.changed = None;
+            // Links may lead elsewhere now.
+            self.watch();
         }
         let differs = |file: &Served| stamp(&file.path) != file.stamp;
         let is_due = |file: &Served| !file.is_input() && (is_asked || (is_settled && differs(file)));
@@ -212,26 +226,76 @@ impl Files {
         self.served.iter().any(|file| file.origin == *origin)
     }
 
+    /// Watches all directories that matter now. One that cannot be watched is looked at now and then.
+    fn watch(&self) {
+        let Some(inotify) = &self.inotify else { return };
+        let files = self.served.iter().filter(|file| !file.is_input());
+        let flags = AddWatchFlags::IN_CLOSE_WRITE
+            | AddWatchFlags::IN_MOVED_TO
+            | AddWatchFlags::IN_CREATE
+            | AddWatchFlags::IN_DELETE
+            | AddWatchFlags::IN_ATTRIB;
+        for directory in files.flat_map(|file| directories(Path::new(&file.path))) {
+            let _ = inotify.add_watch(&directory, flags);
+        }
+    }
+
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
 }
 
-fn watch<'p>(paths: impl Iterator<Item = &'p Path>) -> io::Result<Inotify> {
-    let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
-    let directories: HashSet<PathBuf> = paths.filter_map(|path| Some(path.parent()?.to_owned())).collect();
-    let flags = AddWatchFlags::IN_CLOSE_WRITE
-        | AddWatchFlags::IN_MOVED_TO
-        | AddWatchFlags::IN_CREATE
-        | AddWatchFlags::IN_DELETE
-        | AddWatchFlags::IN_ATTRIB;
-    for directory in directories {
-        inotify.add_watch(&directory, flags)?;
+/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the file.
+fn directories(path: &Path) -> HashSet<PathBuf> {
+    let mut found = HashSet::new();
+    let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+    let (mut place, mut link_count) = (PathBuf::new(), 0);
+    while let Some(part) = rest.pop_front() {
+        let next = place.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) if link_count < MAX_LINKS => {
+                link_count += 1;
+                found.insert(place.clone());
+                let parts: Vec<PathBuf> =
+                    target.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+                parts.into_iter().rev().for_each(|part| rest.push_front(part));
+            }
+            _ if rest.is_empty() => drop(found.insert(place.clone())),
+            _ => place = next,
+        }
     }
-    Ok(inotify)
+    found
 }
 
 fn stamp(path: &str) -> Option<Stamp> {
     let found = fs::metadata(path).ok()?;
     Some(Stamp { inode: found.ino(), size: found.size(), modified: (found.mtime(), found.mtime_nsec()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn every_directory_with_a_link_on_the_way_is_watched() {
+        let root = std::env::temp_dir().join(format!("mainspring-links-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("config/..v1")).unwrap();
+        fs::create_dir_all(root.join("releases/7")).unwrap();
+        // As Kubernetes mounts a ConfigMap, and as deploys switch to a release.
+        symlink("..v1", root.join("config/..data")).unwrap();
+        symlink("..data/jobs.toml", root.join("config/jobs.toml")).unwrap();
+        symlink(root.join("releases/7"), root.join("cur")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let of = |path: &str| directories(&root.join(path));
+        let paths =
+            |names: &[&str]| -> HashSet<PathBuf> { names.iter().map(|name| root.join(name)).collect() };
+        assert_eq!(of("config/jobs.toml"), paths(&["config", "config/..v1"]));
+        let root_itself: HashSet<PathBuf> = [root.clone(), root.join("releases/7")].into();
+        assert_eq!(of("cur/jobs.toml"), root_itself);
+        assert_eq!(of("releases/7/jobs.toml"), paths(&["releases/7"]));
+        assert!(of("loop/jobs.toml").contains(&root));
+        let _ = fs::remove_dir_all(&root);
+    }
 }
