@@ -18,7 +18,7 @@
 //! crash, and its retry policy decides. What waits goes on waiting.
 //!
 //! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
-//! anything to write. While nothing happens, nothing wakes the loop.
+//! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 //!
@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
+    Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
 };
 
 use crate::accounts::Account;
@@ -49,6 +49,7 @@ use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 
 pub mod alone;
+mod apply;
 mod ask;
 mod boot;
 mod describe;
@@ -60,13 +61,14 @@ mod look;
 mod output;
 mod peer;
 pub mod rate;
+mod reload;
 mod reports;
 mod waiters;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
 use effects::Started;
-use files::{Files, Reading};
+use files::Files;
 use output::Outputs;
 use peer::Peers;
 use rate::{Bucket, Rates};
@@ -74,6 +76,9 @@ use reports::Heard;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
+
+/// How often the server looks at what nothing tells it of: its files, and what it has on disk.
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long the end waits for a reader of the log who reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
@@ -117,6 +122,8 @@ pub struct Server {
     log: Log<Stdout>,
     ourselves: Account,
     began: Moment,
+    /// When it last looked around.
+    looked: Moment,
     grace: Duration,
     keeping: Keeping,
     rates: Rates,
@@ -160,6 +167,7 @@ impl Server {
         self.take_signals(now);
         self.take_ends(now);
         self.take_requests(now);
+        self.look_around(now);
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
@@ -292,27 +300,11 @@ impl Server {
         }
     }
 
-    fn take_files(&mut self, now: Moment) {
-        self.files.look(now);
-        let is_asked = self.signals.is_reload_asked();
-        if self.phase != Phase::Running {
-            return;
-        }
-        for index in self.files.due(is_asked, now) {
-            let path = self.files.served[index].path.clone();
-            match self.files.read(index, false, now.wall) {
-                Reading::Loaded(loaded) => {
-                    let ticket = self.ticket(Purpose::Reload { path: path.clone() });
-                    let command = Command::Apply(boot::definitions(loaded, path, false));
-                    self.inputs.push_back(Input::Command { ticket, command });
-                }
-                Reading::Bad => {
-                    let problems = self.files.served[index].problems.clone();
-                    let text = format!("{path} has problems, and what was read before stays in force");
-                    self.note(now.wall, &text);
-                    crate::message::say(&problems);
-                }
-            }
+    /// Looks at what nothing tells of.
+    fn look_around(&mut self, now: Moment) {
+        if LOOK_INTERVAL <= now.since(self.looked) {
+            self.looked = now;
+            self.files.compare(now);
         }
     }
 
@@ -397,7 +389,8 @@ impl Server {
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now)];
+        let look_wait = LOOK_INTERVAL.saturating_sub(now.since(self.looked));
+        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), Some(look_wait)];
         let wait = waits.into_iter().flatten().min();
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }

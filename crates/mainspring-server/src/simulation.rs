@@ -40,8 +40,8 @@ use world::World;
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use mainspring_server::loaded::Loaded;
 /// use mainspring_server::crontab::Format;
+/// use mainspring_server::loaded::Loaded;
 /// use mainspring_server::simulation::{MAX_EVENTS, Scenario, SimulatedJob, simulate};
 /// use mainspring_server::source::Source;
 ///

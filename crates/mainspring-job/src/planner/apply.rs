@@ -7,6 +7,8 @@
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable moves the watermark to now |
 //! | is known from another source, or stands twice in the set | refused |
 //!
+//! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
+//!
 //! With [`Prune::Remove`], a job of this source that is not in the set is removed: what waits goes on, and of its record the mark stays,
 //! so that nothing fires again if it comes back while the clock shows an earlier time.
 
@@ -20,7 +22,7 @@ use crate::input::{Definitions, Prune};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
-use crate::output::Applied;
+use crate::output::{Applied, Reply};
 use crate::record::Mark;
 
 impl Planner {
@@ -102,6 +104,16 @@ impl Planner {
             // A new life begins without the pause of the earlier one.
             self.promote(&name);
         }
+    }
+
+    /// Only what says who may define a job changes; that it is written is left to the definition that follows.
+    pub(super) fn adopt(&mut self, jobs: &[JobName], source: &str) -> Reply {
+        for name in jobs {
+            if let Some(from) = self.jobs.get_mut(name).and_then(|tracked| tracked.source.as_mut()) {
+                source.clone_into(from);
+            }
+        }
+        Reply::Done
     }
 
     /// Drops a job but for its mark. Its open runs go on.

@@ -8,12 +8,13 @@
 
 use jiff::Timestamp;
 
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;

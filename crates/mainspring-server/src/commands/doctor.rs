@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use super::finding::{Finding, Level};
 use super::progress::Progress;
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
 use crate::folder::Folder;
-use crate::message::with_causes;
+use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;

@@ -41,9 +41,3 @@ pub(super) fn printed(result: io::Result<()>) -> Result<(), Error> {
         _ => Ok(()),
     }
 }
-
-/// A count with its noun, as in "1 job" and "2 jobs".
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
-}

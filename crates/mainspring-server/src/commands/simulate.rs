@@ -4,12 +4,11 @@
 //!
 //! Does not run anything, and does not ask whether the users of the jobs exist.
 
-use std::collections::HashSet;
-
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, JobName};
+use mainspring_job::Group;
 
 use super::{print, print_json, zone_or_system};
+use crate::claims::{Claimant, InForce, settle};
 use crate::cli::simulate::SimulateArgs;
 use crate::cli::value::NamedDuration;
 use crate::crontab::Format;
@@ -54,29 +53,29 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
     Ok(read.and(ended(&outcome, &zone)))
 }
 
-/// The jobs and groups of all files, and [`Exit::Invalid`] if there was a problem in one. Problems are shown, and what is
-/// good is simulated.
+/// The jobs and groups of all files, and [`Exit::Invalid`] if there was a problem in one. Its problems are shown, and as in
+/// `serve` nothing of that file is in force.
 fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
-    let (mut jobs, mut groups, mut exit) = (Vec::new(), Vec::new(), Exit::Ok);
-    let mut names: HashSet<JobName> = HashSet::new();
+    let mut files = Vec::new();
     for file in &args.files {
-        let source = Source::read(file)?;
-        let loaded = Loaded::parse(&source, Format::from(args.format), zone);
+        let loaded = Loaded::parse(&Source::read(file)?, Format::from(args.format), zone);
+        files.push(Claimant { origin: file.clone(), loaded });
+    }
+    settle(&mut files, &InForce::nothing());
+    let (mut jobs, mut groups, mut exit) = (Vec::new(), Vec::new(), Exit::Ok);
+    for Claimant { loaded, .. } in files {
         if !loaded.is_good() {
             say(&loaded.problems_text());
             exit = Exit::Invalid;
+            continue;
         }
+        let file = loaded.source.name().to_owned();
         groups.extend(loaded.groups);
-        for placed in loaded.jobs {
-            if !names.insert(placed.job.name.clone()) {
-                let (line, name) = (placed.line_number, &placed.job.name);
-                say(&format!("{file}:{line}: the name `{name}` is taken by another file: left out\n"));
-                exit = Exit::Invalid;
-                continue;
-            }
-            let place = (source.name().to_owned(), placed.line_number);
-            jobs.push(SimulatedJob { job: placed.job, place, duration: None });
-        }
+        jobs.extend(loaded.jobs.into_iter().map(|placed| SimulatedJob {
+            job: placed.job,
+            place: (file.clone(), placed.line_number),
+            duration: None,
+        }));
     }
     Ok((jobs, groups, exit))
 }

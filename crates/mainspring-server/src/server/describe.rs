@@ -12,6 +12,7 @@ use mainspring_job::{Applied, Job, MAX_DEATHS, Mark, Next, Note, Once, Pause, Re
 use super::ask::{done, kind_of};
 use super::files::Served;
 use crate::action::Body;
+use crate::origin::Origin;
 use crate::protocol::{AppliedWire, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire};
 
 /// When a job is due next, as far as its timetable says.
@@ -44,7 +45,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
-        source: if job.source.is_empty() { "the command line".to_owned() } else { job.source.clone() },
+        source: Origin::of(&job.source).to_string(),
         runs: mark.runs,
         failures: mark.failures,
         ..JobWire::default()

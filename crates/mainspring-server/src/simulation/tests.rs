@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::*;
+use crate::claims::{Claimant, InForce, settle};
 use crate::crontab::Format;
 use crate::loaded::Loaded;
 use crate::source::Source;
@@ -19,6 +20,9 @@ fn day(text: &str, durations_s: &[Option<u64>]) -> Scenario {
     let name = if text.starts_with('[') { "a.toml" } else { "crontab" };
     let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
     assert!(loaded.is_good(), "{}", loaded.problems_text());
+    let mut files = [Claimant { origin: name.to_owned(), loaded }];
+    settle(&mut files, &InForce::nothing());
+    let [Claimant { loaded, .. }] = files;
     let durations = durations_s.iter().copied().chain(std::iter::repeat(None));
     let jobs = loaded.jobs.into_iter().zip(durations).map(|(placed, duration_s)| SimulatedJob {
         job: placed.job,
