@@ -20,16 +20,11 @@
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use crate::queue::{Expired, Reason, TimerId};
+use crate::queue::{Expired, FIRST_GENERATION, Reason, TimerId};
 use crate::tick::Tick;
 
 /// Stands for "no record" in links. The number of records stays below it.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// The first generation of a fresh record. In the crate's own tests it is shortly before the last, so that
-/// every run uses records up.
-pub(crate) const FIRST_GENERATION: NonZeroU32 =
-    if cfg!(test) { NonZeroU32::new(u32::MAX - 12).expect("it is not 0") } else { NonZeroU32::MIN };
 
 /// One timer's record.
 #[derive(Clone, Debug)]

@@ -20,8 +20,7 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use crate::arena::FIRST_GENERATION;
-use crate::queue::{Equals, Expired, Order, TimerId};
+use crate::queue::{Equals, Expired, FIRST_GENERATION, Order, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
