@@ -177,7 +177,7 @@ pub struct Profile {
     pub equals: Equals,
 }
 
-/// How much work a call may do: about one unit for each timer that it looks at.
+/// How much work calls may do: one unit for each timer that is handed out, and for each that is only looked at.
 ///
 /// ```
 /// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
@@ -186,16 +186,21 @@ pub struct Profile {
 /// for number in 0..1_000 {
 ///     queue.schedule(Tick::new(5_000 + number), number)?;
 /// }
-/// // Elsewhere in the loop of a server: never more than a hundred timers' work at a time.
 /// let mut fired_count = 0;
-/// queue.advance_within(Tick::new(10_000), &mut Budget::new(100));
+/// // The loop of a server: never more than a hundred timers' work in a turn.
 /// loop {
 ///     let mut budget = Budget::new(100);
-///     match queue.pop_within(&mut budget) {
-///         Popped::Timer(_) => fired_count += 1,
-///         Popped::Paused => { /* Sockets have their turn here. */ }
-///         Popped::Nothing => break,
+///     queue.advance_within(Tick::new(10_000), &mut budget);
+///     let last = loop {
+///         match queue.pop_within(&mut budget) {
+///             Popped::Timer(_) => fired_count += 1,
+///             last => break last,
+///         }
+///     };
+///     if last == Popped::Nothing {
+///         break;
 ///     }
+///     // It was Paused: sockets have their turn here.
 /// }
 /// assert_eq!(fired_count, 1_000);
 /// # Ok::<(), mainspring_queue::Rejected<u64>>(())
@@ -209,13 +214,13 @@ impl Budget {
         Budget(usize::MAX)
     }
 
-    /// A limit of about so many timers looked at. A step that has begun is finished, so a little more may be done; with 0
-    /// nothing is.
+    /// A limit of so many timers. No more are handed out. A step that has begun is finished, so that a few more may be looked
+    /// at; with 0 no step begins.
     pub const fn new(timer_count: usize) -> Budget {
         Budget(timer_count)
     }
 
-    /// Returns how many timers may still be looked at.
+    /// Returns how many timers are left.
     pub const fn left(self) -> usize {
         self.0
     }
@@ -225,7 +230,9 @@ impl Budget {
         self.0 == 0
     }
 
-    pub(crate) fn spend(&mut self, timer_count: usize) {
+    /// Takes off so many timers. For queues, which call it as they work.
+    #[inline]
+    pub fn spend(&mut self, timer_count: usize) {
         // What is unlimited stays so.
         if self.0 != usize::MAX {
             self.0 = self.0.saturating_sub(timer_count);
@@ -303,11 +310,15 @@ pub trait TimerQueue<T> {
         self.advance(now);
     }
 
-    /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, or stops when the budget is used up. A structure that does
-    /// not say that it bounds its steps takes no notice of the budget.
+    /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, which takes one off the budget, or stops when the budget is
+    /// used up. A structure that does not say that it bounds its steps counts only what it hands out.
     fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
-        let _ = budget;
-        self.pop_expired().map_or(Popped::Nothing, Popped::Timer)
+        if budget.is_used_up() {
+            return Popped::Paused;
+        }
+        let popped = self.pop_expired();
+        budget.spend(usize::from(popped.is_some()));
+        popped.map_or(Popped::Nothing, Popped::Timer)
     }
 
     /// Returns the time of the last advance.

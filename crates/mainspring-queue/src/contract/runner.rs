@@ -347,9 +347,15 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
 
     /// Pops in steps as small as can be, which must come to an end.
     fn pop_within(&mut self) -> Result<Option<Expired<Token>>, String> {
+        let nothing = self.queue.pop_within(&mut Budget::new(0));
+        ensure!(matches!(nothing, Popped::Paused), "a budget of 0 came to {nothing:?}");
         for _ in 0..PAUSE_COUNT_MAX {
-            match self.queue.pop_within(&mut Budget::new(BUDGET)) {
-                Popped::Timer(popped) => return Ok(Some(popped)),
+            let mut budget = Budget::new(BUDGET);
+            match self.queue.pop_within(&mut budget) {
+                Popped::Timer(popped) => {
+                    ensure!(budget.is_used_up(), "a budget of {BUDGET} allows for more than a timer");
+                    return Ok(Some(popped));
+                }
                 Popped::Nothing => return Ok(None),
                 Popped::Paused => self.queue.check(),
             }

@@ -113,6 +113,8 @@ pub struct Chunked<T> {
     reached: Tick,
     /// Before this tick nothing is to be done, whatever is advanced to: no hint's slot, nor the one before it, begins earlier.
     quiet_until: Tick,
+    /// Nothing is due, and all time up to `now` is worked off: a pop need not look again.
+    is_idle: bool,
     /// A bit per level whose slot around `reached` has still to be spread.
     open: u32,
     /// A deadline up to here may be due or belong behind what is still to be spread: `now` or later, and the end of time while a
@@ -137,6 +139,7 @@ impl<T> Chunked<T> {
             now: Tick::ZERO,
             reached: Tick::ZERO,
             quiet_until: Tick::ZERO,
+            is_idle: true,
             open: 0,
             gate: Tick::ZERO,
             due: Chain::EMPTY,
@@ -231,6 +234,24 @@ impl<T> Chunked<T> {
         }
     }
 
+    /// Hands out the next timer that is due.
+    #[inline]
+    fn pop_next(&mut self) -> Option<Expired<T>> {
+        loop {
+            while let Some(hint) = self.batch.take_first() {
+                if let Some(expired) = self.records.take(hint, self.reached) {
+                    return Some(expired);
+                }
+                self.put_again(hint);
+            }
+            match self.settle(&mut Budget::unlimited()) {
+                Settled::Ready => {}
+                Settled::Idle => return None,
+                Settled::Paused => unreachable!("an unlimited budget is not used up"),
+            }
+        }
+    }
+
     /// Appends a hint to what is due.
     fn push_due(&mut self, hint: Hint) {
         if self.chunks.push(&mut self.due, hint) {
@@ -241,6 +262,7 @@ impl<T> Chunked<T> {
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
     fn put_late(&mut self, hint: Hint) {
         self.quiet_until = Tick::ZERO;
+        self.is_idle = false;
         if self.reached == self.now && self.open == 0 && self.late.is_empty() {
             self.push_due(hint);
         } else {
@@ -304,31 +326,24 @@ impl<T> TimerQueue<T> for Chunked<T> {
         self.settle(budget);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_expired(&mut self) -> Option<Expired<T>> {
-        match self.pop_within(&mut Budget::unlimited()) {
-            Popped::Timer(expired) => Some(expired),
-            Popped::Nothing => None,
-            Popped::Paused => unreachable!("an unlimited budget is not used up"),
-        }
+        if self.is_idle { None } else { self.pop_next() }
     }
 
-    #[inline]
     fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
-        loop {
-            while let Some(hint) = self.batch.first() {
-                self.batch.skip();
+        while !budget.is_used_up() {
+            if let Some(hint) = self.batch.take_first() {
+                budget.spend(1);
                 if let Some(expired) = self.records.take(hint, self.reached) {
                     return Popped::Timer(expired);
                 }
                 self.put_again(hint);
-            }
-            match self.settle(budget) {
-                Settled::Ready => {}
-                Settled::Idle => return Popped::Nothing,
-                Settled::Paused => return Popped::Paused,
+            } else if self.settle(budget) == Settled::Idle {
+                return Popped::Nothing;
             }
         }
+        Popped::Paused
     }
 
     fn now(&self) -> Tick {

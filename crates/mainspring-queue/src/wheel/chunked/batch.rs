@@ -38,10 +38,18 @@ impl Batch {
         (self.next < self.count).then(|| self.hints[self.next % BATCH_HINT_COUNT])
     }
 
-    /// Lets go of the first.
+    /// Takes out the first hint that is left.
     #[inline(always)]
-    pub(super) fn skip(&mut self) {
+    pub(super) fn take_first(&mut self) -> Option<Hint> {
+        let first = self.first()?;
         self.next += 1;
+        Some(first)
+    }
+
+    /// How many hints there are, those that were taken out included.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     pub(super) fn clear(&mut self) {

@@ -17,6 +17,13 @@ impl<T> Chunked<T> {
     pub(super) fn check_all(&self) {
         self.records.check();
         assert!(self.now <= self.gate, "what is due does not pass the gate");
+        let is_idle =
+            self.batch.first().is_none() && self.due.is_empty() && self.late.is_empty() && self.open == 0;
+        assert!(!self.is_idle || is_idle, "what is idle has nothing to do");
+        assert!(
+            !self.is_idle || self.next_event().is_none_or(|next| self.now < next),
+            "what is idle is up to date"
+        );
         assert!(self.open == 0 || self.gate == Tick::MAX, "what is open is behind the gate");
         self.rings.check();
         let mut found = Vec::new();

@@ -36,6 +36,7 @@ impl<T> Chunked<T> {
     /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what is left.
     pub(super) fn settle(&mut self, budget: &mut Budget) -> Settled {
         let settled = self.work_off(budget);
+        self.is_idle = settled == Settled::Idle;
         self.gate = if self.open == 0 { self.now } else { Tick::MAX };
         settled
     }
@@ -46,11 +47,11 @@ impl<T> Chunked<T> {
             return Settled::Idle;
         }
         loop {
-            if self.is_ready() {
-                return Settled::Ready;
-            }
             if budget.is_used_up() {
                 return Settled::Paused;
+            }
+            if self.is_ready(budget) {
+                return Settled::Ready;
             }
             if !self.due.is_empty() {
                 self.fill_batch(budget);
@@ -71,12 +72,13 @@ impl<T> Chunked<T> {
 
     /// Drops what died at the head of the batch.
     #[inline]
-    fn is_ready(&mut self) -> bool {
+    fn is_ready(&mut self, budget: &mut Budget) -> bool {
         while let Some(hint) = self.batch.first() {
             if self.records.deadline_of(hint).is_some_and(|deadline| deadline <= self.reached) {
                 return true;
             }
-            self.batch.skip();
+            self.batch.take_first();
+            budget.spend(1);
             self.put_again(hint);
         }
         false
@@ -84,13 +86,15 @@ impl<T> Chunked<T> {
 
     fn fill_batch(&mut self, budget: &mut Budget) {
         self.batch.clear();
-        while self.batch.has_room() && !self.due.is_empty() {
+        while self.batch.has_room() && self.batch.count() < budget.left() && !self.due.is_empty() {
             let taken = self.chunks.take_first(&mut self.due);
             self.sweep.forget(taken.cursor);
-            budget.spend(taken.as_slice().len());
+            let count = self.batch.count();
             for hint in taken.as_slice() {
                 self.batch.push_if(*hint, self.records.is_current(*hint));
             }
+            // Those in the batch are counted when they are taken out of it.
+            budget.spend(count + taken.as_slice().len() - self.batch.count());
         }
     }
 
@@ -214,8 +218,8 @@ impl<T> Chunked<T> {
         let shift = u32::BITS.saturating_sub(whole.leading_zeros());
         let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
         for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
-            // The sweep may have left less of it meanwhile.
-            if !self.rings.is_occupied(next) {
+            // The sweep may have left less of it meanwhile. What a small budget leaves undone is done when the slot is open.
+            if budget.is_used_up() || !self.rings.is_occupied(next) {
                 return;
             }
             self.spread(next, budget);
@@ -228,5 +232,28 @@ impl<T> Chunked<T> {
         if let Some(deadline) = self.records.deadline_of(hint) {
             self.put_ahead(hint.at(deadline), deadline);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::TimerQueue;
+
+    #[test]
+    fn a_small_budget_bounds_what_is_prepared_as_well() {
+        let mut wheel = Chunked::new();
+        for number in 0..200_000 {
+            wheel.schedule(Tick::new(65_536 + number * 7_919 % 65_536), ()).expect("there is room");
+        }
+        // Something happens at this tick, so that the slots ahead are looked at.
+        wheel.schedule(Tick::new(5_000), ()).expect("there is room");
+        let next = Place { level: 2, number: 1 };
+        let before = wheel.rings.chain(next).chunk_count;
+        wheel.advance_within(Tick::new(5_000), &mut Budget::new(50));
+        let prepared_count = before - wheel.rings.chain(next).chunk_count;
+        assert!(prepared_count <= 2, "{prepared_count} chunks of 31 are not about 50 timers");
+        wheel.advance(Tick::new(70_000));
+        wheel.check();
     }
 }
