@@ -1,7 +1,8 @@
 //! A queue that holds at most so many timers.
 //!
-//! Around any queue: what would be one too many is rejected as [`Full`](crate::Reason::Full) with its payload. Netty's
-//! wheel has such a limit, so that a server under attack cannot be made to hold timers without end.
+//! Around any queue: what would be one too many is rejected as [`Full`](crate::Reason::Full) with its
+//! payload. Netty's wheel has such a limit, so that a server under attack cannot be made to hold timers
+//! without end.
 //!
 //! Cost: a comparison per schedule. It changes nothing else.
 

@@ -1,5 +1,5 @@
-//! A table that grows at its end, lies in one piece and in huge pages, and is not copied once it is large: the only unsafe
-//! code of this crate.
+//! A table that grows at its end, lies in one piece and in huge pages, and is not copied once it is large:
+//! the only unsafe code of this crate.
 //!
 //! ```text
 //!   small   [ E E E E . . . . ]         the global allocator; when full, copied to twice as much
@@ -7,15 +7,17 @@
 //!                                       stand for, 2 MiB at a time, and copies nothing
 //! ```
 //!
-//! A vector reads as fast and grows worse. Its memory comes in pages of 4 KiB, so that filling it with a million timers takes
-//! ten thousand page faults, and a random access walks the processor's tables of pages as well; and growing copies all of it, or
-//! moves it page by page. A table of pages moves nothing, and each access costs seven instructions more.
+//! A vector reads as fast and grows worse. Its memory comes in pages of 4 KiB, so that filling it with a
+//! million timers takes ten thousand page faults, and a random access walks the processor's tables of pages
+//! as well; and growing copies all of it, or moves it page by page. A table of pages moves nothing, and each
+//! access costs seven instructions more.
 //!
 //! [`prefetch`](Table::prefetch) asks for the memory of an element that will be needed soon.
 //!
-//! Cost: access one comparison; push O(1) amortised, at worst a copy of less than 2 MiB, or the kernel's time to
-//! clear a page of 2 MiB. Memory: up to a page too much, which is of 2 MiB in large tables. Address space: up to twice as
-//! much. Only Linux maps; elsewhere, and where the kernel refuses to, all tables are as small ones.
+//! Cost: access one comparison; push O(1) amortised, at worst a copy of less than 2 MiB, or the kernel's time
+//! to clear a page of 2 MiB. Memory: up to a page too much, which is of 2 MiB in large tables. Address space:
+//! up to twice as much. Only Linux maps; elsewhere, and where the kernel refuses to, all tables are as small
+//! ones.
 //!
 //! It does not shrink by itself.
 
@@ -60,8 +62,8 @@ impl<E> Table<E> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "reads through a pointer")]
     pub(crate) fn find(&self, index: u32) -> Option<&E> {
-        // SAFETY: the place is in the block and initialised, because the index is below `len`; the table is borrowed for as
-        // long as the element is.
+        // SAFETY: the place is in the block and initialised, because the index is below `len`; the table is
+        // borrowed for as long as the element is.
         (index < self.len).then(|| unsafe { self.start().add(index as usize).as_ref() })
     }
 
@@ -85,7 +87,8 @@ impl<E> Table<E> {
         self.find_mut(index).unwrap_or_else(|| absent(index))
     }
 
-    /// Asks for the memory of an element that will be needed soon: all its lines. An index without an element does no harm.
+    /// Asks for the memory of an element that will be needed soon: all its lines. An index without an element
+    /// does no harm.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: u32) {
         let element = self.start().as_ptr().wrapping_add(index as usize).cast::<u8>();
@@ -107,8 +110,8 @@ impl<E> Table<E> {
         if self.len as usize == self.capacity {
             self.grow();
         }
-        // SAFETY: the place is in the block, because `len` is below the capacity; what is behind `len` is not initialised, and
-        // nothing is lost with it.
+        // SAFETY: the place is in the block, because `len` is below the capacity; what is behind `len` is not
+        // initialised, and nothing is lost with it.
         unsafe { self.start().add(self.len as usize).write(element) };
         self.len += 1;
     }
@@ -153,7 +156,8 @@ impl<E> Table<E> {
     /// All elements.
     #[expect(unsafe_code, reason = "a slice from a pointer")]
     pub(crate) fn as_slice(&self) -> &[E] {
-        // SAFETY: `len` elements from the start on are initialised and in one block, which is aligned for them even if it is empty.
+        // SAFETY: `len` elements from the start on are initialised and in one block, which is aligned for
+        // them even if it is empty.
         unsafe { NonNull::slice_from_raw_parts(self.start(), self.len as usize).as_ref() }
     }
 }
@@ -197,8 +201,9 @@ struct Block {
     is_mapped: bool,
 }
 
-// SAFETY: memory of the allocator or of a mapping may be used and given back by any thread, by one at a time: a block is changed
-// through `&mut` alone. Whether what lies in it may be sent and shared is said by `Table`'s `PhantomData<E>`.
+// SAFETY: memory of the allocator or of a mapping may be used and given back by any thread, by one at a time:
+// a block is changed through `&mut` alone. Whether what lies in it may be sent and shared is said by
+// `Table`'s `PhantomData<E>`.
 #[expect(unsafe_code, reason = "a pointer is not sent by itself")]
 unsafe impl Send for Block {}
 // SAFETY: as above; there is nothing in a `&Block` but an address.
@@ -278,8 +283,8 @@ impl Drop for Block {
 #[inline(always)]
 fn prefetch<E>(element: *const E) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch of any address is allowed, also of one that is not there; the instruction is in all processors of
-    // this architecture.
+    // SAFETY: a prefetch of any address is allowed, also of one that is not there; the instruction is in all
+    // processors of this architecture.
     #[expect(unsafe_code, reason = "an instruction of the processor")]
     unsafe {
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(element.cast());
@@ -303,7 +308,8 @@ mod sys {
         Some(start)
     }
 
-    /// Moves a mapping of `map` to another address, with another size; what is in it stays in it. If that cannot be done, it stays.
+    /// Moves a mapping of `map` to another address, with another size; what is in it stays in it. If that
+    /// cannot be done, it stays.
     pub(super) fn remap(old: NonNull<u8>, old_bytes: usize, bytes: usize) -> Option<NonNull<u8>> {
         if bytes <= old_bytes {
             unmap_range(old.as_ptr().wrapping_add(bytes), old_bytes - bytes);
@@ -311,8 +317,9 @@ mod sys {
         }
         let start = reserve(bytes)?;
         let (flags, to) = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, start.as_ptr());
-        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to the kernel too, because
-        // it was made as one and grown by this call alone. What is at the new address is ours: nobody knows it yet.
+        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to
+        // the kernel too, because it was made as one and grown by this call alone. What is at the new address
+        // is ours: nobody knows it yet.
         let moved = unsafe { libc::mremap(old.as_ptr().cast(), old_bytes, bytes, flags, to) };
         if moved == libc::MAP_FAILED {
             unmap(start, bytes);
@@ -354,7 +361,8 @@ mod sys {
         if bytes == 0 {
             return;
         }
-        // SAFETY: the range is of a mapping of ours, by `reserve` and its callers, and its addresses are used no more.
+        // SAFETY: the range is of a mapping of ours, by `reserve` and its callers, and its addresses are used
+        // no more.
         let result = unsafe { libc::munmap(start.cast(), bytes) };
         // The kernel may lack memory to split a mapping in two: the rest stays reserved, and is not touched.
         debug_assert_eq!(result, 0, "a mapping is given back");

@@ -11,7 +11,8 @@ fn schedule_all(wheel: &mut Chunked<u64>, deadlines: impl Iterator<Item = u64>) 
     }
 }
 
-/// Advances tick by tick and returns the most timers that one tick looked at, those that it handed out not counted.
+/// Advances tick by tick and returns the most timers that one tick looked at, those that it handed out not
+/// counted.
 fn work_max(wheel: &mut Chunked<u64>, ticks: u64) -> usize {
     let mut most = 0;
     let start = wheel.now().get();

@@ -4,8 +4,8 @@
 //!   due: [31] -> [31] -> [4]  --fill-->  batch [ h h h h h h h h . . . ]  --next--> pop
 //! ```
 //!
-//! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep through several
-//! chunks, and is there when the timers are popped.
+//! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep
+//! through several chunks, and is there when the timers are popped.
 //!
 //! Cost: 1 KiB in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
 

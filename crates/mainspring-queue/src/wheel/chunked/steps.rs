@@ -4,10 +4,11 @@
 //!   settle:  batch <-- due <-- slot of level 0 <-- open slots, a chunk at a time <-- slots ahead, a share with each tick
 //! ```
 //!
-//! [`settle`](Chunked::settle) works until a due timer stands first, all time up to now is worked off, or the budget is used up;
-//! each step looks at one chunk, or moves `reached` to the next event.
+//! [`settle`](Chunked::settle) works until a due timer stands first, all time up to now is worked off, or the
+//! budget is used up; each step looks at one chunk, or moves `reached` to the next event.
 //!
-//! Cost: a step O(chunk); with each event, shares of the slots ahead of at most [`PREPARED_CHUNK_COUNT_MAX`] chunks a level.
+//! Cost: a step O(chunk); with each event, shares of the slots ahead of at most [`PREPARED_CHUNK_COUNT_MAX`]
+//! chunks a level.
 //!
 //! It hands nothing out and sweeps nothing.
 
@@ -18,7 +19,8 @@ use super::rings::{DIGIT_BITS, Place, Rings};
 use crate::queue::Budget;
 use crate::tick::Tick;
 
-/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of work.
+/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of
+/// work.
 const PREPARED_CHUNK_COUNT_MAX: u64 = 256;
 
 /// Whether a round of work came to an end.
@@ -33,7 +35,8 @@ pub(super) enum Settled {
 }
 
 impl<T> Chunked<T> {
-    /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what is left.
+    /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what
+    /// is left.
     pub(super) fn settle(&mut self, budget: &mut Budget) -> Settled {
         let settled = self.work_off(budget);
         self.is_idle = settled == Settled::Idle;
@@ -41,7 +44,8 @@ impl<T> Chunked<T> {
         settled
     }
 
-    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
+    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is
+    /// used up.
     fn work_off(&mut self, budget: &mut Budget) -> Settled {
         if self.now < self.quiet_until {
             return Settled::Idle;
@@ -185,8 +189,8 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and the records
-    /// that its hints name.
+    /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and
+    /// the records that its hints name.
     #[inline]
     fn look_ahead(&self, now: Place) {
         let slot = |distance| {
@@ -204,8 +208,8 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as of the time
-    /// until then has passed.
+    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as
+    /// of the time until then has passed.
     fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
         if !self.rings.is_occupied(next) {
             return;
@@ -218,7 +222,8 @@ impl<T> Chunked<T> {
         let shift = u32::BITS.saturating_sub(whole.leading_zeros());
         let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
         for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
-            // The sweep may have left less of it meanwhile. What a small budget leaves undone is done when the slot is open.
+            // The sweep may have left less of it meanwhile. What a small budget leaves undone is done when
+            // the slot is open.
             if budget.is_used_up() || !self.rings.is_occupied(next) {
                 return;
             }
