@@ -316,17 +316,30 @@ mod sys {
             return Some(old);
         }
         let start = reserve(bytes)?;
-        let (flags, to) = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, start.as_ptr());
-        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to
-        // the kernel too, because it was made as one and grown by this call alone. What is at the new address
-        // is ours: nobody knows it yet.
-        let moved = unsafe { libc::mremap(old.as_ptr().cast(), old_bytes, bytes, flags, to) };
-        if moved == libc::MAP_FAILED {
-            unmap(start, bytes);
+        if move_to(old, old_bytes, start, bytes) == libc::MAP_FAILED {
+            // The target is left as it is: see `move_to`. What is lost is address space, at most as much as
+            // the table is to have.
             return None;
         }
         advise(start, bytes);
         Some(start)
+    }
+
+    /// Moves a mapping onto memory that was reserved for it. If that fails, the old one stays, and the target
+    /// must not be touched again, not even to be unmapped: MREMAP_FIXED unmaps the target before it moves
+    /// anything (`mremap_to` in the kernel's mm/mremap.c), and what fails after that, for want of memory for
+    /// page tables, does not map it again. Another thread may have mapped something there since.
+    fn move_to(old: NonNull<u8>, old_bytes: usize, to: NonNull<u8>, bytes: usize) -> *mut libc::c_void {
+        #[cfg(test)]
+        if failing::SHALL_FAIL.take() {
+            return failing::move_to(to, bytes);
+        }
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to
+        // the kernel too, because it was made as one and grown by this call alone. What is at the new address
+        // is ours: no one else has its address. If the call fails, the kernel has moved back what it had
+        // moved of the old mapping, so that it is as it was; the target is ours no more.
+        unsafe { libc::mremap(old.as_ptr().cast(), old_bytes, bytes, flags, to.as_ptr()) }
     }
 
     /// Gives a mapping of `map` or `remap` back.
@@ -366,6 +379,48 @@ mod sys {
         let result = unsafe { libc::munmap(start.cast(), bytes) };
         // The kernel may lack memory to split a mapping in two: the rest stays reserved, and is not touched.
         debug_assert_eq!(result, 0, "a mapping is given back");
+    }
+
+    /// The kernel at its worst: it unmaps the target before it fails to move, and another thread maps
+    /// something there.
+    #[cfg(test)]
+    pub(super) mod failing {
+        use core::cell::Cell;
+        use core::ptr::{self, NonNull};
+
+        use super::HUGE_PAGE_BYTES;
+
+        std::thread_local! {
+            /// The next move fails.
+            pub(in super::super) static SHALL_FAIL: Cell<bool> = const { Cell::new(false) };
+            static FOREIGN: Cell<*mut libc::c_void> = const { Cell::new(ptr::null_mut()) };
+        }
+
+        /// What the other thread writes there.
+        const MARK: u8 = 0xA5;
+
+        pub(super) fn move_to(to: NonNull<u8>, bytes: usize) -> *mut libc::c_void {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            // SAFETY: the range was reserved for the mapping that is not moved; nothing is in it. Its first
+            // byte can be written.
+            let foreign = unsafe { libc::mmap(to.as_ptr().cast(), bytes, protection, flags, -1, 0) };
+            // SAFETY: as above.
+            unsafe { foreign.cast::<u8>().write(MARK) };
+            FOREIGN.set(foreign);
+            libc::MAP_FAILED
+        }
+
+        /// Whether what the other thread mapped is still there.
+        pub(in super::super) fn is_foreign_mapped() -> bool {
+            let foreign = FOREIGN.get();
+            // SAFETY: an asynchronous msync changes nothing; it fails where nothing is mapped. What is mapped
+            // there can be read: by the other thread, or else by the table.
+            unsafe {
+                libc::msync(foreign, HUGE_PAGE_BYTES, libc::MS_ASYNC) == 0
+                    && foreign.cast::<u8>().read() == MARK
+            }
+        }
     }
 }
 

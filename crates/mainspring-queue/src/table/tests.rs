@@ -48,6 +48,18 @@ fn a_large_table_of_linux_is_mapped_on_the_border_of_a_huge_page() {
 }
 
 #[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn a_mapping_that_cannot_be_moved_is_copied_and_nobody_elses_is_touched() {
+    let mut table = Table::new();
+    (0..COUNT / 2).for_each(|index| table.push(u64::from(index) * 3));
+    sys::failing::SHALL_FAIL.set(true);
+    (COUNT / 2..COUNT).for_each(|index| table.push(u64::from(index) * 3));
+    assert!(!sys::failing::SHALL_FAIL.get(), "it was to move");
+    assert!(is_intact(&table, COUNT));
+    assert!(sys::failing::is_foreign_mapped(), "what another thread has mapped is still there");
+}
+
+#[test]
 fn there_is_nothing_behind_the_end() {
     let mut table: Table<u8> = Table::new();
     assert_eq!((table.find(0), table.find(u32::MAX)), (None, None));
