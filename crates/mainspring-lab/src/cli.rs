@@ -88,8 +88,9 @@ pub enum Command {
 pub struct RunArgs {
     /// Cost against N: W1, W3 and W8 with 1e3 to 1e7 timers, three rounds, in half an hour.
     ///
-    /// By all subjects but the presets. What would be hopeless at ten million is left out there, and the results say so; with
-    /// --subjects what is named is measured all the same. Takes 6 GiB of memory. The other options change any of this.
+    /// By all subjects but the presets. What would be hopeless at ten million is left out there, and the
+    /// results say so; with --subjects what is named is measured all the same. Takes 6 GiB of memory. The
+    /// other options change any of this.
     #[arg(long)]
     pub scaling: bool,
     /// Workloads, such as W1,W1b,W3; all if not given.

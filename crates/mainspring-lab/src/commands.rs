@@ -1,6 +1,7 @@
 //! What each command does.
 //!
-//! Cost: that of what is measured. It does not measure in this process, but for the hidden command that exists for it.
+//! Cost: that of what is measured. It does not measure in this process, but for the hidden command that
+//! exists for it.
 
 pub mod advise;
 pub mod goals;

@@ -6,12 +6,12 @@
 //!                +<------ shrink <---- a difference or a panic --> the shortest script found is printed
 //! ```
 //!
-//! [`exercise`] makes 64 random scripts of 2,000 steps: timers scheduled at 0, now, near, far and at the end of time;
-//! pending, expired, fired and stale ids cancelled and reset, earlier, later and to the past; time advanced by 0, by 1,
-//! to the next wakeup, by huge jumps and across the boundaries where wheels wrap; expired timers drained wholly or in
-//! part. After each step the [runner] compares the queue with [`Naive`](crate::Naive) and with its own
-//! [`Profile`](crate::Profile), counts every payload's drops, and calls
-//! [`check`](crate::TimerQueue::check).
+//! [`exercise`] makes 64 random scripts of 2,000 steps: timers scheduled at 0, now, near, far and at the end
+//! of time; pending, expired, fired and stale ids cancelled and reset, earlier, later and to the past; time
+//! advanced by 0, by 1, to the next wakeup, by huge jumps and across the boundaries where wheels wrap;
+//! expired timers drained wholly or in part. After each step the [runner] compares the queue with
+//! [`Naive`](crate::Naive) and with its own [`Profile`](crate::Profile), counts every payload's drops, and
+//! calls [`check`](crate::TimerQueue::check).
 //!
 //! A failing script is printed in the language of [`script`], ready to be saved as a scenario.
 //!
@@ -78,7 +78,8 @@ mod tests {
     use crate::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
     use crate::{RedBlackTree, SkipList, heap};
 
-    // In this binary a record's versions come round after four changes, and its generations are used up after twelve timers.
+    // In this binary a record's versions come round after four changes, and its generations are used up after
+    // twelve timers.
 
     #[test]
     fn versions_that_come_round_break_no_promise_of_the_chunked_wheel() {

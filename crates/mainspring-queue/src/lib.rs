@@ -1,8 +1,9 @@
 //! Every timer structure of the field behind one contract.
 //!
-//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and takes out
-//! what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no callback, allocates
-//! through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
+//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and
+//! takes out what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no
+//! callback, allocates through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code
+//! in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
 //!
 //! | queue | from | schedule | cancel | fires | take it when |
 //! |---|---|---|---|---|---|

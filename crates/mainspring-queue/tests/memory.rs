@@ -1,5 +1,5 @@
-//! What the chunked wheel promises about memory: its hints stay in proportion to the most timers that it held at once,
-//! whatever is asked of it and however time moves.
+//! What the chunked wheel promises about memory: its hints stay in proportion to the most timers that it held
+//! at once, whatever is asked of it and however time moves.
 
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Budget, Popped, Tick, TimerId, TimerQueue};
@@ -222,8 +222,8 @@ fn resets_to_and_fro_keep_no_old_hints_while_time_moves() {
     assert_flat(Pattern { delay: Delay::NearOrFar(1_000, 10_000_000), ..resets }, 2_000_000);
 }
 
-/// A crowd that waits in the slot that comes next at a level, with so few changes between two ticks that time takes the
-/// slot's chunks one by one: what hides the dead from a sweep that starts over.
+/// A crowd that waits in the slot that comes next at a level, with so few changes between two ticks that time
+/// takes the slot's chunks one by one: what hides the dead from a sweep that starts over.
 fn waiting_pattern(random: &mut Random) -> Pattern {
     let slot_ticks = random.pick(&[1 << 16, 1 << 24]);
     let timer_count = 1 << (8 + random.below(5));

@@ -1,7 +1,8 @@
 //! W8: resident memory per live timer, fresh and after 2 N churn pairs.
 //!
-//! What a structure holds is what the kernel says the process grew by, so that fragments, spare room and the allocator's
-//! own records count. The ids that the program holds do not: they are taken off. Figures: `fresh_bytes`, `churned_bytes`.
+//! What a structure holds is what the kernel says the process grew by, so that fragments, spare room and the
+//! allocator's own records count. The ids that the program holds do not: they are taken off. Figures:
+//! `fresh_bytes`, `churned_bytes`.
 //!
 //! Cost: that of W1, and a walk of the kernel over the process's pages.
 //!

@@ -8,7 +8,8 @@
 //!
 //! Cost: a second.
 //!
-//! It does not show what more cores would: more threads than cores show what a lock does whose holder is not running.
+//! It does not show what more cores would: more threads than cores show what a lock does whose holder is not
+//! running.
 
 use std::mem;
 use std::sync::{Barrier, Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! The chunked wheel's own check: walks all that there is.
 //!
-//! Each live timer must have a hint that lies where time will come by no later than its deadline. There may be others that name
-//! it, left by earlier timers of its record whose version has come round: they may lie anywhere. And all counts, bits and
-//! minima must say what is there.
+//! Each live timer must have a hint that lies where time will come by no later than its deadline. There may
+//! be others that name it, left by earlier timers of its record whose version has come round: they may lie
+//! anywhere. And all counts, bits and minima must say what is there.
 //!
 //! Cost: O(hints log hints). It repairs nothing.
 
@@ -17,6 +17,13 @@ impl<T> Chunked<T> {
     pub(super) fn check_all(&self) {
         self.records.check();
         assert!(self.now <= self.gate, "what is due does not pass the gate");
+        let is_idle =
+            self.batch.first().is_none() && self.due.is_empty() && self.late.is_empty() && self.open == 0;
+        assert!(!self.is_idle || is_idle, "what is idle has nothing to do");
+        assert!(
+            !self.is_idle || self.next_event().is_none_or(|next| self.now < next),
+            "what is idle is up to date"
+        );
         assert!(self.open == 0 || self.gate == Tick::MAX, "what is open is behind the gate");
         self.rings.check();
         let mut found = Vec::new();
@@ -32,7 +39,8 @@ impl<T> Chunked<T> {
             let place = Rings::place_of(occupied);
             let chain = self.rings.chain(place);
             chunk_count += self.chunks.check(chain);
-            // Slots stand for this turn and the next: the place on the line of all is this one or the one two turns on.
+            // Slots stand for this turn and the next: the place on the line of all is this one or the one two
+            // turns on.
             let ahead = self.rings.ahead(place, self.reached);
             let is_open = self.open >> place.level & 1 == 1 && ahead == Place::of(self.reached, place.level);
             assert!(is_open || self.reached < ahead.start(), "a slot that time has reached is open");

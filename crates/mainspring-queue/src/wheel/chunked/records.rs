@@ -5,23 +5,24 @@
 //!   hint       index 32 | version 16 | low bits of the tick 16
 //! ```
 //!
-//! A record does not know where it waits: a [`Hint`] in some slot names it. A hint is *current* while the record lives and has
-//! the hint's version; a cancel, a firing and a reset to an earlier deadline each end a version, and leave the hint behind as a
-//! dead one. A version comes round again after 65,536 changes of one record. If a hint of that version is still in a slot, it wakes
-//! from the dead: it names a timer that exists, whose deadline decides, so that nothing is early or lost; but that timer may
-//! come before its equals, and one for a time that has passed before what was due earlier.
+//! A record does not know where it waits: a [`Hint`] in some slot names it. A hint is *current* while the
+//! record lives and has the hint's version; a cancel, a firing and a reset to an earlier deadline each end a
+//! version, and leave the hint behind as a dead one. A version comes round again after 65,536 changes of one
+//! record. If a hint of that version is still in a slot, it wakes from the dead: it names a timer that
+//! exists, whose deadline decides, so that nothing is early or lost; but that timer may come before its
+//! equals, and one for a time that has passed before what was due earlier.
 //!
-//! Cost: every operation O(1) and one random access, of one cache line. Memory per timer: 16 beyond the payload and its
-//! discriminant. (With 24 bytes, the discriminant beside the version, a quarter of all records lies across two lines: a pair of
-//! schedule and cancel among a million took 200 ns instead of 165, a firing 77 instead of 57.)
+//! Cost: every operation O(1) and one random access, of one cache line. Memory per timer: 16 beyond the
+//! payload and its discriminant. (With 24 bytes, the discriminant beside the version, a quarter of all
+//! records lies across two lines: a pair of schedule and cancel among a million took 200 ns instead of 165, a
+//! firing 77 instead of 57.)
 //!
 //! It orders nothing.
 
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use crate::arena::FIRST_GENERATION;
-use crate::queue::{Equals, Expired, Order, TimerId};
+use crate::queue::{Equals, Expired, FIRST_GENERATION, Order, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -34,8 +35,8 @@ const RECORD_COUNT_MAX: u32 = u32::MAX - (FRESH_COUNT - 1);
 /// in every run.
 const VERSION_STEP: u16 = if cfg!(test) { 1 << 14 } else { 1 };
 
-/// A hint that wakes from the dead may let its record's new timer come before its turn: with four versions that happens all the
-/// time.
+/// A hint that wakes from the dead may let its record's new timer come before its turn: with four versions
+/// that happens all the time.
 pub(super) const ORDER: (Order, Equals) = if VERSION_STEP == 1 {
     (Order::Expiry, Equals::FifoUnlessReset)
 } else {
@@ -46,8 +47,8 @@ pub(super) const ORDER: (Order, Equals) = if VERSION_STEP == 1 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hint(u64);
 
-/// How many low bits of its tick a hint knows: enough for two levels, so that slots of a minute move down without a look at
-/// any record.
+/// How many low bits of its tick a hint knows: enough for two levels, so that slots of a minute move down
+/// without a look at any record.
 pub(super) const HINT_TICK_BITS: u32 = 16;
 const TICK_SHIFT: u32 = u64::BITS - HINT_TICK_BITS;
 const VERSION_SHIFT: u32 = u32::BITS;
@@ -85,8 +86,8 @@ impl Hint {
     }
 }
 
-/// A timer, or room for one. The id with the record's generation was given out if the record lives, and not before: who knows the
-/// generation knows that it lives.
+/// A timer, or room for one. The id with the record's generation was given out if the record lives, and not
+/// before: who knows the generation knows that it lives.
 #[derive(Clone, Debug)]
 struct Record<T> {
     /// Grows when a timer leaves and when its hint is given up.
@@ -114,13 +115,14 @@ impl<T> Record<T> {
         TimerId { index, generation: self.generation }
     }
 
-    /// Ends the timer: what named it, id and hint, does so no more. Tells whether the record has a generation left.
+    /// Ends the timer: what named it, id and hint, does so no more. Tells whether the record has a generation
+    /// left.
     #[inline(always)]
     fn end(&mut self) -> Option<(T, bool)> {
         let payload = self.payload.take()?;
         self.version = self.version.wrapping_add(VERSION_STEP);
-        // The last generation is no timer's: a free record that has it is given up, and could not be told from one that may be
-        // used once more.
+        // The last generation is no timer's: a free record that has it is given up, and could not be told
+        // from one that may be used once more.
         self.generation = self.generation.saturating_add(1);
         Some((payload, self.generation < NonZeroU32::MAX))
     }
@@ -156,8 +158,8 @@ impl<T> Records<T> {
         }
     }
 
-    /// How many timers live: the records that are neither free nor given up. Counted on demand, so that no change of a timer
-    /// has to count.
+    /// How many timers live: the records that are neither free nor given up. Counted on demand, so that no
+    /// change of a timer has to count.
     #[inline]
     pub(super) fn len(&self) -> u32 {
         self.records.len() - self.free.len() as u32 - self.given_up_count
@@ -268,7 +270,8 @@ impl<T> Records<T> {
         hint.index() < self.records.len()
     }
 
-    /// Tells whether a hint is current. The version alone does not say so: it may have come round in a record that is free now.
+    /// Tells whether a hint is current. The version alone does not say so: it may have come round in a record
+    /// that is free now.
     #[inline(always)]
     pub(super) fn is_current(&self, hint: Hint) -> bool {
         let record = self.records.at(hint.index());
@@ -292,7 +295,8 @@ impl<T> Records<T> {
 
     /// Gives back the memory behind the last live record. O(records).
     pub(super) fn compact(&mut self) {
-        // Generations never start over. A record whose generations are used up stays: its successor could not be told from it.
+        // Generations never start over. A record whose generations are used up stays: its successor could not
+        // be told from it.
         while let Some(record) = self.records.pop_if(Record::is_reusable) {
             self.fresh_generation = self.fresh_generation.max(record.generation);
         }

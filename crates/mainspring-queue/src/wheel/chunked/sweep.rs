@@ -5,31 +5,38 @@
 //!                       ^ index, cursor: what lies before has been swept in this round
 //! ```
 //!
-//! A cancelled timer leaves its hint behind. While hints outnumber the live timers [`HINTS_PER_TIMER_MAX`] times, every chunk
-//! that is added to a chain sweeps up to [`SWEPT_CHUNK_COUNT_MAX`] others, going round all slots: the work of a step is bounded,
-//! and so is the memory. A program that only cancels sweeps nothing: memory grows with what is added alone. A slot's last
-//! chunk is left alone: it has the youngest hints, few of which are dead, and may have to take more.
+//! A cancelled timer leaves its hint behind. While hints outnumber the live timers [`HINTS_PER_TIMER_MAX`]
+//! times, every chunk that is added to a chain sweeps up to [`SWEPT_CHUNK_COUNT_MAX`] others, going round all
+//! slots: the work of a step is bounded, and so is the memory. A program that only cancels sweeps nothing:
+//! memory grows with what is added alone. A slot's last chunk is left alone: it has the youngest hints, few
+//! of which are dead, and may have to take more.
 //!
-//! **Why the bound holds**, whatever is scheduled, cancelled and reset, and however time moves. The last chunk of each slot is not
-//! counted. Let there be N others, too many by the rule above, and at most L live timers at any time.
+//! **Why the bound holds**, whatever is scheduled, cancelled and reset, and however time moves. The last
+//! chunk of each slot is not counted. Let there be N others, too many by the rule above, and at most L live
+//! timers at any time.
 //!
-//! 1. A chunk that is added behind another is always paid for: `append_chunk` and `push_due` are the only ways into a
-//!    chain, for new timers, for resets and for what time moves alike. So while `a` chunks are added, `8 a` are swept.
-//! 2. The sweep never starts over. A chunk that is taken out of a chain is its first: the sweep stands behind it (then it stands
-//!    before the first now, and has lost nothing), or has not come to it, or has left it far behind. A slot that becomes due
-//!    as a whole takes the sweep's place along (`slot_is_due`). All else that moves is taken out chunk by chunk, and the
-//!    chunks that it fills are added chunks.
-//! 3. So a round comes to each chunk at most once, and ends when `8 a = N + a`: at most N / 7 chunks are added in it.
-//! 4. What there is after a round: of the N chunks what was alive when the round came by, filled up to L / 31 chunks and one more
-//!    for each slot; and the N / 7 that were added.
+//! 1. A chunk that is added behind another is always paid for: `append_chunk` and `push_due` are the only
+//!    ways into a chain, for new timers, for resets and for what time moves alike. So while `a` chunks are
+//!    added, `8 a` are swept.
+//! 2. The sweep never starts over. A chunk that is taken out of a chain is its first: the sweep stands behind
+//!    it (then it stands before the first now, and has lost nothing), or has not come to it, or has left it
+//!    far behind. A slot that becomes due as a whole takes the sweep's place along (`slot_is_due`). All else
+//!    that moves is taken out chunk by chunk, and the chunks that it fills are added chunks.
+//! 3. So a round comes to each chunk at most once, and ends when `8 a = N + a`: at most N / 7 chunks are
+//!    added in it.
+//! 4. What there is after a round: of the N chunks what was alive when the round came by, filled up to L / 31
+//!    chunks and one more for each slot; and the N / 7 that were added.
 //!
-//! A round that begins with too many hints ends with a seventh of them and the living. The limit may be passed in the middle of a
-//! round, which can end without a gain: then there are 8/7 of the limit, and during the next round 8/7 of that. So there are
-//! never more than 64/49 of the limit, 5.3 hints for each timer: [`hint_count_max`].
+//! A round that begins with too many hints ends with a seventh of them and the living. The limit may be
+//! passed in the middle of a round, which can end without a gain: then there are 8/7 of the limit, and during
+//! the next round 8/7 of that. So there are never more than 64/49 of the limit, 5.3 hints for each timer:
+//! [`hint_count_max`].
 //!
-//! Hints that came late wait in a queue of their own, which is swept as a whole when it has come to the same limit.
+//! Hints that came late wait in a queue of their own, which is swept as a whole when it has come to the same
+//! limit.
 //!
-//! Cost: about one look at a record per cancelled timer; at most 248 with a chunk that is added. It drops nothing that is alive.
+//! Cost: about one look at a record per cancelled timer; at most 248 with a chunk that is added. It drops
+//! nothing that is alive.
 //!
 //! Source: Go's timers are swept when a quarter is dead, all at once (`clearDeletedTimers`, Go 1.14).
 
@@ -45,8 +52,9 @@ use super::rings::Rings;
 const HINTS_PER_TIMER_MAX: usize = 4;
 /// As many more may always be there: a few kilobytes, so that small crowds are not swept all the time.
 const HINT_SLACK_COUNT: usize = 1_024;
-/// How many chunks are swept for each that is added, at most: it stops where there are no longer too many hints, most often after one
-/// or two. With two or less no bound can be shown; with eight it is 1.31 times the limit, for 10 us of work at worst.
+/// How many chunks are swept for each that is added, at most: it stops where there are no longer too many
+/// hints, most often after one or two. With two or less no bound can be shown; with eight it is 1.31 times
+/// the limit, for 10 us of work at worst.
 const SWEPT_CHUNK_COUNT_MAX: usize = 8;
 /// After so many it looks whether there are still too many.
 const SWEPT_AT_ONCE_COUNT: usize = 2;
@@ -66,8 +74,8 @@ impl Sweep {
     /// The beginning of a round.
     pub(super) const START: Sweep = Sweep { due: Some(Cursor::START), index: 0, cursor: Cursor::START };
 
-    /// Hears that the first chunk of a chain was taken out, by the cursor behind it. A sweep that stands there stands before the
-    /// chunk that is the first now.
+    /// Hears that the first chunk of a chain was taken out, by the cursor behind it. A sweep that stands
+    /// there stands before the chunk that is the first now.
     #[inline]
     pub(super) fn forget(&mut self, taken: Cursor) {
         if self.cursor == taken {
