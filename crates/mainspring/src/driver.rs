@@ -255,6 +255,14 @@ pub trait Timers<T>: Send + Sync {
     /// The payload comes back: rejected by the queue, or the driver has stopped.
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
+    /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and for whoever waits
+    /// and could not be told. It goes past a limit on the number of timers, and one beyond the queue's horizon fires there,
+    /// early, so that its owner looks, and adds it again.
+    ///
+    /// # Errors
+    /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 

@@ -22,7 +22,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hdrhistogram::Histogram;
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Reason, Rejected, ResetError, Tick, TimerQueue};
 
 use super::{Counts, Fire, Fired, Panicked, Refusal, Refused, Report, TimerId, Unfired};
 use crate::clock::Clock;
@@ -89,6 +89,15 @@ impl Role {
     }
 }
 
+/// Whether a queue's limits hold for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// They do.
+    Limited,
+    /// They do not: it goes past a limit on their number, and one beyond the horizon fires there, early.
+    Assured,
+}
+
 /// Whether a change needs somebody to wake earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
@@ -139,7 +148,13 @@ impl<Q> Lane<Q> {
         if state.is_asleep { Wake::Sleeper } else { Wake::Worker }
     }
 
-    pub(super) fn schedule<T>(&self, deadline: Tick, payload: T) -> Result<(TimerId, Wake), Refused<T>>
+    pub(super) fn schedule<T>(
+        &self,
+        clock: &dyn Clock,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<(TimerId, Wake), Refused<T>>
     where
         Q: TimerQueue<T>,
     {
@@ -150,8 +165,42 @@ impl<Q> Lane<Q> {
         if state.is_stopping {
             return Err(Refused { reason: Refusal::Stopped, payload });
         }
-        let timer = state.queue.schedule(deadline, payload)?;
-        state.counts.scheduled += 1;
+        match state.add(room, deadline, payload) {
+            Ok(timer) => Ok((TimerId { lane: self.index, timer }, self.note_earlier(state, deadline))),
+            Err(rejected) if rejected.reason == Reason::BeyondHorizon => {
+                drop(state);
+                self.schedule_far(clock, room, deadline, rejected.payload)
+            }
+            Err(rejected) => Err(rejected.into()),
+        }
+    }
+
+    /// Tries again with a queue that knows what time it is: while nothing is due nothing advances it, and a horizon is counted
+    /// from its last advance. What must be taken and still lies beyond is put at the horizon.
+    #[cold]
+    fn schedule_far<T>(
+        &self,
+        clock: &dyn Clock,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<(TimerId, Wake), Refused<T>>
+    where
+        Q: TimerQueue<T>,
+    {
+        // A clock may be the owner's code: no lock is held.
+        let now = clock.now();
+        let mut state = self.state();
+        if state.is_stopping {
+            return Err(Refused { reason: Refusal::Stopped, payload });
+        }
+        state.queue.advance(now);
+        let horizon = match (room, state.queue.profile().horizon) {
+            (Room::Assured, Some(horizon)) => state.queue.now().after(horizon),
+            _ => Tick::MAX,
+        };
+        let deadline = deadline.min(horizon);
+        let timer = state.add(room, deadline, payload)?;
         Ok((TimerId { lane: self.index, timer }, self.note_earlier(state, deadline)))
     }
 
@@ -218,12 +267,21 @@ impl<Q> Lane<Q> {
         discarded
     }
 
-    pub(super) fn reset<T>(&self, id: TimerId, deadline: Tick) -> Result<Wake, ResetError>
+    pub(super) fn reset<T>(&self, clock: &dyn Clock, id: TimerId, deadline: Tick) -> Result<Wake, ResetError>
     where
         Q: TimerQueue<T>,
     {
         let mut state = self.state();
-        state.queue.reset(id.timer, deadline)?;
+        let mut outcome = state.queue.reset(id.timer, deadline);
+        if outcome == Err(ResetError::BeyondHorizon) {
+            // As in `schedule_far`.
+            drop(state);
+            let now = clock.now();
+            state = self.state();
+            state.queue.advance(now);
+            outcome = state.queue.reset(id.timer, deadline);
+        }
+        outcome?;
         state.counts.reset += 1;
         Ok(self.note_earlier(state, deadline))
     }
@@ -360,6 +418,23 @@ impl<Q> Lane<Q> {
 }
 
 impl<Q> State<Q> {
+    fn add<T>(
+        &mut self,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<mainspring_queue::TimerId, Rejected<T>>
+    where
+        Q: TimerQueue<T>,
+    {
+        let timer = match room {
+            Room::Limited => self.queue.schedule(deadline, payload)?,
+            Room::Assured => self.queue.schedule_past_limit(deadline, payload)?,
+        };
+        self.counts.scheduled += 1;
+        Ok(timer)
+    }
+
     fn count_firing(&mut self, role: Role, late_ticks: u64) {
         self.counts.fired += 1;
         self.counts.stolen += u64::from(role == Role::Thief);
