@@ -28,7 +28,7 @@ pub trait OverLanes<T>: Send + Sync {
     fn lane_numbered(&self, number: u32) -> Option<&Lane<Self::Queue>>;
 
     /// Wakes whom a new earliest deadline of a lane concerns.
-    fn wake_for(&self, number: u32, wake: Wake, deadline: Tick);
+    fn wake_for(&self, number: u32, wake: Wake);
 
     /// The clock whose ticks the deadlines are.
     fn clock_of_lanes(&self) -> &Arc<dyn Clock>;
@@ -49,7 +49,7 @@ fn schedule_in<T: Send, D: OverLanes<T>>(
         Err(reason) => return Err(Refused { reason, payload }),
     };
     let (id, wake) = lane.schedule(&**driver.clock_of_lanes(), room, deadline, payload)?;
-    driver.wake_for(id.lane, wake, deadline);
+    driver.wake_for(id.lane, wake);
     Ok(id)
 }
 
@@ -75,7 +75,7 @@ impl<T: Send, D: OverLanes<T>> Timers<T> for D {
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let lane = self.lane_numbered(id.lane).ok_or(ResetError::NotPending)?;
         let wake = lane.reset(&**self.clock_of_lanes(), id, deadline)?;
-        self.wake_for(id.lane, wake, deadline);
+        self.wake_for(id.lane, wake);
         Ok(())
     }
 

@@ -29,7 +29,7 @@
 use std::io;
 use std::sync::Arc;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::TimerQueue;
 
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
@@ -164,8 +164,8 @@ where
         self.shards.shards.get(number as usize).map(|shard| &shard.lane)
     }
 
-    fn wake_for(&self, number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
+    fn wake_for(&self, number: u32, wake: Wake) {
+        if matches!(wake, Wake::Sleeper(_)) {
             self.shards.shards[number as usize].bell.ring();
         }
     }

@@ -163,7 +163,11 @@ impl Calendar {
             timer: None,
             is_running: false,
         };
-        self.shared.arm(key, &mut planned, Handle::schedule_at)?;
+        if let Err(refusal) = self.shared.arm(key, &mut planned, Handle::schedule_at) {
+            // The callback's drop is its owner's code.
+            drop(plan);
+            return Err(refusal);
+        }
         plan.next_key += 1;
         plan.entries.insert(key, planned);
         Ok(Entry { shared: Arc::downgrade(&self.shared), key })
@@ -258,13 +262,14 @@ impl Shared {
 
     /// Plans all entries anew if the wall clock was set; tells whether it was.
     fn notice_change(self: &Arc<Self>) -> bool {
+        // Dropped after the lock is released, as it was declared before.
+        let mut cancelled = Vec::new();
         let mut plan = lock(&self.plan);
         let change = self.epoch.observe();
         if change == Change::Steady {
             return false;
         }
         let now = self.epoch.now();
-        let mut cancelled = Vec::new();
         for (&key, planned) in &mut plan.entries {
             cancelled.extend(planned.timer.and_then(|timer| self.handle.cancel(timer)));
             if change == Change::Replaced || planned.is_wildcard() {

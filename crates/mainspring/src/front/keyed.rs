@@ -125,11 +125,18 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
             Repeat::Times(_) | Repeat::Forever => Some(Period::new(delay, clock.resolution())?),
         };
         let deadline = clock.after(delay);
+        // Made before and dropped after the lock is held, if it comes back.
+        let own_key = key.clone();
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let task = self.shared.task(key.clone(), generation);
-        let scheduled = self.shared.handle.schedule_at(deadline, task);
-        let timer = Some(scheduled.map_err(|refused| PeriodError::Refused(refused.reason))?);
+        let scheduled = self.shared.handle.schedule_at(deadline, self.shared.task(own_key, generation));
+        let timer = match scheduled {
+            Ok(timer) => Some(timer),
+            Err(refused) => {
+                drop(tasks);
+                return Err(PeriodError::Refused(refused.reason));
+            }
+        };
         tasks.next_generation += 1;
         let keeper =
             Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
@@ -220,7 +227,10 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
         if let Some(keeper) = keeper {
             // A refusal means that the driver is shutting down: this was the last run.
-            keeper.timer = self.handle.schedule_assured(keeper.deadline, self.task(key, generation)).ok();
+            let scheduled = self.handle.schedule_assured(keeper.deadline, self.task(key, generation));
+            keeper.timer = scheduled.as_ref().ok().copied();
+            drop(tasks);
+            drop(scheduled);
         }
     }
 }
