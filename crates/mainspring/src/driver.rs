@@ -21,6 +21,7 @@
 //!
 //! It does not know what a payload is: fronts do.
 
+mod caught;
 mod crew;
 mod lane;
 mod over_lanes;
@@ -95,7 +96,7 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
 
-    /// Hears that `fire` panicked. The driver goes on with the next timer. Unless overridden, writes a line to standard
+    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the next timer. Unless overridden, writes a line to standard
     /// error.
     fn panicked(&mut self, panic: &Panicked) {
         eprintln!("mainspring: {panic}");
@@ -255,11 +256,19 @@ pub trait Timers<T>: Send + Sync {
     /// The payload comes back: rejected by the queue, or the driver has stopped.
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
+    /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and for whoever waits
+    /// and could not be told. It goes past a limit on the number of timers, and one beyond the queue's horizon fires there,
+    /// early, so that its owner looks, and adds it again.
+    ///
+    /// # Errors
+    /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
     /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is dropped, here or by the
-    /// thread that fires. A firing that begins after this has returned is not that timer's.
+    /// thread that fires, which reports it if that panics. A firing that begins after this has returned is not that timer's.
     fn discard(&self, id: TimerId);
 
     /// Moves a pending timer.

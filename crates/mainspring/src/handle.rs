@@ -43,6 +43,11 @@ impl<T> Handle<T> {
         self.timers.schedule(deadline, payload)
     }
 
+    /// Adds a timer that no limit turns away: see [`Timers::schedule_assured`].
+    pub(crate) fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        self.timers.schedule_assured(deadline, payload)
+    }
+
     /// Adds a timer that may fire anywhere from `delay` to `delay + tolerance` from now. It is given the roundest tick of that
     /// range, where timers with other tolerances meet it and share its wake-up: precision is bought by the caller, and
     /// thrift as well.

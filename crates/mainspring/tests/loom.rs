@@ -160,6 +160,30 @@ fn a_timer_is_fired_or_discarded_and_never_both() {
 }
 
 #[test]
+fn what_is_discarded_is_dropped_once_while_another_thread_schedules() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let token = Arc::new(());
+        let discarded = driver.schedule(Tick::new(7), Arc::clone(&token)).unwrap();
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || driver.run(&mut |_: Fired<Arc<()>>| driver.stop())
+        });
+        let scheduler = thread::spawn({
+            let (driver, token) = (Arc::clone(&driver), Arc::clone(&token));
+            move || driver.schedule(Tick::ZERO, token).unwrap()
+        });
+        driver.discard(discarded);
+        scheduler.join().unwrap();
+        runner.join().unwrap();
+        let counts = Timers::<Arc<()>>::counts(&*driver);
+        assert_eq!((counts.fired, counts.cancelled, Timers::<Arc<()>>::len(&*driver)), (1, 1, 0));
+        drop(driver.shutdown());
+        assert_eq!(Arc::strong_count(&token), 1);
+    });
+}
+
+#[test]
 fn a_timer_is_fired_or_cancelled_and_never_both() {
     bounded(|| {
         let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));

@@ -1,5 +1,7 @@
 //! The end of a driver that several threads bring about at once, its own among them.
 
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -8,8 +10,8 @@ use std::time::Duration;
 
 use mainspring::Handle;
 use mainspring::clock::{Manual, Monotonic};
-use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped};
+use mainspring::driver::poll::{AnySource, Interest, Ready, Serve};
+use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped, Timers};
 use mainspring::front::{Callbacks, RunTasks, Task};
 use mainspring_queue::{RedBlackTree, Tick};
 
@@ -147,4 +149,29 @@ fn every_shutdown_waits_for_what_is_firing() {
             second.join().unwrap();
         });
     });
+}
+
+/// A source whose drop panics.
+struct Fragile(UnixStream);
+
+impl AsFd for Fragile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("this drop panics");
+    }
+}
+
+#[test]
+fn a_source_that_panics_when_dropped_keeps_no_timer_from_being_handed_back() {
+    let clock = Arc::new(Manual::stepped());
+    let driver: Poll<RedBlackTree<u32>, Fragile> = Poll::new(RedBlackTree::new(), clock).unwrap();
+    let (source, _peer) = UnixStream::pair().unwrap();
+    driver.sources().register(Fragile(source), Interest::Readable).unwrap();
+    driver.schedule(Tick::new(5), 7).unwrap();
+    assert_eq!(driver.shutdown().len(), 1);
 }

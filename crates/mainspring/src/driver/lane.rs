@@ -11,7 +11,8 @@
 //! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; whoever schedules before it must see that somebody wakes in time |
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
 //! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
-//! | `notes` | a queue without a lock | ids to cancel, from threads that would not wait; obeyed before anything is popped, and by whoever schedules |
+//! | `notes` | a queue without a lock | ids to cancel, from threads that would not wait; read by whoever asks or schedules, and before a firing begins |
+//! | `given_up` | `state` | what notes named: cancelled for whoever asks, and dropped by a thread that fires, which `schedule` wakes for it |
 //! | `note_count` | - | says that there are notes: written after a note is left, so that who reads it may miss only one that is being left |
 //!
 //! The atomic mirror is one half of a store-then-load handshake with sleepers: see [`per_worker`](super::per_worker), which
@@ -19,12 +20,14 @@
 //!
 //! Cost: one lock per operation and per firing. It does not wait and does not wake anybody: drivers do.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hdrhistogram::Histogram;
-use mainspring_queue::{ResetError, Tick, TimerQueue};
+use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerQueue};
 
-use super::{Counts, Fire, Fired, Panicked, Refusal, Refused, Report, TimerId, Unfired};
+use super::caught::{drop_caught, fire_caught};
+use super::{Counts, Fire, Fired, Refusal, Refused, Report, TimerId, Unfired};
 use crate::clock::Clock;
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::mpsc::{Receiver, Sender, channel};
@@ -36,7 +39,6 @@ const BATCH_MAX: u32 = 64;
 
 /// Latenesses above this many ticks (18 minutes at a millisecond) are recorded as this.
 const LATENESS_TICKS_MAX: u64 = 1 << 20;
-
 /// Two digits are exact: figures are read as "about 15 ticks", and a histogram stays below 20 KiB.
 const LATENESS_DIGITS: u8 = 2;
 
@@ -52,6 +54,8 @@ pub struct Lane<Q> {
 struct State<Q> {
     queue: Q,
     notes: Receiver<mainspring_queue::TimerId>,
+    /// What notes asked for: timers that are cancelled for whoever asks, and whose payloads are still to be dropped.
+    given_up: BTreeSet<mainspring_queue::TimerId>,
     counts: Counts,
     /// Made when the first timer fires: many lanes never fire one.
     lateness: Option<Histogram<u64>>,
@@ -89,15 +93,24 @@ impl Role {
     }
 }
 
-/// Whether a change needs somebody to wake earlier.
+/// Whether a queue's limits hold for a timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    /// They do.
+    Limited,
+    /// They do not: it goes past a limit on their number, and one beyond the horizon fires there, early.
+    Assured,
+}
+
+/// Whether a change needs somebody to wake earlier: at this tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// No: something earlier was known.
     No,
-    /// The deadline is the earliest, and a thread sleeps over this lane.
-    Sleeper,
-    /// The deadline is the earliest, and a thread is at work on this lane.
-    Worker,
+    /// Nothing earlier was known, and a thread sleeps over this lane.
+    Sleeper(Tick),
+    /// Nothing earlier was known, and a thread is at work on this lane.
+    Worker(Tick),
 }
 
 impl<Q> Lane<Q> {
@@ -106,6 +119,7 @@ impl<Q> Lane<Q> {
         let state = State {
             queue,
             notes: receiver,
+            given_up: BTreeSet::new(),
             counts: Counts::default(),
             lateness: None,
             next: Tick::MAX,
@@ -116,7 +130,7 @@ impl<Q> Lane<Q> {
         Lane { index, next, note_count, notes, state: Mutex::new(state) }
     }
 
-    /// No code of the owner runs under the lock but for the `Drop` of payloads, so a poisoned lock guards a sound state.
+    /// No code of the owner runs under the lock, so a poisoned lock guards a sound state.
     fn state(&self) -> MutexGuard<'_, State<Q>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -131,27 +145,67 @@ impl<Q> Lane<Q> {
         self.next.store(state.next.get(), Ordering::SeqCst);
     }
 
+    /// Says whom the change concerns that was just made: whoever sleeps past the deadline, or over what is to be dropped.
     fn note_earlier(&self, mut state: MutexGuard<'_, State<Q>>, deadline: Tick) -> Wake {
+        let deadline = if state.given_up.is_empty() { deadline } else { Tick::ZERO };
         if state.next <= deadline {
             return Wake::No;
         }
         self.publish(&mut state, Some(deadline));
-        if state.is_asleep { Wake::Sleeper } else { Wake::Worker }
+        if state.is_asleep { Wake::Sleeper(deadline) } else { Wake::Worker(deadline) }
     }
 
-    pub(super) fn schedule<T>(&self, deadline: Tick, payload: T) -> Result<(TimerId, Wake), Refused<T>>
+    pub(super) fn schedule<T>(
+        &self,
+        clock: &dyn Clock,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<(TimerId, Wake), Refused<T>>
     where
         Q: TimerQueue<T>,
     {
-        // Dropped after the lock is released, as it was declared before.
-        let _discarded;
         let mut state = self.state();
-        _discarded = self.obey_notes(&mut state);
+        self.read_notes(&mut state);
         if state.is_stopping {
             return Err(Refused { reason: Refusal::Stopped, payload });
         }
-        let timer = state.queue.schedule(deadline, payload)?;
-        state.counts.scheduled += 1;
+        match state.add(room, deadline, payload) {
+            Ok(timer) => Ok((TimerId { lane: self.index, timer }, self.note_earlier(state, deadline))),
+            Err(rejected) if rejected.reason == Reason::BeyondHorizon => {
+                drop(state);
+                self.schedule_far(clock, room, deadline, rejected.payload)
+            }
+            Err(rejected) => Err(rejected.into()),
+        }
+    }
+
+    /// Tries again with a queue that knows what time it is: while nothing is due nothing advances it, and a horizon is counted
+    /// from its last advance. What must be taken and still lies beyond is put at the horizon.
+    #[cold]
+    fn schedule_far<T>(
+        &self,
+        clock: &dyn Clock,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<(TimerId, Wake), Refused<T>>
+    where
+        Q: TimerQueue<T>,
+    {
+        // A clock may be the owner's code: no lock is held.
+        let now = clock.now();
+        let mut state = self.state();
+        if state.is_stopping {
+            return Err(Refused { reason: Refusal::Stopped, payload });
+        }
+        state.queue.advance(now);
+        let horizon = match (room, state.queue.profile().horizon) {
+            (Room::Assured, Some(horizon)) => state.queue.now().after(horizon),
+            _ => Tick::MAX,
+        };
+        let deadline = deadline.min(horizon);
+        let timer = state.add(room, deadline, payload)?;
         Ok((TimerId { lane: self.index, timer }, self.note_earlier(state, deadline)))
     }
 
@@ -160,6 +214,9 @@ impl<Q> Lane<Q> {
         Q: TimerQueue<T>,
     {
         let mut state = self.state();
+        if state.is_given_up(id.timer) {
+            return None;
+        }
         let payload = state.queue.cancel(id.timer)?;
         state.counts.cancelled += 1;
         Some(payload)
@@ -181,6 +238,9 @@ impl<Q> Lane<Q> {
                 return;
             }
         };
+        if state.is_given_up(id.timer) {
+            return;
+        }
         let payload = state.queue.cancel(id.timer);
         state.counts.cancelled += u64::from(payload.is_some());
         drop(state);
@@ -188,42 +248,60 @@ impl<Q> Lane<Q> {
         drop(payload);
     }
 
-    /// Cancels what notes ask for, and returns the payloads, to be dropped when the lock is released.
+    /// Reads what notes ask for: from here on those timers are cancelled, whoever asks. Their payloads are dropped by a
+    /// thread that fires.
     #[inline]
-    fn obey_notes<T>(&self, state: &mut State<Q>) -> Vec<T>
+    fn read_notes<T>(&self, state: &mut State<Q>)
     where
         Q: TimerQueue<T>,
     {
         // Acquire: whoever sees the count finds the notes.
         match self.note_count.load(Ordering::Acquire) {
-            0 => Vec::new(),
-            announced => self.obey_announced(state, announced),
+            0 => (),
+            announced => self.read_announced(state, announced, None),
         }
     }
 
-    /// Not more than were announced: who leaves notes all the time must not keep us here.
+    /// Not more than were announced: who leaves notes all the time must not keep us here. `taken` is a timer that has left the
+    /// queue and not begun to fire: a note may name it too.
     #[cold]
-    fn obey_announced<T>(&self, state: &mut State<Q>, announced: usize) -> Vec<T>
-    where
+    fn read_announced<T>(
+        &self,
+        state: &mut State<Q>,
+        announced: usize,
+        taken: Option<mainspring_queue::TimerId>,
+    ) where
         Q: TimerQueue<T>,
     {
-        let mut discarded = Vec::new();
         for _ in 0..announced {
             let Ok(id) = state.notes.try_recv() else { break };
             // Relaxed: only this side takes notes away, under the lock.
             self.note_count.fetch_sub(1, Ordering::Relaxed);
-            discarded.extend(state.queue.cancel(id));
+            let is_pending = Some(id) == taken || state.queue.deadline(id).is_some();
+            if is_pending && state.given_up.insert(id) {
+                state.counts.cancelled += 1;
+            }
         }
-        state.counts.cancelled += discarded.len() as u64;
-        discarded
     }
 
-    pub(super) fn reset<T>(&self, id: TimerId, deadline: Tick) -> Result<Wake, ResetError>
+    pub(super) fn reset<T>(&self, clock: &dyn Clock, id: TimerId, deadline: Tick) -> Result<Wake, ResetError>
     where
         Q: TimerQueue<T>,
     {
         let mut state = self.state();
-        state.queue.reset(id.timer, deadline)?;
+        if state.is_given_up(id.timer) {
+            return Err(ResetError::NotPending);
+        }
+        let mut outcome = state.queue.reset(id.timer, deadline);
+        if outcome == Err(ResetError::BeyondHorizon) {
+            // As in `schedule_far`.
+            drop(state);
+            let now = clock.now();
+            state = self.state();
+            state.queue.advance(now);
+            outcome = state.queue.reset(id.timer, deadline);
+        }
+        outcome?;
         state.counts.reset += 1;
         Ok(self.note_earlier(state, deadline))
     }
@@ -232,26 +310,25 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
-        self.state().queue.deadline(id.timer)
+        let state = self.state();
+        if state.is_given_up(id.timer) { None } else { state.queue.deadline(id.timer) }
     }
 
     pub(super) fn len<T>(&self) -> usize
     where
         Q: TimerQueue<T>,
     {
-        let _discarded;
         let mut state = self.state();
-        _discarded = self.obey_notes(&mut state);
-        state.queue.len()
+        self.read_notes(&mut state);
+        state.queue.len() - state.given_up.len()
     }
 
     pub(super) fn counts<T>(&self) -> Counts
     where
         Q: TimerQueue<T>,
     {
-        let _discarded;
         let mut state = self.state();
-        _discarded = self.obey_notes(&mut state);
+        self.read_notes(&mut state);
         state.counts
     }
 
@@ -259,9 +336,8 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let _discarded;
         let mut state = self.state();
-        _discarded = self.obey_notes(&mut state);
+        self.read_notes(&mut state);
         report.counts.add(&state.counts);
         if let Some(lateness) = &state.lateness {
             report.lateness_ticks.add(lateness).expect("all lanes' histograms have the same bounds");
@@ -289,18 +365,35 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
-        let _discarded;
         let mut state = self.state();
-        _discarded = self.obey_notes(&mut state);
+        self.read_notes(&mut state);
+        let graves = self.open_graves(&mut state);
+        drop(state);
+        // There is nobody left to report a panic to; its message was printed.
+        graves.into_iter().for_each(|timer| _ = catch_unwind(AssertUnwindSafe(|| drop(timer))));
+        let mut state = self.state();
         state.queue.advance(Tick::MAX);
-        let popped = std::iter::from_fn(|| state.queue.pop_expired());
-        popped
-            .map(|timer| Unfired {
-                id: TimerId { lane: self.index, timer: timer.id },
-                deadline: timer.deadline,
-                payload: timer.payload,
-            })
-            .collect()
+        std::iter::from_fn(|| state.queue.pop_expired()).map(|timer| self.unfired(timer)).collect()
+    }
+
+    fn unfired<T>(&self, timer: Expired<T>) -> Unfired<T> {
+        let Expired { id, deadline, payload } = timer;
+        Unfired { id: TimerId { lane: self.index, timer: id }, deadline, payload }
+    }
+
+    /// Takes out what was given up, to be dropped with no lock held.
+    #[cold]
+    fn open_graves<T>(&self, state: &mut State<Q>) -> Vec<Unfired<T>>
+    where
+        Q: TimerQueue<T>,
+    {
+        let given_up = std::mem::take(&mut state.given_up);
+        let take = |id| {
+            let deadline = state.queue.deadline(id)?;
+            let payload = state.queue.cancel(id)?;
+            Some(self.unfired(Expired { id, deadline, payload }))
+        };
+        given_up.into_iter().filter_map(take).collect()
     }
 
     /// Fires what is due, up to as many timers as the role allows. Before each firing, with no lock held, `watch` is called: while the callback
@@ -323,31 +416,42 @@ impl<Q> Lane<Q> {
         }
         state.queue.advance(read);
         for _ in 0..role.firing_count_max() {
+            self.read_notes(&mut state);
+            if !state.given_up.is_empty() {
+                let graves = self.open_graves(&mut state);
+                drop(state);
+                graves.into_iter().for_each(|timer| drop_caught(fire, timer));
+                state = self.state();
+                if state.is_stopping {
+                    return Turn::Stopping;
+                }
+            }
             // A thief may have advanced the queue past what this thread read.
             let now = state.queue.now();
-            let discarded = self.obey_notes(&mut state);
-            if !discarded.is_empty() {
-                drop(state);
-                drop(discarded);
-                state = self.state();
-            }
             let Some(timer) = state.queue.pop_expired() else {
                 let until = state.queue.next_wakeup();
                 self.publish(&mut state, until);
                 state.is_asleep = true;
                 return Turn::Idle(until);
             };
+            // Here the firing begins: a note that was left before this look is obeyed.
+            let announced = self.note_count.load(Ordering::Acquire);
+            if announced > 0 {
+                self.read_announced(&mut state, announced, Some(timer.id));
+                if state.given_up.remove(&timer.id) {
+                    drop(state);
+                    drop_caught(fire, self.unfired(timer));
+                    state = self.state();
+                    continue;
+                }
+            }
             state.count_firing(role, now.since(timer.deadline));
             let until = state.queue.next_wakeup();
             self.publish(&mut state, until);
             drop(state);
             watch();
-            let fired = Fired {
-                id: TimerId { lane: self.index, timer: timer.id },
-                deadline: timer.deadline,
-                now,
-                payload: timer.payload,
-            };
+            let Unfired { id, deadline, payload } = self.unfired(timer);
+            let fired = Fired { id, deadline, now, payload };
             let has_panicked = fire_caught(fire, fired);
             state = self.state();
             state.counts.panicked += u64::from(has_panicked);
@@ -360,6 +464,27 @@ impl<Q> Lane<Q> {
 }
 
 impl<Q> State<Q> {
+    fn add<T>(
+        &mut self,
+        room: Room,
+        deadline: Tick,
+        payload: T,
+    ) -> Result<mainspring_queue::TimerId, Rejected<T>>
+    where
+        Q: TimerQueue<T>,
+    {
+        let timer = match room {
+            Room::Limited => self.queue.schedule(deadline, payload)?,
+            Room::Assured => self.queue.schedule_past_limit(deadline, payload)?,
+        };
+        self.counts.scheduled += 1;
+        Ok(timer)
+    }
+
+    fn is_given_up(&self, id: mainspring_queue::TimerId) -> bool {
+        !self.given_up.is_empty() && self.given_up.contains(&id)
+    }
+
     fn count_firing(&mut self, role: Role, late_ticks: u64) {
         self.counts.fired += 1;
         self.counts.stolen += u64::from(role == Role::Thief);
@@ -372,18 +497,4 @@ impl<Q> State<Q> {
 pub(super) fn empty_lateness() -> Histogram<u64> {
     Histogram::new_with_bounds(1, LATENESS_TICKS_MAX, LATENESS_DIGITS)
         .expect("the bounds are those of a histogram")
-}
-
-/// Fires one timer; tells whether that panicked.
-fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
-    let (id, deadline) = (fired.id, fired.deadline);
-    // What a panic leaves half done is the callback's own: the driver shares nothing with it.
-    let Err(panic) = catch_unwind(AssertUnwindSafe(|| fire.fire(fired))) else { return false };
-    let panicked = Panicked::new(id, deadline, &*panic);
-    // The panic's own value and the report are the owner's code as well.
-    let _ = catch_unwind(AssertUnwindSafe(|| {
-        fire.panicked(&panicked);
-        drop(panic);
-    }));
-    true
 }

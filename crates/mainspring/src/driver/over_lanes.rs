@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use super::lane::{Lane, Wake};
+use super::lane::{Lane, Room, Wake};
 use super::{Counts, Driver, Refusal, Refused, Report, TimerId, Timers, Unfired};
 use crate::clock::Clock;
 
@@ -28,7 +28,7 @@ pub trait OverLanes<T>: Send + Sync {
     fn lane_numbered(&self, number: u32) -> Option<&Lane<Self::Queue>>;
 
     /// Wakes whom a new earliest deadline of a lane concerns.
-    fn wake_for(&self, number: u32, wake: Wake, deadline: Tick);
+    fn wake_for(&self, number: u32, wake: Wake);
 
     /// The clock whose ticks the deadlines are.
     fn clock_of_lanes(&self) -> &Arc<dyn Clock>;
@@ -37,15 +37,29 @@ pub trait OverLanes<T>: Send + Sync {
     fn end(&self);
 }
 
+#[inline(always)]
+fn schedule_in<T: Send, D: OverLanes<T>>(
+    driver: &D,
+    room: Room,
+    deadline: Tick,
+    payload: T,
+) -> Result<TimerId, Refused<T>> {
+    let lane = match driver.lane_of_caller() {
+        Ok(lane) => lane,
+        Err(reason) => return Err(Refused { reason, payload }),
+    };
+    let (id, wake) = lane.schedule(&**driver.clock_of_lanes(), room, deadline, payload)?;
+    driver.wake_for(id.lane, wake);
+    Ok(id)
+}
+
 impl<T: Send, D: OverLanes<T>> Timers<T> for D {
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        let lane = match self.lane_of_caller() {
-            Ok(lane) => lane,
-            Err(reason) => return Err(Refused { reason, payload }),
-        };
-        let (id, wake) = lane.schedule(deadline, payload)?;
-        self.wake_for(id.lane, wake, deadline);
-        Ok(id)
+        schedule_in(self, Room::Limited, deadline, payload)
+    }
+
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        schedule_in(self, Room::Assured, deadline, payload)
     }
 
     fn cancel(&self, id: TimerId) -> Option<T> {
@@ -60,8 +74,8 @@ impl<T: Send, D: OverLanes<T>> Timers<T> for D {
 
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let lane = self.lane_numbered(id.lane).ok_or(ResetError::NotPending)?;
-        let wake = lane.reset(id, deadline)?;
-        self.wake_for(id.lane, wake, deadline);
+        let wake = lane.reset(&**self.clock_of_lanes(), id, deadline)?;
+        self.wake_for(id.lane, wake);
         Ok(())
     }
 

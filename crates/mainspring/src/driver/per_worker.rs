@@ -211,10 +211,7 @@ impl<Q> PerWorker<Q> {
     }
 
     /// Does what a new earliest deadline of a lane needs.
-    fn wake(&self, lane: u32, wake: Wake, deadline: Tick) {
-        if wake == Wake::No {
-            return;
-        }
+    fn wake(&self, lane: u32, deadline: Tick) {
         // Pairs with the fence of `sleep`: this thread sees the sleeper, or the sleeper sees the deadline.
         fence(Ordering::SeqCst);
         let owner = self.seats.get(self.owners[lane as usize].load(Ordering::SeqCst));
@@ -380,8 +377,10 @@ where
         self.lanes.get(number as usize).map(|lane| &lane.0)
     }
 
-    fn wake_for(&self, number: u32, wake: Wake, deadline: Tick) {
-        self.wake(number, wake, deadline);
+    fn wake_for(&self, number: u32, wake: Wake) {
+        if let Wake::Sleeper(deadline) | Wake::Worker(deadline) = wake {
+            self.wake(number, deadline);
+        }
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {

@@ -242,8 +242,8 @@ where
     }
 
     /// A thread at work looks at the queue again before it sleeps; one that sleeps must be notified.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
+    fn wake_for(&self, _number: u32, wake: Wake) {
+        if matches!(wake, Wake::Sleeper(_)) {
             self.bell.ring();
         }
     }
@@ -255,6 +255,8 @@ where
     fn end(&self) {
         self.stop();
         self.crew.wait_for_end();
-        drop(self.sources.deregister_all());
+        // Their drops are their owners' code: a panic is printed, and the timers are handed back all the same.
+        let sources = self.sources.deregister_all();
+        sources.into_iter().for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
     }
 }

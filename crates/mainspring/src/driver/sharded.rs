@@ -12,7 +12,7 @@
 //! shards in parallel; a slow one makes late only what is in its shard.
 //!
 //! The thread of a shard starts with its first timer, and never before; shards that are not used cost their lock and an
-//! empty queue. If no thread can be started the timer is refused.
+//! empty queue. If no thread can be started the timer goes to a shard that has one; without any it is refused.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -29,7 +29,7 @@
 use std::io;
 use std::sync::Arc;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::TimerQueue;
 
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
@@ -147,8 +147,13 @@ where
 
     fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
         let index = thread_number() % self.shards.shards.len();
-        self.ensure_thread(index).map_err(|_| Refusal::NoThread)?;
-        Ok(&self.shards.shards[index].lane)
+        if self.ensure_thread(index).is_ok() {
+            return Ok(&self.shards.shards[index].lane);
+        }
+        // One that has a thread will do.
+        let mut shards = self.shards.shards.iter();
+        let shard = shards.find(|shard| shard.has_thread.load(Ordering::Acquire));
+        shard.map(|shard| &shard.lane).ok_or(Refusal::NoThread)
     }
 
     fn lane_count(&self) -> u32 {
@@ -159,8 +164,8 @@ where
         self.shards.shards.get(number as usize).map(|shard| &shard.lane)
     }
 
-    fn wake_for(&self, number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
+    fn wake_for(&self, number: u32, wake: Wake) {
+        if matches!(wake, Wake::Sleeper(_)) {
             self.shards.shards[number as usize].bell.ring();
         }
     }

@@ -145,8 +145,8 @@ where
     }
 
     /// A thread at work looks at the queue again before it sleeps; one that sleeps must be woken.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
+    fn wake_for(&self, _number: u32, wake: Wake) {
+        if matches!(wake, Wake::Sleeper(_)) {
             self.bell.ring();
         }
     }

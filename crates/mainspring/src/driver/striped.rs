@@ -29,7 +29,7 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::TimerQueue;
 
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Wake};
@@ -146,8 +146,8 @@ where
     }
 
     /// A thread at work looks at every stripe again before it sleeps; one that sleeps must be woken.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
+    fn wake_for(&self, _number: u32, wake: Wake) {
+        if matches!(wake, Wake::Sleeper(_)) {
             self.bell.ring();
         }
     }

@@ -38,7 +38,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{Expression, Schedule};
 
-use super::task::{Task, run_then};
+use super::task::{Add, Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
@@ -163,7 +163,11 @@ impl Calendar {
             timer: None,
             is_running: false,
         };
-        self.shared.arm(key, &mut planned)?;
+        if let Err(refusal) = self.shared.arm(key, &mut planned, Handle::schedule_at) {
+            // The callback's drop is its owner's code.
+            drop(plan);
+            return Err(refusal);
+        }
         plan.next_key += 1;
         plan.entries.insert(key, planned);
         Ok(Entry { shared: Arc::downgrade(&self.shared), key })
@@ -202,7 +206,7 @@ impl Entry {
 
 impl Shared {
     /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned) -> Result<(), Refusal> {
+    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned, add: Add) -> Result<(), Refusal> {
         planned.timer = None;
         let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
@@ -212,13 +216,13 @@ impl Shared {
                 shared.fire(key);
             }
         });
-        planned.timer = Some(self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?);
+        planned.timer = Some(add(&self.handle, deadline, task).map_err(|refused| refused.reason)?);
         Ok(())
     }
 
     /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
     fn rearm(self: &Arc<Self>, key: u64, planned: &mut Planned) {
-        if self.arm(key, planned).is_err() {
+        if self.arm(key, planned, Handle::schedule_assured).is_err() {
             planned.next = None;
         }
     }
@@ -233,7 +237,7 @@ impl Shared {
         let Some(planned) = plan.entries.get_mut(&key) else { return };
         let Some(nominal) = planned.next.clone() else { return };
         if now < nominal.timestamp() {
-            // The wall clock went slower than the ticks: wait for the rest.
+            // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for the rest.
             return self.rearm(key, planned);
         }
         let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
@@ -258,13 +262,14 @@ impl Shared {
 
     /// Plans all entries anew if the wall clock was set; tells whether it was.
     fn notice_change(self: &Arc<Self>) -> bool {
+        // Dropped after the lock is released, as it was declared before.
+        let mut cancelled = Vec::new();
         let mut plan = lock(&self.plan);
         let change = self.epoch.observe();
         if change == Change::Steady {
             return false;
         }
         let now = self.epoch.now();
-        let mut cancelled = Vec::new();
         for (&key, planned) in &mut plan.entries {
             cancelled.extend(planned.timer.and_then(|timer| self.handle.cancel(timer)));
             if change == Change::Replaced || planned.is_wildcard() {

@@ -32,7 +32,7 @@ use std::time::Duration;
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task, run_then};
+use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -59,9 +59,15 @@ pub struct Periodic {
 
 #[derive(Debug)]
 struct State {
-    /// The timer of the next run; `None` during a run and once cancelled.
-    next: Option<TimerId>,
+    /// The next run; `None` during a run and once cancelled.
+    next: Option<Next>,
     is_cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    timer: TimerId,
+    due: Tick,
 }
 
 impl Callbacks {
@@ -125,14 +131,15 @@ impl Callbacks {
             state,
             callback: Mutex::new(callback),
         });
-        schedule_turn(&turn, first)?;
+        schedule_turn(&turn, first, Handle::schedule_at)?;
         Ok(periodic)
     }
 
     /// Runs `callback` once a period, for the first time a period from now.
     ///
     /// Deadlines are multiples of the period after the first, however long the callback takes: it does not drift. Periods
-    /// that are over when the callback could run are dropped. A period is at least one tick long.
+    /// that are over when the callback could run are dropped. A period is at least one tick long. Once taken, it goes on even if
+    /// the driver's queue is full: see [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
     ///
     /// # Errors
     /// The period is zero; or as [`after`](Self::after).
@@ -178,7 +185,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
     turn: &Arc<Turn<F>>,
-    deadline: Tick,
+    due: Tick,
+    add: Add,
 ) -> Result<(), Refusal> {
     let mut state = lock(&turn.state);
     if state.is_cancelled {
@@ -189,21 +197,25 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
         move |firing| run_turn(&turn, firing)
     });
     // The driver's lock is taken inside the state's, here and in `cancel`, and never the other way round.
-    let id = turn.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?;
-    state.next = Some(id);
+    let timer = add(&turn.handle, due, task).map_err(|refused| refused.reason)?;
+    state.next = Some(Next { timer, due });
     Ok(())
 }
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
     // From here on the run has begun. One that was cancelled before does not.
-    if lock(&turn.state).next.take().is_none() {
-        return;
+    let next = lock(&turn.state).next.take();
+    let Some(Next { due, .. }) = next else { return };
+    // A refusal means that the driver is shutting down: this was the last turn.
+    let go_on = |due| _ = schedule_turn(turn, due, Handle::schedule_assured);
+    if firing.now < due {
+        // The queue's horizon lies before it.
+        return go_on(due);
     }
-    let next = lock(&turn.rule).next(firing.deadline, firing.now);
-    // The next turn is scheduled after this one, so that a slow callback is never run by two threads. A refusal means that the
-    // driver is shutting down: this was the last turn.
-    let run = || lock(&turn.callback)(firing);
-    run_then(run, || _ = next.map(|next| schedule_turn(turn, next)));
+    let next = lock(&turn.rule).next(due, firing.now);
+    // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
+    let run = || lock(&turn.callback)(Firing { deadline: due, now: firing.now });
+    run_then(run, || next.into_iter().for_each(go_on));
 }
 
 impl Timer {
@@ -250,7 +262,7 @@ impl Periodic {
         let was_running = !std::mem::replace(&mut state.is_cancelled, true);
         let next = state.next.take();
         // The task holds the state: it is dropped after the lock is released.
-        let task = next.and_then(|id| self.handle.cancel(id));
+        let task = next.and_then(|next| self.handle.cancel(next.timer));
         drop(state);
         drop(task);
         was_running

@@ -48,7 +48,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task, run_then};
+use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -147,7 +147,8 @@ impl Channels {
     /// Makes a ticker that sends once a period, for the first time a period from now.
     ///
     /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to them are
-    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead.
+    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead. Once taken, it goes
+    /// on even if the driver's queue is full.
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
@@ -202,7 +203,7 @@ impl Channels {
             receiver,
             state: Mutex::new(State { generation: 0, pending: None, is_calling: false, period }),
         });
-        inner.arm(&mut inner.state(), inner.handle.clock().after(delay.0))?;
+        inner.arm(&mut inner.state(), inner.handle.clock().after(delay.0), Handle::schedule_at)?;
         Ok(inner)
     }
 }
@@ -218,7 +219,7 @@ impl Inner {
     }
 
     /// Schedules the next firing. The state's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refusal> {
+    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refusal> {
         let generation = state.generation;
         let inner = Arc::downgrade(self);
         let task: Task = Box::new(move |firing| {
@@ -226,7 +227,7 @@ impl Inner {
                 inner.fire(generation, firing);
             }
         });
-        let timer = self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?;
+        let timer = add(&self.handle, deadline, task).map_err(|refused| refused.reason)?;
         state.pending = Some(Pending::Scheduled(timer));
         Ok(())
     }
@@ -239,7 +240,8 @@ impl Inner {
         state.pending = None;
         if let Some(period) = state.period {
             // A refusal means that the driver is shutting down: this was the last tick.
-            let _ = self.arm(&mut state, period.next(firing.deadline, firing.now));
+            let next = period.next(firing.deadline, firing.now);
+            let _ = self.arm(&mut state, next, Handle::schedule_assured);
         }
         let Some(function) = &self.function else {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
@@ -264,7 +266,7 @@ impl Inner {
             state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
         {
             // A refusal means that the driver is shutting down: there is no other call.
-            let _ = self.arm(&mut state, deadline);
+            let _ = self.arm(&mut state, deadline, Handle::schedule_assured);
         }
     }
 
@@ -312,7 +314,7 @@ impl Timer {
         let mut state = self.inner.state();
         let was_pending = self.inner.disarm(&mut state);
         let deadline = self.inner.handle.clock().after(delay.into().0);
-        self.inner.arm(&mut state, deadline)?;
+        self.inner.arm(&mut state, deadline, Handle::schedule_at)?;
         Ok(was_pending)
     }
 }
@@ -338,7 +340,7 @@ impl Ticker {
         self.inner.disarm(&mut state);
         state.period = Some(repeat);
         let deadline = self.inner.handle.clock().after(period);
-        self.inner.arm(&mut state, deadline).map_err(PeriodError::Refused)
+        self.inner.arm(&mut state, deadline, Handle::schedule_at).map_err(PeriodError::Refused)
     }
 }
 

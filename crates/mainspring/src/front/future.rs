@@ -32,8 +32,12 @@
 //! surprising first tick, and missed ticks are skipped unless one asks for a burst.
 //!
 //! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken on the driver's
-//! thread, with no lock held. If the driver is shut down, or was, a pending future stays pending: there is nobody left to say
-//! that time has passed.
+//! thread, with no lock held.
+//!
+//! No future waits for ever for want of a timer. A queue's limits do not hold for futures: a sleep in a full queue is added past
+//! the limit, since it ends in an answer to somebody and its task takes more memory than its timer; one beyond the horizon
+//! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
+//! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, a pending future stays pending.
 //!
 //! Cost: two allocations per timer; a poll before the deadline is a lock and, if the waker changed, a clone of it. Dropping
 //! cancels in the time that the queue needs, which is O(1) for wheels.
@@ -57,7 +61,7 @@ use mainspring_queue::Tick;
 
 use super::period::PeriodError;
 use super::task::Task;
-use crate::driver::TimerId;
+use crate::driver::{Refusal, TimerId};
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -75,6 +79,8 @@ pub struct Sleep {
     deadline: Tick,
     /// `None` until the first poll.
     timer: Option<(TimerId, Arc<Signal>)>,
+    /// Why no timer could be set.
+    refusal: Option<Refusal>,
 }
 
 /// What the driver's thread and the polling one share.
@@ -103,7 +109,7 @@ impl Futures {
 
     /// Is ready once a tick of the driver's clock has begun; at once if it has.
     pub fn sleep_until(&self, deadline: Tick) -> Sleep {
-        Sleep { handle: self.handle.clone(), deadline, timer: None }
+        Sleep { handle: self.handle.clone(), deadline, timer: None, refusal: None }
     }
 
     /// Waits for a future, but not longer than `delay` from now.
@@ -161,9 +167,16 @@ impl Sleep {
         self.deadline <= self.handle.clock().now()
     }
 
+    /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or no name left for a
+    /// timer. `None` for any other.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
+    }
+
     /// Moves it to another tick, earlier or later, whether it was ready or not. It must be polled again to be woken.
     pub fn reset(&mut self, deadline: Tick) {
         self.deadline = deadline;
+        self.refusal = None;
         let Some((id, signal)) = &self.timer else { return };
         if !signal.state().has_fired && self.handle.reset_at(*id, deadline).is_ok() {
             return;
@@ -184,13 +197,19 @@ impl Sleep {
     }
 
     /// Registers the timer. Its waker is in place before the timer can fire.
-    fn register(&mut self, waker: &Waker) {
+    fn register(&mut self, waker: &Waker) -> Poll<()> {
         let signal = Arc::new(Signal::default());
         signal.state().waker = Some(waker.clone());
         let fired = Arc::clone(&signal);
-        // Refused, it stays pending, as after a shutdown.
-        if let Ok(id) = self.handle.schedule_at(self.deadline, Box::new(move |_| fired.fire())) {
-            self.timer = Some((id, signal));
+        match self.handle.schedule_assured(self.deadline, Box::new(move |_| fired.fire())) {
+            Ok(id) => {
+                self.timer = Some((id, signal));
+                Poll::Pending
+            }
+            Err(refused) => {
+                self.refusal = Some(refused.reason);
+                Poll::Ready(())
+            }
         }
     }
 
@@ -199,16 +218,14 @@ impl Sleep {
             self.cancel();
             return Poll::Ready(());
         }
-        let Some((_, signal)) = &self.timer else {
-            self.register(context.waker());
-            return Poll::Pending;
-        };
+        let Some((_, signal)) = &self.timer else { return self.register(context.waker()) };
         let mut state = signal.state();
         if state.has_fired {
-            // It fired after the look at the clock above, and woke the waker of an earlier poll.
+            // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond the
+            // queue's horizon.
             drop(state);
             self.cancel();
-            return Poll::Ready(());
+            return if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) };
         }
         if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             let old = state.waker.replace(context.waker().clone());

@@ -20,7 +20,7 @@
 //!
 //! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. A task's
 //! next run is scheduled when the last has ended, so it never runs beside itself. Runs that are over when the driver comes to
-//! them are dropped, not made up for; they do not count.
+//! them are dropped, not made up for; they do not count. Once taken, a task goes on even if the driver's queue is full.
 //!
 //! Cost: a hash map entry beside the timer; every call takes the front's lock. It does not keep tasks across a restart.
 //!
@@ -36,7 +36,7 @@ use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
 use super::task::{Firing, Task, run_then};
-use crate::driver::{Refusal, TimerId};
+use crate::driver::TimerId;
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -125,10 +125,18 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
             Repeat::Times(_) | Repeat::Forever => Some(Period::new(delay, clock.resolution())?),
         };
         let deadline = clock.after(delay);
+        // Made before and dropped after the lock is held, if it comes back.
+        let own_key = key.clone();
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let timer = self.shared.arm(key.clone(), generation, deadline).map_err(PeriodError::Refused)?;
-        let timer = Some(timer);
+        let scheduled = self.shared.handle.schedule_at(deadline, self.shared.task(own_key, generation));
+        let timer = match scheduled {
+            Ok(timer) => Some(timer),
+            Err(refused) => {
+                drop(tasks);
+                return Err(PeriodError::Refused(refused.reason));
+            }
+        };
         tasks.next_generation += 1;
         let keeper =
             Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
@@ -179,15 +187,14 @@ impl<K> Shared<K> {
 }
 
 impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
-    /// Schedules a run. The map's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, key: K, generation: u64, deadline: Tick) -> Result<TimerId, Refusal> {
+    /// A run. It is scheduled while the map's lock is held: the driver's is taken inside it.
+    fn task(self: &Arc<Self>, key: K, generation: u64) -> Task {
         let shared = Arc::downgrade(self);
-        let task: Task = Box::new(move |firing| {
+        Box::new(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.fire(key, generation, firing);
             }
-        });
-        self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)
+        })
     }
 
     fn fire(self: &Arc<Self>, key: K, generation: u64, firing: Firing) {
@@ -220,7 +227,10 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
         if let Some(keeper) = keeper {
             // A refusal means that the driver is shutting down: this was the last run.
-            keeper.timer = self.arm(key, generation, keeper.deadline).ok();
+            let scheduled = self.handle.schedule_assured(keeper.deadline, self.task(key, generation));
+            keeper.timer = scheduled.as_ref().ok().copied();
+            drop(tasks);
+            drop(scheduled);
         }
     }
 }

@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use mainspring_queue::Tick;
 
-use crate::driver::{Fire, Fired};
+use crate::driver::{Fire, Fired, Refused, TimerId};
+use crate::handle::Handle;
 
 /// A closure that runs once, on the driver's thread, with no lock held.
 pub type Task = Box<dyn FnOnce(Firing) + Send>;
@@ -22,6 +23,10 @@ pub struct Firing {
     /// The tick at which it runs.
     pub now: Tick,
 }
+
+/// How a front adds a timer: one that the program asks for by `Handle::schedule_at`, one that repeats by
+/// `Handle::schedule_assured`.
+pub(super) type Add = fn(&Handle<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
 
 /// Runs a closure of the owner's, then `after` even if that panicked, and then lets the panic go on.
 pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
