@@ -118,7 +118,8 @@ const ROWS: [(&str, &str); 4] =
 
 #[test]
 fn the_passages_expect_what_debians_cron_did() {
-    let table = std::fs::read_to_string(root().join("crates/mainspring-cron/testdata/cron-next.csv")).unwrap();
+    let table =
+        std::fs::read_to_string(root().join("crates/mainspring-cron/testdata/cron-next.csv")).unwrap();
     let mut compared_count = 0;
     for (id, name) in ROWS {
         let row = table.lines().find(|line| line.starts_with(&format!("{id},"))).unwrap();
