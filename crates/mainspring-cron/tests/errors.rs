@@ -1,6 +1,6 @@
 //! What is wrong with a text: the characters to blame, what was expected, and the nearest valid form.
 
-use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions};
+use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions, Schedule, ScheduleError};
 
 use crate::random::Random;
 
@@ -220,4 +220,46 @@ fn no_text_makes_a_parser_panic_or_blame_what_is_not_there() {
         }
     }
     assert!(5_000 < valid_count, "only {valid_count} texts were valid");
+}
+
+#[test]
+fn every_line_that_is_a_schedule_is_read_back_from_what_it_shows() {
+    const SETTINGS: [&str; 9] = [
+        "",
+        "CRON_TZ=Asia/Tokyo ",
+        "TZ=UTC\t",
+        "TZ=-03:30  ",
+        "TZ=EST5EDT,M3.2.0,M11.1.0 ",
+        "DST=cron ",
+        "DST=shift+both ",
+        "TZ=Europe/Paris DST=literal ",
+        "DST=skip TZ=America/New_York ",
+    ];
+    const MARKS: [&str; 4] = ["", "", "Quartz=", "OnCalendar="];
+    let mut valid_count = 0;
+    for seed in 0..20_000 {
+        let mut random = Random::new(seed);
+        let setting = SETTINGS[usize::try_from(random.below(9)).unwrap()];
+        let mark = MARKS[usize::try_from(random.below(4)).unwrap()];
+        let expression = match mark {
+            "OnCalendar=" => ["Mon 09:00", "*-*-1/2 *:0/15:00.5", "quarterly", "09:00 UTC", "32:00"]
+                [usize::try_from(random.below(5)).unwrap()]
+            .to_owned(),
+            "Quartz=" => format!("0 {}", random.expression().replacen("* *", "? *", 1)),
+            _ => random.expression(),
+        };
+        let text = format!("{setting}{mark}{expression}");
+        match text.parse::<Schedule>() {
+            Ok(schedule) => {
+                valid_count += 1;
+                assert_eq!(schedule.to_string().parse(), Ok(schedule), "seed {seed}: {text}");
+            }
+            Err(ScheduleError::Expression(error)) => {
+                assert!(setting.len() <= error.span().start, "seed {seed}: {text}: {error}");
+                assert!(text.get(error.span()).is_some(), "seed {seed}: {text}: {error}");
+            }
+            Err(error) => panic!("seed {seed}: {text}: {error}"),
+        }
+    }
+    assert!(10_000 < valid_count, "only {valid_count} lines were schedules");
 }
