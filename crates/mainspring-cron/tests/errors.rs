@@ -1,6 +1,6 @@
 //! What is wrong with a text: the characters to blame, what was expected, and the nearest valid form.
 
-use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions, Schedule, ScheduleError};
+use mainspring_cron::{Dialect, Expression, OnCalendar, ParseError, ParseOptions, Schedule, ScheduleError};
 
 use crate::random::Random;
 
@@ -262,4 +262,20 @@ fn every_line_that_is_a_schedule_is_read_back_from_what_it_shows() {
         }
     }
     assert!(10_000 < valid_count, "only {valid_count} lines were schedules");
+}
+
+#[test]
+fn a_list_may_be_longer_than_a_number_of_sixteen_bits() {
+    let long = |item: &str| format!("{item}{}", format!(",{item}").repeat(70_000));
+    let named = ParseOptions::new().with_job_name("backup");
+    for text in [
+        format!("{} * * * *", long("7")),
+        format!("{} * * * *", long("H(3-3)")),
+        format!("0 0 {} * *", long("1")),
+        format!("0 0 * * {}", long("1")),
+    ] {
+        assert!(Expression::parse_with(&text, &named).is_ok(), "{}", &text[..20]);
+    }
+    let calendar = OnCalendar::parse(&format!("*:{}", long("0/1"))).unwrap();
+    assert_eq!(calendar.to_string().len(), 2 + 3 + 70_000 * 4);
 }
