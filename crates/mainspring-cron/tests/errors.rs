@@ -279,3 +279,19 @@ fn a_list_may_be_longer_than_a_number_of_sixteen_bits() {
     let calendar = OnCalendar::parse(&format!("*:{}", long("0/1"))).unwrap();
     assert_eq!(calendar.to_string().len(), 2 + 3 + 70_000 * 4);
 }
+
+#[test]
+fn a_text_of_any_length_is_shown_and_explained() {
+    let spaces = " ".repeat(70_000);
+    let text = format!("0 0 * *{spaces}mom");
+    let shown = Expression::parse(&text).unwrap_err().pointed(&text);
+    let [line, caret] = shown.lines().collect::<Vec<_>>()[..] else { panic!("two lines are shown") };
+    assert_eq!(line.find("mom"), caret.find("^^^ "));
+    let word = "x".repeat(70_000);
+    let shown = Expression::parse(&word).unwrap_err().pointed(&word);
+    assert!(shown.contains("^ expected"));
+    let minutes = format!("7{}", ",7".repeat(70_000));
+    let schedule = Schedule::parse(&format!("{minutes} * * * *"), "UTC").unwrap();
+    let explanation = schedule.explain("2025-01-01T00:00:00Z".parse().unwrap());
+    assert!(explanation.to_string().contains(&minutes));
+}
