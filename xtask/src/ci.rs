@@ -1,7 +1,7 @@
 //! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
 //!
-//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with rustfmt and
-//! clippy is all it needs; where there is no valgrind either, instructions are not counted.
+//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with
+//! rustfmt and clippy is all it needs; where there is no valgrind either, instructions are not counted.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};

@@ -1,6 +1,6 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests the real
-//! program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs that go wrong, and
-//! [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
+//! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
+//! that go wrong, and [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests

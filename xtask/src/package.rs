@@ -5,13 +5,13 @@
 //!                                                           target/packaged/Cargo.toml
 //! ```
 //!
-//! The archives are unpacked into a scratch workspace, which patches the registry's versions of our own crates with
-//! the unpacked ones and has the profiles of the real workspace. A test that reads a file outside its package fails
-//! there, and so does an example that only compiles beside its neighbours.
+//! The archives are unpacked into a scratch workspace, which patches the registry's versions of our own
+//! crates with the unpacked ones and has the profiles of the real workspace. A test that reads a file outside
+//! its package fails there, and so does an example that only compiles beside its neighbours.
 //!
-//! Cost: dependencies are taken from the target folder of the workspace, so four crates and their tests are compiled
-//! anew and run, a few minutes on two cores. It publishes nothing and needs no network: what the workspace's lock
-//! file names has been fetched before.
+//! Cost: dependencies are taken from the target folder of the workspace, so four crates and their tests are
+//! compiled anew and run, a few minutes on two cores. It publishes nothing and needs no network: what the
+//! workspace's lock file names has been fetched before.
 //!
 //! It does not test the program, which is no library, and needs `tar`.
 

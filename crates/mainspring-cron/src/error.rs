@@ -77,7 +77,9 @@ impl ParseError {
         let flat: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
         let before = text.get(..self.span.start).map_or(0, |part| part.chars().count());
         let marked = text.get(self.span()).map_or(1, |part| part.chars().count().max(1));
-        let mut out = format!("{flat}\n{:before$}{:^<marked$} {}", "", "", self.message);
+        // Not a width of `format!`: that panics above 65,535.
+        let (indent, carets) = (" ".repeat(before), "^".repeat(marked));
+        let mut out = format!("{flat}\n{indent}{carets} {}", self.message);
         if let Some(hint) = &self.hint {
             out.push_str(&format!(" (did you mean `{hint}`?)"));
         }

@@ -307,10 +307,13 @@ fn time_span(schedule: &Schedule) -> Option<std::ops::Range<usize>> {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.sentence)?;
-        let text_width = self.fields.iter().map(|field| field.text.len()).max().unwrap_or(0);
+        let width_of = |field: &FieldSet| field.text.chars().count();
+        let text_width = self.fields.iter().map(width_of).max().unwrap_or(0);
         for field in &self.fields {
             let unit = field.unit.to_string();
-            writeln!(f, "  {unit:<16}  {:<text_width$}  {}", field.text, field.values)?;
+            // Not a width of `format!`: that panics above 65,535.
+            let indent = " ".repeat(text_width - width_of(field));
+            writeln!(f, "  {unit:<16}  {}{indent}  {}", field.text, field.values)?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
         self.changes

@@ -48,7 +48,7 @@ impl Reader<'_> {
     /// Reads a whole list. Days of the week come back as 0 (Sunday) to 6, years counted from 1970.
     pub(crate) fn list(&mut self, list: Word<'_>, unit: Unit) -> Result<Values, ParseError> {
         let mut values = Values::default();
-        for (position, item) in (0..).zip(list.split(',')) {
+        for (position, item) in list.items() {
             values.extend(self.item(item, unit, position)?);
         }
         Ok(values)

@@ -82,6 +82,18 @@
 //! `serde`: [`Expression`], [`Schedule`], [`OnCalendar`], [`DstPolicy`] and the choices of [`ParseOptions`]
 //! as text. It is off unless asked for, and changes nothing else.
 //!
+//! ```
+//! # #[cfg(feature = "serde")] {
+//! use mainspring_cron::Schedule;
+//!
+//! let schedule = Schedule::parse("30 2 * * *", "Europe/Paris")?;
+//! let json = serde_json::to_string(&schedule)?;
+//! assert_eq!(json, "\"CRON_TZ=Europe/Paris 30 2 * * *\"");
+//! assert_eq!(serde_json::from_str::<Schedule>(&json)?, schedule);
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! The types of [`jiff`] 0.2 stand in the signatures, so it is re-exported; this crate stays below 1.0 until
 //! jiff is 1.0. The minimum Rust is 1.89, and raising it is a minor version.
 //!

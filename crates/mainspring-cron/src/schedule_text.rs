@@ -89,6 +89,20 @@ impl Schedule {
 /// language), each at most once, and then what [`Expression`]'s `FromStr` reads.
 ///
 /// `Display` writes this form.
+///
+/// # Errors
+/// The first fault of the expression, or else a zone or a policy that is unknown: see [`ScheduleError`].
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{DstPolicy, Schedule};
+///
+/// let text = "CRON_TZ=Europe/Paris DST=shift 30 2 * * *";
+/// let schedule: Schedule = text.parse()?;
+/// assert_eq!(schedule.dst(), DstPolicy::SHIFT);
+/// assert_eq!(schedule.to_string(), text);
+/// # Ok::<(), mainspring_cron::ScheduleError>(())
+/// ```
 impl FromStr for Schedule {
     type Err = ScheduleError;
 

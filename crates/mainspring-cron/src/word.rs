@@ -38,6 +38,16 @@ impl<'t> Word<'t> {
         self.text.split(separator).map(move |piece| self.piece(piece))
     }
 
+    /// The items of a list, each with its position. After 65,536 items the positions start again at 0, so that a
+    /// list may have any length.
+    pub(crate) fn items(self) -> impl Iterator<Item = (u16, Word<'t>)> {
+        self.split(',').scan(0_u16, |next, item| {
+            let position = *next;
+            *next = next.wrapping_add(1);
+            Some((position, item))
+        })
+    }
+
     /// What stands before and after the first `separator`.
     pub(crate) fn split_once(self, separator: &str) -> Option<(Word<'t>, Word<'t>)> {
         let (before, after) = self.text.split_once(separator)?;

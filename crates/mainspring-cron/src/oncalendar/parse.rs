@@ -263,7 +263,7 @@ impl Parts {
                 ..Days::ALL
             },
             hours: bits(&self.hour, Place::Hour),
-            minutes: self.minute.values(Place::Minute).into_iter().fold(0, |bits, value| bits | 1 << value),
+            minutes: self.minute.values(Place::Minute).fold(0, |bits, value| bits | 1 << value),
             moments: self.moments(),
         })
     }
@@ -311,5 +311,5 @@ fn fraction(part: Part) -> Fraction {
 }
 
 fn bits(component: &Component, place: Place) -> u32 {
-    component.values(place).into_iter().fold(0, |bits, value| bits | 1 << value)
+    component.values(place).fold(0, |bits, value| bits | 1 << value)
 }

@@ -3,7 +3,7 @@
 //! The leading `*` of the minute and of the hour is kept or avoided as in the source: it decides what the job
 //! does when the clock changes.
 
-use super::{Translation, Untranslatable};
+use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 use crate::explain::{Shape, members, runs, shape, year_members};

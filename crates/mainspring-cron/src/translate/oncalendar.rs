@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Translation, Untranslatable};
+use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 use crate::explain::{Shape, members, runs, shape, year_members};
