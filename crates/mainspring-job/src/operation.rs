@@ -35,7 +35,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
 /// | `End`, `Acquit` | that attempt running | `New` |
-/// | `Move` | the run in the state it is to leave | `New` |
+/// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` forgives all attempts so far: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Acquit`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |

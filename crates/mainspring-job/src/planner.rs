@@ -136,8 +136,6 @@ struct Live {
     work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
     kill_reason: Option<&'static str>,
-    /// Attempts before it was taken out of the dead letters; they do not count against its retries.
-    earlier_attempts: u32,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }

@@ -118,6 +118,9 @@ pub struct Run {
     pub state: RunState,
     /// The attempt that runs or ran last, from 1; 0 before the first. Waiting for a retry it is still that of the failure.
     pub attempt: u32,
+    /// How many of its attempts do not count against its retries: those up to the time at which it was last taken out of the dead
+    /// letters to be tried again.
+    pub forgiven: u32,
     /// How many of its attempts in a row, up to the last that ended, died with the server: see
     /// [`MAX_DEATHS`](crate::MAX_DEATHS).
     pub deaths: u32,
@@ -147,6 +150,7 @@ impl Run {
             cause,
             state,
             attempt: 0,
+            forgiven: 0,
             deaths: 0,
             due,
             planned,

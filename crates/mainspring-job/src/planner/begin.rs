@@ -134,14 +134,14 @@ impl Planner {
 
     /// A dead letter is open again, and due when its record says.
     fn revive(&mut self, mut run: Run) {
-        let earlier_attempts = run.attempt;
+        run.forgiven = run.attempt;
         run.state = RunState::Scheduled;
         let Some(work) = self.work_of(&run) else {
             // Its job was removed while the revival was being written.
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(Live { run, work, kill_reason: None, earlier_attempts, open: None });
+            self.schedule(Live { run, work, kill_reason: None, open: None });
         }
     }
 

@@ -88,7 +88,7 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live { run: run.clone(), work, kill_reason: None, earlier_attempts: 0, open: None })
+        Some(Live { run: run.clone(), work, kill_reason: None, open: None })
     }
 
     fn resume_run(&mut self, live: Live) {

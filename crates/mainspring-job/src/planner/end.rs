@@ -79,7 +79,7 @@ impl Planner {
             live.work = work;
         }
         let retry = live.work.policies.retry;
-        let attempt = live.run.attempt - live.earlier_attempts;
+        let attempt = live.run.attempt - live.run.forgiven;
         let is_condemned = self.is_condemned(&live.run);
         if is_defined && !is_condemned && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));

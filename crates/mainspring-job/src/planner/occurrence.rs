@@ -173,8 +173,7 @@ impl Planner {
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
         let run = Run::new(key, cause, RunState::Scheduled, due, now);
-        let live =
-            Live { run, work: Arc::clone(&job.work), kill_reason: None, earlier_attempts: 0, open: None };
+        let live = Live { run, work: Arc::clone(&job.work), kill_reason: None, open: None };
         if now < due {
             self.record_run(live.run.clone());
             self.schedule(live);

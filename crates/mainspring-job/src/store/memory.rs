@@ -92,6 +92,9 @@ impl MemoryStore {
                     return Answer::Gone;
                 }
                 (run.state, run.due) = (*to, *due);
+                if from.is_forgiven_as(*to) {
+                    run.forgiven = run.attempt;
+                }
                 run.reason.clone_from(reason);
                 if !to.is_open() {
                     run.ended = Some(*at);

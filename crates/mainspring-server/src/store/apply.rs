@@ -37,14 +37,16 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
             if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
                 return Ok(Answer::Gone);
             }
-            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended)
+            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended),
+                forgiven = CASE WHEN ?8 THEN attempt ELSE forgiven END
                 WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+            let is_forgiven = from.is_forgiven_as(*to);
             let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
             let (job, nominal, series) = parts(key);
             execute(
                 connection,
                 sql,
-                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended],
+                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended, is_forgiven],
             )?;
             Ok(Answer::New)
         }
@@ -150,7 +152,7 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 
 fn insert(connection: &Connection, run: &Run) -> Applied {
     let sql = format!(
-        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
             ON CONFLICT DO NOTHING"
     );
     let (job, nominal, series) = parts(&run.key);
@@ -176,7 +178,8 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
         work.map(|work| work.policies.to_string()),
         work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
         work.map(|work| work.priority),
-        run.deaths
+        run.deaths,
+        run.forgiven
     ];
     if execute(connection, &sql, values)? == 0 {
         return Ok(Answer::Duplicate(None));
