@@ -117,7 +117,7 @@ pub enum Command {
     DropDead(RunKey),
     /// Take over a new set of definitions.
     Apply(Definitions),
-    /// Remove a job: its runs go on, and its record is dropped.
+    /// Remove a job: what runs goes on to its end, what waits is cancelled, and its record is dropped.
     Remove(JobName),
 }
 
@@ -139,6 +139,6 @@ pub struct Definitions {
 pub enum Prune {
     /// They stay.
     Keep,
-    /// They are removed; their runs go on.
+    /// They are removed: see [`Command::Remove`].
     Remove,
 }

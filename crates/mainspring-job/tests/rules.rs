@@ -4,6 +4,7 @@ mod count;
 mod crowd;
 mod exclusion;
 mod order;
+mod removal;
 mod server;
 mod shell;
 mod start;

@@ -7,7 +7,8 @@
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable moves the watermark to now |
 //! | is known from another source, or stands twice in the set | refused |
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed: what waits goes on, and of its record the mark stays,
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its end and is not tried
+//! again; what waits is cancelled, a retry too, as it would be at a start that finds the job gone. Of its record the mark stays,
 //! so that nothing fires again if it comes back while the clock shows an earlier time.
 
 use std::collections::BTreeSet;
@@ -22,6 +23,8 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::Applied;
 use crate::record::Mark;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
 
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
@@ -48,7 +51,7 @@ impl Planner {
             };
             let gone: Vec<JobName> = self.jobs.iter().filter(is_gone).map(|(name, _)| name.clone()).collect();
             for name in gone {
-                self.forget(&name);
+                self.forget(now, &name);
                 self.ledger.end_unit();
                 applied.removed.push(name);
             }
@@ -99,19 +102,31 @@ impl Planner {
         }
         if self.phase == Phase::Planning {
             self.expect(&name);
-            // A new life begins without the pause of the earlier one.
-            self.promote(&name);
         }
     }
 
-    /// Drops a job but for its mark. Its open runs go on.
-    pub(super) fn forget(&mut self, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
+    /// Drops a job but for its mark. What runs of it goes on, what waits is cancelled.
+    pub(super) fn forget(&mut self, now: Timestamp, name: &JobName) {
+        if !self.jobs.contains_key(name) {
+            return;
+        }
+        for key in self.waiting_of(name) {
+            self.withdraw_run(now, &key, "its job was removed");
+            self.ledger.end_unit();
+        }
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
         if let Some(at) = tracked.next.take() {
             self.agenda.remove(at, super::agenda::Item::Job(name.clone()));
         }
         self.ledger.record(Operation::Forget(name.clone()));
-        self.promote(name);
+    }
+
+    /// The runs of a job that have not started, or not again.
+    fn waiting_of(&self, name: &JobName) -> Vec<RunKey> {
+        let runs = self.runs.range(RunKey::new(name.clone(), Timestamp::MIN)..);
+        let theirs = runs.map(|(_, live)| &live.run).take_while(|run| run.key.job == *name);
+        let waits = |run: &&Run| run.state != RunState::Running && run.cause != Cause::Once;
+        theirs.filter(waits).map(|run| run.key.clone()).collect()
     }
 }
