@@ -27,6 +27,9 @@ pub enum Input {
     Restore {
         /// Jobs that are known.
         jobs: Vec<JobRecord>,
+        /// What those jobs were, as far as their kept definitions can be read: only of such whose timetable is another one now, or
+        /// that are gone. What was due by the old one is recorded then; where it is not known, that is recorded.
+        former: Vec<Job>,
         /// Runs that are open: scheduled, queued, running.
         runs: Vec<Run>,
         /// Whether everything is paused.

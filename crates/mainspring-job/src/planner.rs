@@ -118,6 +118,8 @@ struct Tracked {
     job: Option<Arc<Job>>,
     /// `None` if it was removed.
     source: Option<String>,
+    /// What the store says it was, until planning begins.
+    former: Option<Arc<Job>>,
     mark: Mark,
     /// Its entry on the agenda.
     next: Option<Timestamp>,
@@ -177,7 +179,10 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         match input {
-            Input::Restore { jobs, runs, is_paused } => self.restore(jobs, runs, is_paused),
+            Input::Restore { jobs, former, runs, is_paused } => {
+                self.restore(jobs, runs, is_paused);
+                self.remember(former);
+            }
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),

@@ -1,5 +1,6 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
+mod change;
 mod count;
 mod crowd;
 mod exclusion;

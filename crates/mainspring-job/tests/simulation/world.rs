@@ -460,7 +460,11 @@ impl<'s> World<'s> {
         let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
         let mut outputs = Vec::new();
         let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
-        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin { takeover }] {
+        for input in [
+            Input::Restore { jobs, former: self.script.jobs.clone(), runs, is_paused },
+            definitions,
+            Input::Begin { takeover },
+        ] {
             self.planner.handle(self.now, input, &mut outputs);
         }
         self.planner.check();

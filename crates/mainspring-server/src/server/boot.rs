@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, JobRecord, Limits, MAX_PAGE, Planner, Prune, Run, Shard, Store, Ticket,
+    Command, Definitions, Input, Job, JobRecord, Limits, MAX_PAGE, Planner, Prune, Run, Shard, Store, Ticket,
 };
 
 use super::files::{Files, Reading};
@@ -118,16 +118,18 @@ impl Server {
         // A file with problems keeps what was known of it: that comes first, and what can be read of the file on top.
         let files = self.read_files(now);
         let by_command = self.definitions_by_command(&records, now);
-        self.inputs.push_back(Input::Restore { jobs: records, runs: Vec::new(), is_paused });
+        let sets: Vec<Definitions> = by_command.into_iter().chain(files).collect();
+        let former = self.former(&records, &sets);
+        self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
         let mut after: Option<Run> = None;
         loop {
             let key = after.as_ref().map(|run| &run.key);
             let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
             let Some(last) = runs.last().cloned() else { break };
             after = Some(last);
-            self.inputs.push_back(Input::Restore { jobs: Vec::new(), runs, is_paused });
+            let (jobs, former) = (Vec::new(), Vec::new());
+            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
         }
-        let sets = by_command.into_iter().chain(files);
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
@@ -146,6 +148,21 @@ impl Server {
         };
         self.note(now.wall, &text);
         Ok(())
+    }
+
+    /// The kept definitions of jobs whose timetable is another one now, or that are gone.
+    fn former(&self, records: &[JobRecord], sets: &[Definitions]) -> Vec<Job> {
+        let jobs = sets.iter().flat_map(|set| &set.jobs);
+        let timetables: HashMap<_, _> = jobs.map(|job| (&job.name, job.timetable.to_string())).collect();
+        let has_changed = |record: &&JobRecord| {
+            record.source.is_some() && timetables.get(&record.mark.job) != Some(&record.mark.timetable)
+        };
+        let read = |record: &JobRecord| {
+            let source = Source::new(record.source.clone()?, record.text.clone());
+            let placed = JobFile::parse(&source, &self.files.reader().zone).jobs.into_iter().next()?;
+            Some(placed.job).filter(|job| job.name == record.mark.job)
+        };
+        records.iter().filter(has_changed).filter_map(read).collect()
     }
 
     fn read_files(&mut self, now: Moment) -> Vec<Definitions> {
