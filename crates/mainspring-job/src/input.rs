@@ -36,7 +36,7 @@ pub enum Input {
         is_paused: bool,
     },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were running are
-    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_DEATHS`](crate::MAX_DEATHS).
+    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     Begin {
         /// How the last owner ended, as [`Lease::takeover`](crate::Lease::takeover) says.
         takeover: Takeover,

@@ -36,7 +36,7 @@ mod line;
 mod near;
 mod occurrence;
 mod place;
-mod suspect;
+mod quarantine;
 mod tick;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,11 +59,11 @@ use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
-use suspect::Trial;
+use quarantine::Probation;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
-pub use suspect::{MAX_DEATHS, TRIAL};
+pub use quarantine::{MAX_CRASHES, PROBATION};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub struct Planner {
     /// How the last owner ended.
     takeover: Takeover,
     /// The run that starts alone, because the server may have died of it.
-    trial: Option<Trial>,
+    probation: Option<Probation>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -163,7 +163,7 @@ impl Planner {
             crowded: VecDeque::new(),
             near: Near::default(),
             takeover: Takeover::Clean,
-            trial: None,
+            probation: None,
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
@@ -212,9 +212,9 @@ impl Planner {
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        let acquittal = self.trial.as_ref().and_then(|trial| trial.until);
+        let probation = self.probation.as_ref().and_then(|probation| probation.until);
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
-        [self.agenda.next_due(), once, load, acquittal, crowded].into_iter().flatten().min()
+        [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
 
     /// How many runs are open: scheduled, queued or running.
@@ -291,7 +291,7 @@ impl Planner {
             }
         }
         self.check_gates();
-        self.check_trial();
+        self.check_probation();
         self.places.check();
     }
 }

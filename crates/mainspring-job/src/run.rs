@@ -122,8 +122,8 @@ pub struct Run {
     /// letters to be tried again.
     pub forgiven: u32,
     /// How many of its attempts in a row, up to the last that ended, died with the server: see
-    /// [`MAX_DEATHS`](crate::MAX_DEATHS).
-    pub deaths: u32,
+    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
+    pub crashes: u32,
     /// When it may start, by the store's clock: with jitter, spread and back-off.
     pub due: Timestamp,
     /// When it was first recorded.
@@ -151,7 +151,7 @@ impl Run {
             state,
             attempt: 0,
             forgiven: 0,
-            deaths: 0,
+            crashes: 0,
             due,
             planned,
             started: None,

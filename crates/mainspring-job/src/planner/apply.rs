@@ -90,7 +90,7 @@ impl Planner {
         });
         if !was_known {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
-            (tracked.mark.runs, tracked.mark.failures, tracked.mark.deaths) = (0, 0, 0);
+            (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             tracked.mark.pause = None;
         }
         let is_retimed = !was_known || tracked.mark.timetable != timetable;

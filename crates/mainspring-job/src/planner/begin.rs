@@ -54,7 +54,7 @@ impl Planner {
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
-        self.begin_trial(run);
+        self.begin_probation(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
         let place = self.record_start(now, &mut live);
@@ -108,7 +108,7 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.time_trial(now, &key),
+                (Subject::Run(key), Answer::New) => self.time_probation(now, &key),
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }

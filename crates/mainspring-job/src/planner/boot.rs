@@ -128,7 +128,7 @@ impl Planner {
                 state: RunState::Abandoned,
                 at: now,
                 outcome: None,
-                deaths: run.deaths,
+                crashes: run.crashes,
                 reason: "the server ended while it ran".to_owned(),
             },
             from => {

@@ -157,7 +157,7 @@ impl Planner {
                     return Reply::Refused(Refusal::NoSuchJob);
                 };
                 if tracked.mark.pause.take().is_some() {
-                    (tracked.mark.failures, tracked.mark.deaths) = (0, 0);
+                    (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
                     self.wake(now, &name);
                 }
             }

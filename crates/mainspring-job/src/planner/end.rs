@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::suspect::died_in_it;
+use super::quarantine::died_in_it;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::name::JobName;
@@ -49,23 +49,23 @@ impl Planner {
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
-            self.clear_deaths(key);
+            self.clear_crashes(key);
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
         self.promote(&key.job);
     }
 
-    /// Ends the attempt of a run that has left, for a reason and with so many deaths of the server in a row.
+    /// Ends the attempt of a run that has left, for a reason and with so many crashes of the server in a row.
     pub(super) fn end_attempt(
         &mut self,
         now: Timestamp,
         mut live: Live,
         state: RunState,
         outcome: Option<Outcome>,
-        (reason, deaths): (&str, u32),
+        (reason, crashes): (&str, u32),
     ) {
-        (live.run.state, live.run.deaths) = (state, deaths);
+        (live.run.state, live.run.crashes) = (state, crashes);
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
             live.work = work;
@@ -81,7 +81,7 @@ impl Planner {
             state,
             at: now,
             outcome,
-            deaths,
+            crashes,
             reason: reason.to_owned(),
         });
         if is_removed {
@@ -100,8 +100,8 @@ impl Planner {
         let (key, state) = (live.run.key.clone(), live.run.state);
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
-        let is_condemned = self.is_condemned(&live.run);
-        if !is_condemned && retry.follows(attempt, state) {
+        let is_crash_loop = self.is_crash_loop(&live.run);
+        if !is_crash_loop && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
             self.move_run(now, &live, RunState::Scheduled, due, "");
@@ -110,16 +110,16 @@ impl Planner {
             return self.schedule(live);
         }
         let policies = &live.work.policies;
-        if policies.keeps_dead(state) || is_condemned && policies.dead_letters != DeadLetters::Never {
-            let reason = match (is_condemned, live.run.attempt) {
-                (true, _) => died_in_it(live.run.deaths),
+        if policies.keeps_dead(state) || is_crash_loop && policies.dead_letters != DeadLetters::Never {
+            let reason = match (is_crash_loop, live.run.attempt) {
+                (true, _) => died_in_it(live.run.crashes),
                 (false, 1) => "its only attempt did not succeed".to_owned(),
                 (false, count) => format!("none of its {count} attempts succeeded"),
             };
             self.move_run(now, &live, RunState::Dead, live.run.due, &reason);
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
-        self.count_result(&live, state, is_condemned);
+        self.count_result(&live, state, is_crash_loop);
         self.count_ended(&key.job);
     }
 
@@ -136,7 +136,7 @@ impl Planner {
     }
 
     /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
-    fn count_result(&mut self, live: &Live, state: RunState, is_condemned: bool) {
+    fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
         let Some(tracked) = self.jobs.get_mut(name) else { return };
         let failures = match state {
@@ -149,9 +149,9 @@ impl Planner {
         }
         tracked.mark.failures = failures;
         let is_too_many = live.work.policies.pause_after.is_some_and(|limit| limit <= failures);
-        let pause = match (tracked.mark.pause, is_condemned) {
+        let pause = match (tracked.mark.pause, is_crash_loop) {
             (Some(_), _) => None,
-            (None, true) => Some((Pause::Deaths, Note::PausedAfterDeaths(name.clone()))),
+            (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
         };
         tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));

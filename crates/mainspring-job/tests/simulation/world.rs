@@ -442,7 +442,7 @@ impl<'s> World<'s> {
     fn try_boot(&mut self) -> Result<(), Crash> {
         self.lease = self.disk.acquire(Shard::WHOLE, "world").unwrap();
         let takeover = match self.flaw {
-            Flaw::DeathsOverlooked => Takeover::Clean,
+            Flaw::CrashesOverlooked => Takeover::Clean,
             _ => self.lease.takeover,
         };
         let limits =

@@ -26,12 +26,12 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
         },
         Operation::Plan(run) => insert(connection, run),
         Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at),
-        Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
-            let (attempt, state, at, deaths) = (*attempt, *state, *at, *deaths);
-            let end = End { attempt, state, at, outcome: outcome.as_ref(), deaths, reason };
+        Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
+            let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason };
             end_attempt(connection, key, &end)
         }
-        Operation::Acquit { key, attempt } => acquit(connection, key, *attempt),
+        Operation::Clear { key, attempt } => clear(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
             let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
             if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
@@ -178,7 +178,7 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
         work.map(|work| work.policies.to_string()),
         work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
         work.map(|work| work.priority),
-        run.deaths,
+        run.crashes,
         run.forgiven
     ];
     if execute(connection, &sql, values)? == 0 {
@@ -239,7 +239,7 @@ struct End<'o> {
     state: RunState,
     at: Timestamp,
     outcome: Option<&'o Outcome>,
-    deaths: u32,
+    crashes: u32,
     reason: &'o str,
 }
 
@@ -254,14 +254,14 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied 
     let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (state, reason) = (end.state.name(), end.reason);
-    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.deaths])?;
+    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
     Ok(Answer::New)
 }
 
-fn acquit(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
+fn clear(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
     let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
     if run.attempt != attempt || run.state != RunState::Running {
         return Ok(Answer::Gone);
@@ -285,7 +285,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
         mark.timetable,
         source,
         text,
-        mark.deaths
+        mark.crashes
     ];
     execute(connection, sql, values)?;
     Ok(Answer::New)
@@ -303,7 +303,7 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.backfills,
         mark.pause.map(Pause::name),
         mark.timetable,
-        mark.deaths
+        mark.crashes
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }

@@ -289,7 +289,7 @@ fn forgiven<G: Ground>(ground: &mut G) -> Held {
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72) };
     let end = |attempt| {
         let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), String::new());
-        Operation::End { key: key(), attempt, state, at: at(73), outcome, deaths: 0, reason }
+        Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
     };
     let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);
     let rounds: [(&[Operation], u32); 3] = [
