@@ -185,7 +185,7 @@ pub enum Note {
     /// A job failed so often in a row that it is paused.
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.
-    PausedAfterDeaths(JobName),
+    PausedAfterCrashes(JobName),
     /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
     /// recorded fires again.
     BehindWatermark {

@@ -36,7 +36,7 @@ mod line;
 mod near;
 mod occurrence;
 mod place;
-mod suspect;
+mod quarantine;
 mod tick;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -59,11 +59,11 @@ use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
-use suspect::Trial;
+use quarantine::Probation;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
-pub use suspect::{MAX_DEATHS, TRIAL};
+pub use quarantine::{MAX_CRASHES, PROBATION};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -91,7 +91,7 @@ pub struct Planner {
     /// How the last owner ended.
     takeover: Takeover,
     /// The run that starts alone, because the server may have died of it.
-    trial: Option<Trial>,
+    probation: Option<Probation>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -118,6 +118,8 @@ struct Tracked {
     job: Option<Arc<Job>>,
     /// `None` if it was removed.
     source: Option<String>,
+    /// What the store says it was, until planning begins.
+    former: Option<Arc<Job>>,
     mark: Mark,
     /// Its entry on the agenda.
     next: Option<Timestamp>,
@@ -136,8 +138,6 @@ struct Live {
     work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
     kill_reason: Option<&'static str>,
-    /// Attempts before it was taken out of the dead letters; they do not count against its retries.
-    earlier_attempts: u32,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }
@@ -163,7 +163,7 @@ impl Planner {
             crowded: VecDeque::new(),
             near: Near::default(),
             takeover: Takeover::Clean,
-            trial: None,
+            probation: None,
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
@@ -179,7 +179,10 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         match input {
-            Input::Restore { jobs, runs, is_paused } => self.restore(jobs, runs, is_paused),
+            Input::Restore { jobs, former, runs, is_paused } => {
+                self.restore(jobs, runs, is_paused);
+                self.remember(former);
+            }
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
@@ -209,9 +212,9 @@ impl Planner {
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        let acquittal = self.trial.as_ref().and_then(|trial| trial.until);
+        let probation = self.probation.as_ref().and_then(|probation| probation.until);
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
-        [self.agenda.next_due(), once, load, acquittal, crowded].into_iter().flatten().min()
+        [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
 
     /// How many runs are open: scheduled, queued or running.
@@ -288,7 +291,7 @@ impl Planner {
             }
         }
         self.check_gates();
-        self.check_trial();
+        self.check_probation();
         self.places.check();
     }
 }

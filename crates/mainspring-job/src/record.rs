@@ -14,8 +14,8 @@ pub enum Pause {
     Asked,
     /// It failed as often in a row as its policy allows.
     Failures,
-    /// The server died in its runs [`MAX_DEATHS`](crate::MAX_DEATHS) times in a row.
-    Deaths,
+    /// The server died in its runs [`MAX_CRASHES`](crate::MAX_CRASHES) times in a row.
+    Crashes,
 }
 
 impl Pause {
@@ -24,13 +24,13 @@ impl Pause {
         match self {
             Pause::Asked => "asked",
             Pause::Failures => "failures",
-            Pause::Deaths => "deaths",
+            Pause::Crashes => "deaths",
         }
     }
 
     /// The reason of that name.
     pub fn from_name(name: &str) -> Option<Pause> {
-        [Pause::Asked, Pause::Failures, Pause::Deaths].into_iter().find(|pause| pause.name() == name)
+        [Pause::Asked, Pause::Failures, Pause::Crashes].into_iter().find(|pause| pause.name() == name)
     }
 }
 
@@ -45,8 +45,8 @@ pub struct Mark {
     pub runs: u64,
     /// How many runs failed in a row, up to the last that ended.
     pub failures: u32,
-    /// How many times in a row the server died while the job ran: see [`MAX_DEATHS`](crate::MAX_DEATHS).
-    pub deaths: u32,
+    /// How many times in a row the server died while the job ran: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    pub crashes: u32,
     /// How many backfills there were.
     pub backfills: u32,
     /// Whether it rests.
@@ -59,7 +59,7 @@ pub struct Mark {
 impl Mark {
     /// The mark of a job that is seen for the first time.
     pub fn new(job: JobName, now: Timestamp, timetable: String) -> Mark {
-        Mark { job, watermark: now, runs: 0, failures: 0, deaths: 0, backfills: 0, pause: None, timetable }
+        Mark { job, watermark: now, runs: 0, failures: 0, crashes: 0, backfills: 0, pause: None, timetable }
     }
 }
 

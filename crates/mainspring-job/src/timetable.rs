@@ -280,6 +280,13 @@ impl Timetable {
         }
     }
 
+    /// The first and the last occurrence in `(after, up_to]`.
+    pub fn stretch_in(&self, after: Timestamp, up_to: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        let first = self.first_in(after, up_to)?;
+        let end = up_to.checked_add(INSTANT).unwrap_or(Timestamp::MAX);
+        Some((first, self.prev_before(end, before(first)).unwrap_or(first)))
+    }
+
     /// The last occurrence strictly before a moment and after `floor`, however much of it is excluded.
     pub fn prev_before(&self, before: Timestamp, floor: Timestamp) -> Option<Timestamp> {
         let mut before = before.min(self.end);

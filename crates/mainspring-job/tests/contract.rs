@@ -22,7 +22,7 @@ enum Flaw {
     LosesOneOfABatch,
     LeavesPending,
     MovesWatermarkBack,
-    ForgetsDeaths,
+    ForgetsCrashes,
     CallsEveryEndClean,
     IsFreeOnlyAfterAHint,
     LosesWhatIsHinted,
@@ -42,7 +42,7 @@ const FLAWS: [Flaw; 14] = [
     Flaw::LosesOneOfABatch,
     Flaw::LeavesPending,
     Flaw::MovesWatermarkBack,
-    Flaw::ForgetsDeaths,
+    Flaw::ForgetsCrashes,
     Flaw::CallsEveryEndClean,
     Flaw::IsFreeOnlyAfterAHint,
     Flaw::LosesWhatIsHinted,
@@ -121,10 +121,10 @@ impl Store for BrokenStore {
                 answers.push(Answer::New);
                 return Ok(answers);
             }
-            Flaw::ForgetsDeaths => {
+            Flaw::ForgetsCrashes => {
                 for operation in &mut batch.operations {
-                    if let Operation::End { deaths, .. } = operation {
-                        *deaths = 0;
+                    if let Operation::End { crashes, .. } = operation {
+                        *crashes = 0;
                     }
                 }
             }

@@ -1,9 +1,11 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
+mod change;
 mod count;
 mod crowd;
 mod exclusion;
 mod order;
+mod removal;
 mod server;
 mod shell;
 mod start;
@@ -169,6 +171,32 @@ fn failures_are_retried_with_growing_waits_and_then_dead_and_can_be_revived() {
     assert_eq!(shell.started[3].attempt, 4);
     shell.end(3, failed());
     assert_eq!(shell.states("j"), "scheduled", "it has all its retries again");
+}
+
+#[test]
+fn a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies() {
+    // How many attempts are made of the new round before the server dies.
+    for dies_after in [None, Some(0), Some(1), Some(2)] {
+        let jobs = vec![job("j", "0 1 1 1 *", "retry=2,backoff=10s,jitter=0%")];
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+        shell.live("2026-01-01T01:00:00Z");
+        for attempt in 1..=6 {
+            if attempt == 4 {
+                let run = Box::new(shell.runs("j").remove(0));
+                assert_eq!((run.state, run.attempt), (RunState::Dead, 3));
+                assert_eq!(shell.command(Command::RetryDead(run)), Reply::Done);
+            }
+            if dies_after.is_some_and(|count| attempt == 4 + count) {
+                shell.boot();
+            }
+            shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+            assert_eq!(shell.started.len(), attempt, "{dies_after:?}");
+            shell.end(attempt - 1, failed());
+        }
+        shell.live("2026-01-01T02:00:00Z");
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state, run.attempt, shell.started.len()), (RunState::Dead, 6, 6), "{dies_after:?}");
+    }
 }
 
 #[test]

@@ -77,6 +77,21 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
 }
 
 #[test]
+fn what_was_due_by_a_timetable_that_changed_meanwhile_is_on_record() {
+    let job =
+        |every: &str| format!("[jobs.tick]\nevery = '{every}'\nretention = 'keep=1000000'\nshell = 'true'\n");
+    let served = Served::start("changed", &job("1ms"));
+    let folder = served.folder.clone();
+    assert_eq!(served.running.stop().0.code(), Some(0));
+    write(&folder.join("jobs.toml"), &job("1000h"));
+    // At least the millisecond that the start of a process takes has passed.
+    let mut served = Served::start_in(folder, &[]);
+    served.running.wait_for(&["tick", "missed: ", "its timetable was changed before it could run"]);
+    served.says(&["history", "tick", "--state", "missed"], 0, "its timetable was changed");
+    served.stop();
+}
+
+#[test]
 fn a_process_hears_every_signal_although_its_server_was_started_to_ignore_some() {
     let folder = folder("signals");
     let jobs = "[jobs.masks]\nat_boot = true\ncwd = '/'\nrun = ['grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status']\n\

@@ -54,7 +54,7 @@ impl Planner {
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
-        self.begin_trial(run);
+        self.begin_probation(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
         let place = self.record_start(now, &mut live);
@@ -108,7 +108,7 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.time_trial(now, &key),
+                (Subject::Run(key), Answer::New) => self.time_probation(now, &key),
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }
@@ -134,14 +134,14 @@ impl Planner {
 
     /// A dead letter is open again, and due when its record says.
     fn revive(&mut self, mut run: Run) {
-        let earlier_attempts = run.attempt;
+        run.forgiven = run.attempt;
         run.state = RunState::Scheduled;
         let Some(work) = self.work_of(&run) else {
             // Its job was removed while the revival was being written.
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(Live { run, work, kill_reason: None, earlier_attempts, open: None });
+            self.schedule(Live { run, work, kill_reason: None, open: None });
         }
     }
 

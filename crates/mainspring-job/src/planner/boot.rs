@@ -13,6 +13,7 @@ use jiff::Timestamp;
 
 use super::occurrence::is_done;
 use super::{Live, Phase, Planner, Tracked};
+use crate::job::Job;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::record::JobRecord;
@@ -28,6 +29,7 @@ impl Planner {
             let tracked = Tracked {
                 job: None,
                 source,
+                former: None,
                 mark,
                 next: None,
                 is_crowded: false,
@@ -37,6 +39,17 @@ impl Planner {
             self.jobs.insert(tracked.mark.job.clone(), tracked);
         }
         self.restored.extend(runs);
+    }
+
+    /// Takes in what jobs were.
+    pub(super) fn remember(&mut self, former: Vec<Job>) {
+        for job in former {
+            if let Some(tracked) = self.jobs.get_mut(&job.name)
+                && tracked.mark.timetable == job.timetable.to_string()
+            {
+                tracked.former = Some(Arc::new(job));
+            }
+        }
     }
 
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
@@ -65,6 +78,7 @@ impl Planner {
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
+            self.jobs.get_mut(&name).expect("it was there a moment ago").former = None;
             self.expect(&name);
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
@@ -88,7 +102,7 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live { run: run.clone(), work, kill_reason: None, earlier_attempts: 0, open: None })
+        Some(Live { run: run.clone(), work, kill_reason: None, open: None })
     }
 
     fn resume_run(&mut self, live: Live) {
@@ -114,7 +128,7 @@ impl Planner {
                 state: RunState::Abandoned,
                 at: now,
                 outcome: None,
-                deaths: run.deaths,
+                crashes: run.crashes,
                 reason: "the server ended while it ran".to_owned(),
             },
             from => {

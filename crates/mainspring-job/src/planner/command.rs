@@ -41,7 +41,7 @@ impl Planner {
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
             Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
-            Command::Remove(name) => self.remove(&name),
+            Command::Remove(name) => self.remove(now, &name),
             _ if is_early => Reply::Refused(Refusal::NotReady),
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
@@ -56,11 +56,11 @@ impl Planner {
         self.ledger.perform(Output::Reply { ticket, reply });
     }
 
-    fn remove(&mut self, name: &JobName) -> Reply {
+    fn remove(&mut self, now: Timestamp, name: &JobName) -> Reply {
         if self.jobs.get(name).is_none_or(|tracked| tracked.source.is_none()) {
             return Reply::Refused(Refusal::NoSuchJob);
         }
-        self.forget(name);
+        self.forget(now, name);
         Reply::Done
     }
 
@@ -104,13 +104,18 @@ impl Planner {
             self.kill(key, reason);
             return Reply::Done;
         }
+        self.withdraw_run(now, key, reason);
+        Reply::Done
+    }
+
+    /// Ends a run that waits for its time or its place.
+    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
+        let live = self.leave(key);
         if live.run.state == RunState::Scheduled {
             self.agenda.remove(live.run.due, Item::Run(key.clone()));
         }
-        let live = self.leave(key);
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
-        Reply::Done
     }
 
     fn pause(&mut self, scope: Scope) -> Reply {
@@ -153,7 +158,7 @@ impl Planner {
                     return Reply::Refused(Refusal::NoSuchJob);
                 };
                 if tracked.mark.pause.take().is_some() {
-                    (tracked.mark.failures, tracked.mark.deaths) = (0, 0);
+                    (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
                     self.wake(now, &name);
                 }
             }

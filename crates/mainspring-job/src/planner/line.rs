@@ -174,7 +174,7 @@ impl Planner {
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
         let live = self.runs.remove(key).expect("only open runs leave");
-        self.trial.take_if(|trial| trial.key == *key);
+        self.probation.take_if(|probation| probation.key == *key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
             line.remove(live.run.due, key);

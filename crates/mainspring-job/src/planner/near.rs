@@ -175,8 +175,7 @@ impl Planner {
             return;
         }
         self.near.firing = Some((run.key.clone(), once.id));
-        let live =
-            Live { run, work: Arc::clone(&once.work), kill_reason: None, earlier_attempts: 0, open: None };
+        let live = Live { run, work: Arc::clone(&once.work), kill_reason: None, open: None };
         if is_expired {
             let reason = "its time had passed by more than its grace";
             self.end_unstarted(now, live, false, RunState::Missed, reason);

@@ -26,7 +26,7 @@ const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 const SERVER_DOWN: &str = "the server was not running at that time";
 const UNSEEN: &str = "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due";
 const CROWDED: &str = "too many runs were open";
-const PAUSED: &str = "its job was paused";
+pub(super) const PAUSED: &str = "its job was paused";
 
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
@@ -173,8 +173,7 @@ impl Planner {
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
         let run = Run::new(key, cause, RunState::Scheduled, due, now);
-        let live =
-            Live { run, work: Arc::clone(&job.work), kill_reason: None, earlier_attempts: 0, open: None };
+        let live = Live { run, work: Arc::clone(&job.work), kill_reason: None, open: None };
         if now < due {
             self.record_run(live.run.clone());
             self.schedule(live);
@@ -222,9 +221,8 @@ impl Planner {
         if watermark < now {
             tracked.mark.watermark = now;
         }
-        if let Some(first) = job.timetable.first_in(watermark, now) {
-            let last = last_of(&job.timetable, first, now);
-            self.record_stretch(now, &job, (RunState::SkippedPaused, PAUSED), (first, last));
+        if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
+            self.record_stretch(now, &job, (RunState::SkippedPaused, PAUSED), stretch);
         }
     }
 }
@@ -237,15 +235,6 @@ fn before(moment: Timestamp) -> Timestamp {
     moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
 }
 
-fn after(moment: Timestamp) -> Timestamp {
-    moment.checked_add(INSTANT).unwrap_or(Timestamp::MAX)
-}
-
-/// The last occurrence in `[first, now]`.
-fn last_of(timetable: &Timetable, first: Timestamp, now: Timestamp) -> Timestamp {
-    timetable.prev_before(after(now), before(first)).unwrap_or(first)
-}
-
 /// How old an occurrence is; nothing for one in the future.
 fn age(now: Timestamp, nominal: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(nominal)).unwrap_or_default()
@@ -254,7 +243,7 @@ fn age(now: Timestamp, nominal: Timestamp) -> Duration {
 /// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after `now`.
 fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
     let (timetable, misfire) = (&job.timetable, &job.work.policies.misfire);
-    let last = last_of(timetable, first, now);
+    let (_, last) = timetable.stretch_in(before(first), now).unwrap_or((first, first));
     let on_time = Some(last).filter(|&last| age(now, last) <= misfire.grace);
     let last_misfired = match on_time {
         None => Some(last),

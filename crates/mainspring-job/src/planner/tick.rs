@@ -21,7 +21,7 @@ impl Planner {
             return;
         }
         self.notice_clock(now);
-        self.end_trial(now);
+        self.end_probation(now);
         if self.rests() {
             return;
         }

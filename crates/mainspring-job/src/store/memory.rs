@@ -65,25 +65,25 @@ impl MemoryStore {
             },
             Operation::Plan(run) => self.insert(run),
             Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
-            Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
+            Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
                 {
                     return Answer::Gone;
                 }
                 (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
-                run.deaths = *deaths;
+                run.crashes = *crashes;
                 run.reason.clone_from(reason);
                 let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
                 (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
                 Answer::New
             }
-            Operation::Acquit { key, attempt } => {
+            Operation::Clear { key, attempt } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running {
                     return Answer::Gone;
                 }
-                run.deaths = 0;
+                run.crashes = 0;
                 Answer::New
             }
             Operation::Move { key, from, to, due, at, reason } => {
@@ -92,6 +92,9 @@ impl MemoryStore {
                     return Answer::Gone;
                 }
                 (run.state, run.due) = (*to, *due);
+                if from.is_forgiven_as(*to) {
+                    run.forgiven = run.attempt;
+                }
                 run.reason.clone_from(reason);
                 if !to.is_open() {
                     run.ended = Some(*at);

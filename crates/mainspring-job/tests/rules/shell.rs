@@ -34,6 +34,9 @@ pub(super) struct Shell {
     pub(super) lease: Lease,
     pub(super) planner: Planner,
     pub(super) jobs: Vec<Job>,
+    /// What was defined last, as the store keeps it.
+    pub(super) former: Vec<Job>,
+    pub(super) knows_former: bool,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
     pub(super) started: Vec<Start>,
@@ -60,6 +63,8 @@ impl Shell {
             store,
             lease,
             planner: Planner::new(0, limits),
+            former: Vec::new(),
+            knows_former: true,
             jobs,
             groups,
             limits,
@@ -82,13 +87,15 @@ impl Shell {
         self.planner = Planner::new(self.lease.epoch, self.limits);
         let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
-        self.tell(Input::Restore { jobs, runs, is_paused });
+        let former = if self.knows_former { self.former.clone() } else { Vec::new() };
+        self.tell(Input::Restore { jobs, former, runs, is_paused });
         self.apply(self.jobs.clone());
         self.tell(Input::Begin { takeover: self.lease.takeover });
         self.tell(Input::Tick);
     }
 
     pub(super) fn apply(&mut self, jobs: Vec<Job>) -> Applied {
+        self.former.clone_from(&jobs);
         let groups = self.groups.clone();
         let definitions = Definitions { source: "test".to_owned(), jobs, groups, prune: Prune::Remove };
         match self.command(Command::Apply(definitions)) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Cause, Command, DeadLetters, JobName, MAX_DEATHS, Policies, RunKey, RunState, Scope, TRIAL,
+    Cause, Command, DeadLetters, JobName, MAX_CRASHES, PROBATION, Policies, RunKey, RunState, Scope,
 };
 
 use crate::simulation::checker::{Story, Verdict, ensure, policies};
@@ -19,22 +19,22 @@ pub(crate) fn check(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Ver
 
 /// No job kills the server more often in a row than it may, unless a person has a hand in it.
 fn check_count(world: &World<'_>) -> Verdict {
-    let mut deaths: BTreeMap<JobName, u32> = BTreeMap::new();
+    let mut crashes: BTreeMap<JobName, u32> = BTreeMap::new();
     let mut there: BTreeSet<JobName> = world.script.jobs.iter().map(|job| job.name.clone()).collect();
     for event in &world.log {
         match event {
             Event::Started { key, cause, .. } if world.script.is_poison(&key.job) => {
-                let count = deaths.entry(key.job.clone()).or_default();
+                let count = crashes.entry(key.job.clone()).or_default();
                 *count += 1;
-                let may = *count <= MAX_DEATHS || *cause == Cause::Request;
+                let may = *count <= MAX_CRASHES || *cause == Cause::Request;
                 ensure!(may, "out of policy: {key} kills the server for the {count}th time in a row");
             }
-            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(deaths.remove(name)),
+            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(crashes.remove(name)),
             // Taken away or put back: another life begins.
             Event::Asked { command: Command::Apply(definitions), .. } => {
                 let now_there: BTreeSet<JobName> =
                     definitions.jobs.iter().map(|job| job.name.clone()).collect();
-                deaths.retain(|name, _| there.contains(name) && now_there.contains(name));
+                crashes.retain(|name, _| there.contains(name) && now_there.contains(name));
                 there = now_there;
             }
             Event::Mended => break,
@@ -49,41 +49,41 @@ fn suspect(key: &RunKey) -> String {
     if key.job.as_str().starts_with("job-") { key.job.to_string() } else { key.to_string() }
 }
 
-/// Suspects start one after the other: the next when the last has ended or has outlived its trial.
+/// Suspects start one after the other: the next when the last has ended or has outlived its probation.
 fn check_singly(world: &World<'_>) -> Verdict {
     let mut running: BTreeMap<RunKey, Timestamp> = BTreeMap::new();
     let mut suspects: BTreeSet<String> = BTreeSet::new();
-    let mut on_trial: Option<(RunKey, Timestamp)> = None;
+    let mut on_probation: Option<(RunKey, Timestamp)> = None;
     for event in &world.log {
         match event {
             Event::Started { key, at, .. } => {
-                if let Some((last, since)) = &on_trial
-                    && TRIAL <= at.duration_since(*since)
+                if let Some((last, since)) = &on_probation
+                    && PROBATION <= at.duration_since(*since)
                 {
                     suspects.remove(&suspect(last));
-                    on_trial = None;
+                    on_probation = None;
                 }
                 if suspects.contains(&suspect(key)) {
-                    let other = on_trial.replace((key.clone(), *at));
-                    ensure!(other.is_none(), "out of policy: {key} starts during the trial of {other:?}");
+                    let other = on_probation.replace((key.clone(), *at));
+                    ensure!(other.is_none(), "out of policy: {key} starts during the probation of {other:?}");
                 }
                 running.insert(key.clone(), *at);
             }
             Event::Ended { key, .. } => {
                 running.remove(key);
                 suspects.remove(&suspect(key));
-                on_trial.take_if(|(last, _)| last == key);
+                on_probation.take_if(|(last, _)| last == key);
             }
-            // Nobody can tell how long a trial takes on such a clock, nor whose pause was lifted when.
+            // Nobody can tell how long a probation takes on such a clock, nor whose pause was lifted when.
             Event::SetBack | Event::Asked { .. } | Event::Released => {
                 suspects.clear();
-                on_trial = None;
+                on_probation = None;
                 if matches!(event, Event::Released) {
                     running.clear();
                 }
             }
             Event::Crashed => {
-                on_trial = None;
+                on_probation = None;
                 suspects.extend(std::mem::take(&mut running).keys().map(suspect));
             }
             _ => (),
@@ -94,14 +94,14 @@ fn check_singly(world: &World<'_>) -> Verdict {
 
 /// A run in which the server died too often is a dead letter, unless the policy keeps none.
 fn check_ends(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdict {
-    for (key, story) in stories.iter().filter(|(_, story)| story.is_condemned) {
+    for (key, story) in stories.iter().filter(|(_, story)| story.is_crash_loop) {
         let is_dead = story.states.contains(&RunState::Dead);
         let Policies { dead_letters, .. } = policies(world.script, story, key);
         // After a start by hand the count may stand at its end though nobody died.
         let is_asked =
             story.was_revived || story.first.as_ref().is_none_or(|run| run.cause == Cause::Request);
         let may = is_asked || is_dead || dead_letters == DeadLetters::Never || world.was_removed(&key.job);
-        ensure!(may, "lost: the server died in {key} {MAX_DEATHS} times, and it is no dead letter");
+        ensure!(may, "lost: the server died in {key} {MAX_CRASHES} times, and it is no dead letter");
     }
     Ok(())
 }

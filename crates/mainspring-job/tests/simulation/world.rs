@@ -442,7 +442,7 @@ impl<'s> World<'s> {
     fn try_boot(&mut self) -> Result<(), Crash> {
         self.lease = self.disk.acquire(Shard::WHOLE, "world").unwrap();
         let takeover = match self.flaw {
-            Flaw::DeathsOverlooked => Takeover::Clean,
+            Flaw::CrashesOverlooked => Takeover::Clean,
             _ => self.lease.takeover,
         };
         let limits =
@@ -460,7 +460,11 @@ impl<'s> World<'s> {
         let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
         let mut outputs = Vec::new();
         let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
-        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin { takeover }] {
+        for input in [
+            Input::Restore { jobs, former: self.script.jobs.clone(), runs, is_paused },
+            definitions,
+            Input::Begin { takeover },
+        ] {
             self.planner.handle(self.now, input, &mut outputs);
         }
         self.planner.check();

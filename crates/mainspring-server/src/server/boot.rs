@@ -148,10 +148,13 @@ impl Server {
         let kept = self.definitions_in_store(&records, &good, now);
         let retired = self.retired(&records, is_all_good, now);
         self.say_troubles(&kept, now);
-        self.inputs.push_back(Input::Restore { jobs: records, runs: Vec::new(), is_paused });
+        let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
+        let sets: Vec<Definitions> = kept.chain(sets).collect();
+        let former = self.former(&records, &sets);
+        self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
         self.restore_runs(is_paused)?;
         let mut names = HashSet::new();
-        for definitions in kept.into_iter().filter(|set| !retired.contains(&set.source)).chain(sets) {
+        for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
             self.apply(definitions);
         }
@@ -170,7 +173,8 @@ impl Server {
             let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
             let Some(last) = runs.last().cloned() else { return Ok(()) };
             after = Some(last);
-            self.inputs.push_back(Input::Restore { jobs: Vec::new(), runs, is_paused });
+            let (jobs, former) = (Vec::new(), Vec::new());
+            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
         }
     }
 
@@ -185,6 +189,21 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+    }
+
+    /// The kept definitions of jobs whose timetable is another one now, or that are gone.
+    fn former(&self, records: &[JobRecord], sets: &[Definitions]) -> Vec<Job> {
+        let jobs = sets.iter().flat_map(|set| &set.jobs);
+        let timetables: HashMap<_, _> = jobs.map(|job| (&job.name, job.timetable.to_string())).collect();
+        let has_changed = |record: &&JobRecord| {
+            record.source.is_some() && timetables.get(&record.mark.job) != Some(&record.mark.timetable)
+        };
+        let read = |record: &JobRecord| {
+            let source = Source::new(record.source.clone()?, record.text.clone());
+            let placed = JobFile::parse(&source, &self.files.reader().zone).jobs.into_iter().next()?;
+            Some(placed.job).filter(|job| job.name == record.mark.job)
+        };
+        records.iter().filter(has_changed).filter_map(read).collect()
     }
 
     /// A file that was applied and is served now is the same file; so is one that an older version knew by what the path led to.

@@ -7,7 +7,7 @@
 //! Source: own.
 
 use jiff::Timestamp;
-use mainspring_job::{Applied, Job, MAX_DEATHS, Mark, Next, Note, Once, Pause, Refusal, Reply, Run};
+use mainspring_job::{Applied, Job, MAX_CRASHES, Mark, Next, Note, Once, Pause, Refusal, Reply, Run};
 
 use super::ask::{done, kind_of};
 use super::files::Served;
@@ -31,7 +31,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let state = match mark.pause {
         Some(Pause::Asked) => "paused",
         Some(Pause::Failures) => "paused after failures",
-        Some(Pause::Deaths) => "paused: the server died in it",
+        Some(Pause::Crashes) => "paused: the server died in it",
         None if next.is_none() && !job.timetable.is_at_boot() => "done",
         None => "active",
     };
@@ -143,8 +143,8 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::PausedAfterFailures(job) => {
             (job.to_string(), "paused: it failed too often in a row".to_owned())
         }
-        Note::PausedAfterDeaths(job) => {
-            (job.to_string(), format!("paused: the server died in it {MAX_DEATHS} times in a row"))
+        Note::PausedAfterCrashes(job) => {
+            (job.to_string(), format!("paused: the server died in it {MAX_CRASHES} times in a row"))
         }
         Note::BehindWatermark { job, watermark } => (
             job.to_string(),

@@ -47,7 +47,7 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
         }
         match mark.pause {
             Some(Pause::Asked) => health.paused.add(mark.job.as_str()),
-            Some(Pause::Failures | Pause::Deaths) => health.failing.add(mark.job.as_str()),
+            Some(Pause::Failures | Pause::Crashes) => health.failing.add(mark.job.as_str()),
             None => {}
         }
     }

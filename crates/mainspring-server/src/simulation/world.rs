@@ -199,11 +199,11 @@ impl<'s> World<'s> {
         self.planner = Planner::new(self.lease.epoch, limits());
         let (jobs, is_paused) = self.store.jobs(shard).expect("memory can be read");
         let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
-        self.tell(Input::Restore { jobs, runs: runs.clone(), is_paused });
+        self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), is_paused });
         while runs.len() == MAX_PAGE {
             let last = runs.last().map(|run| run.key.clone());
             runs = self.store.open_runs(shard, last.as_ref(), MAX_PAGE).expect("memory can be read");
-            self.tell(Input::Restore { jobs: Vec::new(), runs: runs.clone(), is_paused });
+            self.tell(Input::Restore { jobs: Vec::new(), former: Vec::new(), runs: runs.clone(), is_paused });
         }
         let refused = self.define();
         assert!(refused.is_empty(), "the names were unique at the first start");

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub(super) const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
 
@@ -26,7 +26,7 @@ const _: () = assert!(STEPS.len() == VERSION as usize);
 const TABLE_COUNT: u32 = 6;
 
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 3] = [
+pub(super) const STEPS: [&str; 4] = [
     "CREATE TABLE shard (
         shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
         batch INTEGER NOT NULL, answers TEXT NOT NULL
@@ -63,6 +63,7 @@ pub(super) const STEPS: [&str; 3] = [
         CASE WHEN ended IS NULL THEN NULL ELSE state END, outcome FROM run WHERE started IS NOT NULL;",
     "ALTER TABLE job ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE run ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE run ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0;",
 ];
 
 /// Makes or migrates the tables.

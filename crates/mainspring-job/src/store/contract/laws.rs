@@ -9,6 +9,7 @@ use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Operation, Takeover};
+use crate::outcome::Outcome;
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -34,6 +35,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("pages have no gaps and keep the order", pages),
         ("a watermark never moves back", watermark),
         ("a run moves only as its states allow", moves),
+        ("a dead letter that is tried again has its attempts forgiven, and only then", forgiven),
     ]
 }
 
@@ -274,6 +276,35 @@ fn moves<G: Ground>(ground: &mut G) -> Held {
             let expected = if from.may_become(to) { Answer::New } else { Answer::Gone };
             same(&format!("{from} to {to}"), &answers[1], &expected)?;
         }
+    }
+    Ok(())
+}
+
+fn forgiven<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let moved = |from, to| {
+        let (due, at, reason) = (at(70), at(71), String::new());
+        Operation::Move { key: key(), from, to, due, at, reason }
+    };
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72) };
+    let end = |attempt| {
+        let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), String::new());
+        Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
+    };
+    let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);
+    let rounds: [(&[Operation], u32); 3] = [
+        (&[Operation::Plan(running(&key())), end(1), moved(failed, scheduled)], 0),
+        (&[begin(2), end(2), moved(failed, dead), moved(dead, scheduled)], 2),
+        (&[begin(3), end(3), moved(failed, scheduled)], 2),
+    ];
+    for (number, (operations, expected)) in (1..).zip(rounds) {
+        same(
+            "answers",
+            &committed(&mut store, lease, number, operations)?,
+            &vec![Answer::New; operations.len()],
+        )?;
+        let run = store.run(Shard::WHOLE, &key()).map_err(text)?;
+        same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }
     Ok(())
 }
