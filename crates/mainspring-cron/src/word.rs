@@ -38,8 +38,8 @@ impl<'t> Word<'t> {
         self.text.split(separator).map(move |piece| self.piece(piece))
     }
 
-    /// The items of a list, each with its position. After 65,536 items the positions start again at 0, so that
-    /// a list may have any length.
+    /// The items of a list, each with its position. After 65,536 items the positions start again at 0, so
+    /// that a list may have any length.
     pub(crate) fn items(self) -> impl Iterator<Item = (u16, Word<'t>)> {
         self.split(',').scan(0_u16, |next, item| {
             let position = *next;

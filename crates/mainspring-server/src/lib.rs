@@ -33,6 +33,7 @@ pub mod client;
 pub mod clock;
 pub mod commands;
 pub mod crontab;
+pub mod descriptors;
 pub mod error;
 pub mod executor;
 pub mod exit;

@@ -32,6 +32,8 @@ pub const VARIABLE: &str = "MAINSPRING_DATA";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     directory: PathBuf,
+    /// Where output is kept, if not at its usual place.
+    output: Option<PathBuf>,
 }
 
 impl Place {
@@ -45,7 +47,13 @@ impl Place {
                 .unwrap_or_else(|| PathBuf::from("."))
                 .join("mainspring"),
         };
-        Place { directory: given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual) }
+        let directory = given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual);
+        Place { directory, output: None }
+    }
+
+    /// The same with another folder for output.
+    pub fn with_output(self, output: PathBuf) -> Place {
+        Place { output: Some(output), ..self }
     }
 
     /// The directory itself.
@@ -65,7 +73,7 @@ impl Place {
 
     /// Where the output of runs is kept.
     pub fn output(&self) -> PathBuf {
-        self.directory.join("output")
+        self.output.clone().unwrap_or_else(|| self.directory.join("output"))
     }
 
     /// Makes the directory if it is not there.

@@ -60,6 +60,7 @@ mod health;
 mod look;
 mod output;
 mod peer;
+mod postponed;
 pub mod rate;
 mod reload;
 mod reports;
@@ -71,6 +72,7 @@ use effects::Started;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
+use postponed::Postponed;
 use rate::{Bucket, Rates};
 use reports::Heard;
 
@@ -105,6 +107,8 @@ pub struct Server {
     inputs: VecDeque<Input>,
     executor: Executor<Attempted>,
     deliveries: Deliveries<Attempted>,
+    /// What could not be started yet.
+    postponed: Postponed,
     /// What runs, by its attempt.
     started: HashMap<Attempted, Started>,
     /// The run of each job that started last, for those who follow its output.
@@ -172,7 +176,7 @@ impl Server {
         self.alarm.quiet();
         self.settle(now)?;
         self.answer_waiters()?;
-        self.outputs.flush();
+        self.flush_outputs(now);
         self.feed_peers();
         self.peers.write(now);
         self.log.flush(now.wall);
@@ -245,6 +249,7 @@ impl Server {
             Phase::Draining { since } if self.grace <= now.since(since) => {
                 self.note(now.wall, "the grace period is over: what runs gets its kill signal");
                 self.phase = Phase::Ending { since: now };
+                self.postponed.clear();
                 self.executor.kill_all(KillCause::Asked, now);
                 let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
                 self.deliveries.kill_all(now, &mut heard);
@@ -275,6 +280,7 @@ impl Server {
     fn kill(&mut self, now: Moment, why: &str) {
         self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
         self.executor.kill_all_at_once(now);
+        self.postponed.clear();
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.deliveries.kill_all(now, &mut heard);
         self.phase = Phase::Killed { since: now };
@@ -285,7 +291,9 @@ impl Server {
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.turn(now, &mut heard);
         self.deliveries.turn(now, &mut heard);
-        for (attempted, outcome) in heard.into_ends() {
+        let ends = heard.into_ends();
+        self.start_postponed(!ends.is_empty(), now);
+        for (attempted, outcome) in ends {
             let started = self.started.remove(&attempted);
             // What this server killed in order to end has no end on disk: see the head of this file.
             let is_ours = matches!(self.phase, Phase::Ending { .. } | Phase::Killed { .. })
@@ -317,6 +325,12 @@ impl Server {
         self.log.line(now, &job, Kind::Note, &text);
     }
 
+    fn flush_outputs(&mut self, now: Moment) {
+        for (key, error) in self.outputs.flush() {
+            self.log.line(now.wall, &key.job, Kind::Note, &output::lost_text(&error));
+        }
+    }
+
     fn ticket(&mut self, purpose: Purpose) -> Ticket {
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
@@ -325,7 +339,9 @@ impl Server {
     }
 
     fn is_done(&self, now: Moment) -> bool {
-        let is_idle = self.executor.running_count() == 0 && self.deliveries.running_count() == 0;
+        let is_idle = self.executor.running_count() == 0
+            && self.deliveries.running_count() == 0
+            && self.postponed.is_empty();
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
             Phase::Draining { .. } => is_idle,
@@ -342,7 +358,7 @@ impl Server {
         self.settle(now)?;
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.close(now, &mut heard);
-        self.outputs.flush();
+        self.flush_outputs(now);
         self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
@@ -389,9 +405,10 @@ impl Server {
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        let look_wait = LOOK_INTERVAL.saturating_sub(now.since(self.looked));
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), Some(look_wait)];
-        let wait = waits.into_iter().flatten().min();
+        let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
+        let of_all =
+            [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
+        let wait = [phase_wait, look_wait].into_iter().chain(of_all).flatten().min();
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 

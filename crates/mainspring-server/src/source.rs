@@ -20,6 +20,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::regular::open_regular;
+use crate::walk::Doubt;
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -41,12 +42,14 @@ pub struct Source {
 }
 
 /// What the file system says of a file that was read, at the moment it was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ownership {
     /// The number of its owner.
     pub uid: u32,
     /// Its permission bits.
     pub mode: u32,
+    /// Who else could have put it there.
+    pub doubt: Option<Doubt>,
 }
 
 impl Source {
@@ -64,7 +67,7 @@ impl Source {
             return Source::read_from(name, File::open(name).map_err(failed)?);
         }
         let opened = open_regular(Path::new(name)).map_err(failed)?;
-        let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode });
+        let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
         Ok(Source { ownership, ..Source::read_from(name, opened.file)? })
     }
 
@@ -109,8 +112,8 @@ impl Source {
     }
 
     /// Who owns the file and who may write it; `None` for what is no file.
-    pub fn ownership(&self) -> Option<Ownership> {
-        self.ownership
+    pub fn ownership(&self) -> Option<&Ownership> {
+        self.ownership.as_ref()
     }
 
     /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.

@@ -48,6 +48,12 @@ pub fn wait_for_any(
     }
 }
 
+/// Whether something can be read from a stream now, or taken from a listener.
+pub fn is_readable(stream: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::POLLIN)];
+    poll(&mut fds, PollTimeout::ZERO).is_ok_and(|count| 0 < count)
+}
+
 /// Whether the other side of a stream has closed both directions of it, and not only what it writes.
 pub fn is_left(stream: BorrowedFd<'_>) -> bool {
     let mut fds = [PollFd::new(stream, PollFlags::empty())];

@@ -252,7 +252,10 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     for key in 0..MAX_DELIVERIES as u32 {
         deliveries.start(&spec, values(), key, Moment::now()).unwrap();
     }
-    assert!(matches!(deliveries.start(&spec, values(), 99, Moment::now()), Err(NotSent::Full)));
+    assert!(matches!(
+        deliveries.start(&spec, values(), 99, Moment::now()),
+        Err(NotSent::Full(MAX_DELIVERIES))
+    ));
     assert!(deliveries.kill(&3, Moment::now(), &mut heard));
     assert!(!deliveries.kill(&3, Moment::now(), &mut heard));
     assert_eq!((heard.ends[0].0, heard.ends[0].1.cause), (3, Some(KillCause::Asked)));

@@ -26,6 +26,7 @@ use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
@@ -51,9 +52,6 @@ const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
 
 /// How long a server has to answer. One that is stopped or hangs in the kernel never does.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
-
-/// Three pipes for each process, and some for sockets and files.
-const NEEDED_FILES: u64 = MAX_RUNNING as u64 * 3 + 128;
 
 /// What was found, as a document.
 #[derive(Serialize)]
@@ -171,13 +169,11 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
         findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
     }
-    if let Some(limit) = health.open_files_max.filter(|limit| *limit < NEEDED_FILES) {
-        let text = format!("the server's limit is {limit}, and {NEEDED_FILES} may be needed");
-        findings.push(Finding::warning(
-            "open files",
-            text,
-            format!("ulimit -n {NEEDED_FILES} before it starts"),
-        ));
+    if let Some(count) = health.running_max.filter(|count| *count < MAX_RUNNING as u64) {
+        let limit = health.open_files_max.unwrap_or_default();
+        let text = format!("the server's limit is {limit}, so at most {count} runs go on at a time");
+        let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
+        findings.push(Finding::warning("open files", text, hint));
     }
     findings
 }

@@ -21,14 +21,17 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{fmt, io};
 
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use super::is_shortage;
 use super::secret::{Masks, SecretError};
 use super::spec::{Inheritance, ProcessSpec, Program};
 use super::sys::{self, Preparation};
+use crate::descriptors;
 
 /// A started program and its group.
 #[derive(Debug)]
@@ -131,10 +134,12 @@ fn enter_directory(command: &mut Command, spec: &ProcessSpec) -> Result<(), Star
 
 fn preparation(spec: &ProcessSpec) -> Preparation {
     let directory = || CString::new(spec.directory.as_os_str().as_bytes()).expect("a path holds no NUL byte");
+    let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
     Preparation {
         identity: spec.account.identity.clone().map(|identity| (identity, directory())),
         umask: spec.umask.map(Mode::from_bits_truncate),
         nice: spec.nice,
+        files: descriptors::before().map(|soft| (soft, hard())),
         limits: spec.limits.clone(),
         on_server_death: spec.on_server_death,
         no_new_privileges: spec.no_new_privileges,
@@ -207,6 +212,19 @@ pub enum StartError {
     Secret(SecretError),
     /// A pipe could not be made ready.
     Pipe(io::Error),
+}
+
+impl StartError {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub(super) fn is_shortage(&self) -> bool {
+        match self {
+            StartError::Directory(_, error)
+            | StartError::Program(_, error)
+            | StartError::User { error, .. }
+            | StartError::Pipe(error) => is_shortage(error),
+            StartError::Secret(error) => is_shortage(error.cause()),
+        }
+    }
 }
 
 impl fmt::Display for StartError {

@@ -65,6 +65,13 @@ pub struct SecretError {
     pub source: io::Error,
 }
 
+impl SecretError {
+    /// What the operating system said.
+    pub(super) fn cause(&self) -> &io::Error {
+        &self.source
+    }
+}
+
 impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot read the secret {}: {}", self.path.display(), self.source)

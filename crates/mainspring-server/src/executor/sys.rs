@@ -3,6 +3,7 @@
 //! ```text
 //! setsid                   no terminal, and a process group of its own
 //! keyctl                   for another user a session keyring of its own, which is empty
+//! setrlimit                the limit of open files is what it was before the server raised it
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
 //! setuid                   gives root up for good
@@ -52,6 +53,8 @@ pub(super) struct Preparation {
     /// See [`ProcessSpec`](super::spec::ProcessSpec), as are the others.
     pub(super) umask: Option<Mode>,
     pub(super) nice: Option<i32>,
+    /// The limit of open files, soft and hard, if the server has raised its own.
+    pub(super) files: Option<(u64, u64)>,
     pub(super) limits: Vec<Limit>,
     pub(super) on_server_death: OnServerDeath,
     pub(super) no_new_privileges: bool,
@@ -64,6 +67,9 @@ impl Preparation {
         if self.identity.is_some() {
             // While still root: its keyring counts against no quota of the user's.
             leave_keyring()?;
+        }
+        if let Some((soft, hard)) = self.files {
+            setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
         }
         if let Some(nice) = self.nice {
             set_nice(nice)?;

@@ -21,12 +21,14 @@ use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::postponed::Postponed;
 use super::rate::{Bucket, Rates};
 use super::{Phase, Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::claims::{Holder, InForce};
 use crate::clock::Moment;
 use crate::crontab::names::Known;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::deliveries::Deliveries;
 use crate::executor::{Executor, MAX_RUNNING, orphans};
@@ -84,14 +86,17 @@ impl Server {
         let signals = Signals::register().map_err(setup("signals"))?;
         let owner = format!("process {}", std::process::id());
         let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
-        let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
+        descriptors::raise();
+        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let limits = Limits { max_running: capacity, ..Limits::default() };
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             store,
             lease,
             inputs: VecDeque::new(),
-            executor: Executor::default(),
-            deliveries: Deliveries::new().map_err(setup("a socket pair"))?,
+            executor: Executor::of_at_most(capacity),
+            deliveries: Deliveries::of_at_most(capacity).map_err(setup("a socket pair"))?,
+            postponed: Postponed::default(),
             started: HashMap::new(),
             latest: HashMap::new(),
             outputs: Outputs::new(place.output()),
@@ -189,6 +194,15 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+        let limit = descriptors::limit();
+        let capacity = descriptors::runs_at_once(limit);
+        if capacity < MAX_RUNNING {
+            let text = format!(
+                "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
+                descriptors::NEEDED
+            );
+            self.note(now.wall, &text);
+        }
     }
 
     /// The kept definitions of jobs whose timetable is another one now, or that are gone.

@@ -8,12 +8,12 @@
 
 use jiff::Timestamp;
 use mainspring_job::{Mark, Pause};
-use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::statvfs::statvfs;
 
 use super::Server;
 use super::ask::{Asking, Next};
 use crate::clock::Moment;
+use crate::descriptors;
 use crate::place::Place;
 use crate::protocol::{HealthWire, Response};
 
@@ -31,7 +31,9 @@ impl Server {
         health.epoch = Some(self.lease.epoch);
         health.is_all_paused = self.planner.is_paused();
         health.free_bytes = free_bytes(&self.place);
-        health.open_files_max = getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft);
+        let limit = descriptors::limit();
+        health.open_files_max = Some(limit);
+        health.running_max = Some(descriptors::runs_at_once(limit) as u64);
         Ok(Next::Answer(Response::Health(Box::new(health))))
     }
 }

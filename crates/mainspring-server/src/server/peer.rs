@@ -19,14 +19,16 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::time::Duration;
 
 use nix::sys::stat::{Mode, umask};
 
 use super::feed::Feed;
 use super::rate::Bucket;
 use crate::clock::Moment;
+use crate::executor::is_shortage;
 use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
-use crate::waiting::is_left;
+use crate::waiting::{is_left, is_readable};
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
@@ -42,6 +44,10 @@ pub(super) const MAX_REQUESTS_PER_TURN: usize = 1_024;
 
 /// How many bytes of answers may wait for a client to read them.
 const MAX_UNREAD_BYTES: usize = 1 << 20;
+
+/// How long no new connection is taken after the operating system had no descriptor for one: it stays ready to be taken, and the
+/// loop would turn for nothing.
+const REST: Duration = Duration::from_secs(1);
 
 /// How much is read from a connection at once.
 const READ_BYTES: usize = 64 << 10;
@@ -240,6 +246,8 @@ pub(super) struct Peers {
     rate: u32,
     /// Whether connections ended since somebody asked.
     has_lost: bool,
+    /// When the operating system had no descriptor for a connection.
+    short: Option<Moment>,
 }
 
 impl Peers {
@@ -254,12 +262,12 @@ impl Peers {
         umask(before);
         let listener = listener?;
         listener.set_nonblocking(true)?;
-        Ok(Peers { listener, peers: Vec::new(), last_number: 0, rate, has_lost: false })
+        Ok(Peers { listener, peers: Vec::new(), last_number: 0, rate, has_lost: false, short: None })
     }
 
     /// Takes new connections, and returns all requests that have come, each with the number of its connection.
     pub(super) fn read(&mut self, now: Moment) -> Vec<(u64, Asked)> {
-        while let Ok((stream, _)) = self.listener.accept() {
+        while let Some(stream) = self.accept(now) {
             self.last_number += 1;
             let bucket = Bucket::new(self.rate, now);
             let Ok(mut peer) = Peer::new(self.last_number, stream, bucket, now) else { continue };
@@ -279,17 +287,49 @@ impl Peers {
         requests
     }
 
+    /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle one.
+    fn accept(&mut self, now: Moment) -> Option<UnixStream> {
+        if self.short.is_some_and(|short| now.since(short) < REST) {
+            return None;
+        }
+        self.short = None;
+        // Without this look accept says that there is no descriptor, also when nobody waits for one.
+        while is_readable(self.listener.as_fd()) {
+            match self.listener.accept() {
+                Ok((stream, _)) => return Some(stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if is_shortage(&error) && self.drop_idle(now) => {}
+                Err(_) => {
+                    self.short = Some(now);
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// How long the loop may wait before it looks for new connections again.
+    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
+        self.short.map(|short| REST.saturating_sub(now.since(short)))
+    }
+
     /// Whether there is room for another connection, if need be in the place of an idle one.
     fn has_room(&mut self, now: Moment) -> bool {
-        if self.peers.len() < MAX_CONNECTIONS {
-            return true;
-        }
+        self.peers.len() < MAX_CONNECTIONS || self.drop_idle(now)
+    }
+
+    /// Ends the connection that has been idle longest. Returns whether there was one.
+    fn drop_idle(&mut self, now: Moment) -> bool {
         let idle = self.peers.iter().enumerate().filter(|(_, peer)| peer.is_idle());
         let Some((index, _)) = idle.min_by_key(|(_, peer)| peer.active.monotonic) else { return false };
         let mut peer = self.peers.remove(index);
-        let message =
-            format!("there are {MAX_CONNECTIONS} connections, and this one was idle for longer than any");
-        peer.say(message, now);
+        peer.say(
+            "there is no room for more connections, and this one was idle for longer than any".into(),
+            now,
+        );
+        self.has_lost = true;
         true
     }
 
@@ -336,7 +376,9 @@ impl Peers {
         writable: &mut Vec<BorrowedFd<'a>>,
         left: &mut Vec<BorrowedFd<'a>>,
     ) {
-        readable.push(self.listener.as_fd());
+        if self.short.is_none() {
+            readable.push(self.listener.as_fd());
+        }
         for peer in &self.peers {
             if peer.is_closed {
                 left.push(peer.stream.as_fd());

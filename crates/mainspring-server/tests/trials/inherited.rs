@@ -49,11 +49,11 @@ fn no_job_has_a_file_of_whoever_started_the_server() {
     let opened = "exec 7< /etc/shadow 8<> /dev/null 9>> /dev/null";
     let server = ground.serve_after(&opened.replace("/etc/", &ground.text("")), &jobs);
     for name in ["bobs", "roots"] {
-        ground.ask(&["run", name, "--wait"]);
-        let said = ground.ask(&["logs", name]).stdout;
-        let found: Vec<&str> = said.lines().filter(|line| !line.starts_with('!')).collect();
-        assert_eq!(found, [] as [&str; 0], "{name}: {said}");
-        assert!(said.contains("Bad file descriptor"), "{name}: {said}");
+        let ran = ground.ask(&["run", name, "--wait"]);
+        let said = ground.ask(&["logs", name]);
+        let found: Vec<&str> = said.stdout.lines().filter(|line| !line.starts_with('!')).collect();
+        assert_eq!(found, [] as [&str; 0], "{name}: {said:?}");
+        assert!(said.stdout.contains("Bad file descriptor"), "{name}: {ran:?} {said:?}");
     }
     server.stop();
 }

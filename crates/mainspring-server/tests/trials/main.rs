@@ -16,7 +16,10 @@ mod served;
 mod ground;
 
 mod crowd;
+mod files;
 mod inherited;
 mod looking;
+mod memory;
 mod reading;
 mod secrets;
+mod shortage;
