@@ -30,9 +30,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{
-    Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
-};
+use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
 use crate::accounts::Account;
 use crate::alarm::Alarm;
@@ -61,8 +59,10 @@ mod look;
 mod output;
 mod peer;
 pub mod rate;
+mod record;
 mod reload;
 mod reports;
+pub mod room;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
@@ -71,7 +71,9 @@ use files::Files;
 use output::Outputs;
 use peer::Peers;
 use rate::{Bucket, Rates};
+use record::Held;
 use reports::Heard;
+use room::Room;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
@@ -85,9 +87,6 @@ pub const LOG_WAIT: Duration = Duration::from_secs(5);
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
 
-/// How often one commit is tried again while the store is busy or its answer was lost.
-const MAX_COMMIT_TRIES: usize = 100;
-
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
 
@@ -99,6 +98,11 @@ pub struct Server {
     place: Place,
     store: Box<dyn Store>,
     lease: Lease,
+    /// What could not be committed for lack of room.
+    held: Option<Held>,
+    room: Room,
+    /// Whether the log says already that nothing can be recorded.
+    is_said_full: bool,
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
@@ -176,7 +180,8 @@ impl Server {
         self.peers.write();
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
-        let next = self.planner.next_due();
+        // What is held is tried by another clock.
+        let next = self.planner.next_due().filter(|_| self.held.is_none());
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -184,14 +189,17 @@ impl Server {
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
+            let mut outputs = Vec::new();
+            if !self.commit_held(now, &mut outputs)? {
+                return Ok(());
+            }
             if self.planner.next_due().is_some_and(|due| due <= now.wall) {
                 self.inputs.push_back(Input::Tick);
             }
-            let mut outputs = Vec::new();
             while let Some(input) = self.inputs.pop_front() {
                 self.planner.handle(now.wall, input, &mut outputs);
             }
-            self.commit(now.wall, &mut outputs)?;
+            self.commit(now, &mut outputs)?;
             let is_quiet = outputs.is_empty();
             self.perform(outputs)?;
             if is_quiet && self.inputs.is_empty() && self.planner.next_due().is_none_or(|due| now.wall < due)
@@ -200,34 +208,6 @@ impl Server {
             }
         }
         Ok(())
-    }
-
-    /// Makes everything durable that the planner has decided.
-    fn commit(&mut self, now: Timestamp, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        while let Some(batch) = self.planner.take_batch() {
-            let mut tries = 0;
-            let answers = loop {
-                match self.store.commit(self.lease, &batch) {
-                    Ok(answers) => break answers,
-                    Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
-                        tries += 1;
-                        wait_for(&[], &[], Some(Duration::from_millis(10))).map_err(polling)?;
-                    }
-                    Err(error) => return Err(self.stop_for(error)),
-                }
-            };
-            self.planner.handle(now, Input::Committed { number: batch.number, answers }, outputs);
-        }
-        Ok(())
-    }
-
-    /// The store is not to be trusted any more: what runs is killed, and nothing more is promised.
-    fn stop_for(&mut self, error: StoreError) -> Error {
-        let now = Moment::now();
-        self.note(now.wall, &format!("the store failed, and the server stops: {error}"));
-        self.executor.kill_all_at_once(now);
-        self.log.flush(now.wall);
-        Error::Store(error)
     }
 
     fn take_signals(&mut self, now: Moment) {
@@ -304,6 +284,7 @@ impl Server {
         if LOOK_INTERVAL <= now.since(self.looked) {
             self.looked = now;
             self.files.compare(now);
+            self.look_at_room(now);
         }
     }
 
@@ -345,7 +326,13 @@ impl Server {
         self.peers.write();
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
-        self.store.release(self.lease).map_err(Error::Store)?;
+        match self.store.release(self.lease) {
+            // The next owner finds what was recorded, and takes this one for dead.
+            Err(StoreError::Full(_)) => {
+                self.note(now.wall, "the end could not be recorded: the disk is full");
+            }
+            other => other.map_err(Error::Store)?,
+        }
         self.note(now.wall, "stopped");
         self.finish_log(now)?;
         match self.log.into_failure() {
@@ -371,7 +358,8 @@ impl Server {
 
     /// Waits for anything to do.
     fn wait(&self, now: Moment) -> Result<(), Error> {
-        if !self.inputs.is_empty() || self.peers.has_request() {
+        let has_work = self.held.is_none() && !self.inputs.is_empty();
+        if has_work || self.peers.has_request() {
             return Ok(());
         }
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
@@ -388,7 +376,8 @@ impl Server {
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
         let look_wait = LOOK_INTERVAL.saturating_sub(now.since(self.looked));
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), Some(look_wait)];
+        let held_wait = self.held.as_ref().map(|held| held.wait(now));
+        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), held_wait, Some(look_wait)];
         let wait = waits.into_iter().flatten().min();
         wait_for(&readable, &writable, wait).map_err(polling)
     }

@@ -15,10 +15,10 @@
 use std::fs;
 use std::path::Path;
 
-use mainspring_job::MemoryStore;
+use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::serve::take;
+use super::serve::{owner, take};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::place::Place;
@@ -50,7 +50,9 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
     let forget = || fs::remove_dir_all(&output);
     // Of one that was killed.
     let _ = forget();
-    let result = Server::prepare(serving(place), Box::new(MemoryStore::new())).and_then(Server::run);
+    let mut store = MemoryStore::new();
+    let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
+    let result = Server::prepare(serving(place), Box::new(store), lease).and_then(Server::run);
     let _ = forget();
     drop(directory);
     result.map(|()| Exit::Ok)

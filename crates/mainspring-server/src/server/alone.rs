@@ -20,6 +20,7 @@ use super::ask::{not_found, run_key};
 use super::feed::Feed;
 use super::look::MAX_UNSTARTED;
 use super::output::Outputs;
+use super::room::free_bytes;
 use super::{describe, health};
 use crate::error::Error;
 use crate::jobfile::JobFile;
@@ -135,7 +136,7 @@ impl Alone {
         let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
-        let free_bytes = health::free_bytes(place);
+        let free_bytes = free_bytes(place.directory());
         let of_marks = health::of_marks(marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }

@@ -62,8 +62,12 @@ impl Directory {
             }
             Err((_, error)) => return Err(failed(error.into())),
         };
-        lock.set_len(0).map_err(failed)?;
-        writeln!(lock, "process {}", std::process::id()).map_err(failed)?;
+        // Written over what is there, which needs no room; on a full disk a new file stays empty.
+        let text = format!("process {}\n", std::process::id());
+        match lock.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
+            _ => lock.set_len(text.len() as u64).map_err(failed)?,
+        }
         Ok(Directory { path: path.to_owned(), _lock: lock })
     }
 

@@ -15,7 +15,9 @@
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,11 +28,14 @@ use mainspring_job::{
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::directory::Directory;
-use super::fault::mapped;
+use super::fault::{is_write, mapped};
 use super::{apply, read, row, schema};
 
 /// How long a commit waits for a reader that locks the file, before it is `Busy`.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// So much is written to see whether there is room: more than a page, and little.
+const PROBE_BYTES: usize = 16 << 10;
 
 /// How many prepared statements are kept: more than there are.
 const STATEMENTS: usize = 64;
@@ -39,6 +44,7 @@ const STATEMENTS: usize = 64;
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) connection: Connection,
+    path: PathBuf,
     /// The disk has failed: nothing is known until the file is opened again.
     is_broken: bool,
 }
@@ -49,7 +55,11 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
     pub fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
-        SqliteStore::open_file(&directory.store_path())
+        let path = directory.store_path();
+        match SqliteStore::open_file(&path) {
+            Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
+            other => other,
+        }
     }
 
     pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
@@ -58,10 +68,12 @@ impl SqliteStore {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
         connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
+        // Sorting needs no file of its own, for which there may be no room.
+        connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
         // A damaged page is found where it is read, and not where it is used.
         connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
         schema::prepare(&mut connection)?;
-        Ok(SqliteStore { connection, is_broken: false })
+        Ok(SqliteStore { connection, path: path.to_owned(), is_broken: false })
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
@@ -82,6 +94,16 @@ impl SqliteStore {
             return Err(StoreError::Io(text.into()));
         }
         Ok(())
+    }
+
+    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does not see.
+    fn weighed<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match result {
+            Err(error) if is_write(&error) && has_no_room(&self.path) => {
+                Err(StoreError::Full(error.to_string()))
+            }
+            other => other,
+        }
     }
 
     /// Remembers an error after which nothing is known.
@@ -127,6 +149,15 @@ impl SqliteStore {
     }
 }
 
+/// Whether nothing more can be written beside a file.
+fn has_no_room(path: &Path) -> bool {
+    let probe = path.with_extension("probe");
+    let written = fs::write(&probe, [1; PROBE_BYTES]);
+    let _ = fs::remove_file(&probe);
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    written.is_err_and(|error| kinds.contains(&error.kind()))
+}
+
 /// The last batch of the owner, if the lease is the owner's.
 fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
     let sql = "SELECT batch, answers FROM shard WHERE shard = ?1 AND epoch = ?2";
@@ -165,6 +196,7 @@ impl Store for SqliteStore {
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         self.usable()?;
         let result = self.commit_batch(lease, batch);
+        let result = self.weighed(result);
         self.judged(result)
     }
 
