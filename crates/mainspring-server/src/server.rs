@@ -101,6 +101,8 @@ pub struct Server {
     /// What could not be committed for lack of room.
     held: Option<Held>,
     room: Room,
+    /// What the log says already of the socket.
+    socket_note: Option<String>,
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     planner: Planner,
@@ -170,10 +172,11 @@ impl Server {
         self.take_signals(now);
         self.take_ends(now);
         self.take_requests(now);
-        self.look_around(now);
+        self.look_around(now)?;
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
+        self.say_notes_of_store(now);
         self.answer_waiters()?;
         self.outputs.flush();
         self.feed_peers();
@@ -280,12 +283,14 @@ impl Server {
     }
 
     /// Looks at what nothing tells of.
-    fn look_around(&mut self, now: Moment) {
-        if LOOK_INTERVAL <= now.since(self.looked) {
-            self.looked = now;
-            self.files.compare(now);
-            self.look_at_room(now);
+    fn look_around(&mut self, now: Moment) -> Result<(), Error> {
+        if now.since(self.looked) < LOOK_INTERVAL {
+            return Ok(());
         }
+        self.looked = now;
+        self.files.compare(now);
+        self.look_at_room(now);
+        self.look_at_store(now)
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {

@@ -294,3 +294,106 @@ fn a_damaged_page_is_named_damage() {
     assert_eq!(pending_count(&data), 300);
     let _ = fs::remove_dir_all(&folder);
 }
+
+/// Something that is taken away under a server, and what its log says of that.
+struct Loss {
+    name: &'static str,
+    take: fn(&Path),
+    said: &'static [&'static str],
+}
+
+const LOSSES: &[Loss] = &[
+    Loss {
+        name: "store",
+        take: |data| ["", "-wal", "-shm"].iter().for_each(|end| remove(data, &format!("mainspring.db{end}"))),
+        said: &["the store was removed while it was open: it was written anew"],
+    },
+    Loss {
+        name: "log",
+        take: |data| remove(data, "mainspring.db-wal"),
+        said: &["the store's log was removed while it was open"],
+    },
+    Loss {
+        name: "lock",
+        take: |data| remove(data, "mainspring.lock"),
+        said: &["the lock of the data directory was removed: it was taken again"],
+    },
+    Loss {
+        name: "folder",
+        take: |data| fs::remove_dir_all(data).unwrap(),
+        said: &["it was taken again", "it was written anew", "the socket was removed: it was made again"],
+    },
+    Loss {
+        name: "socket",
+        take: |data| remove(data, "mainspring.sock"),
+        said: &["the socket was removed: it was made again"],
+    },
+];
+
+fn remove(data: &Path, name: &str) {
+    fs::remove_file(data.join(name)).unwrap();
+}
+
+#[test]
+fn what_is_removed_under_a_server_is_noticed_and_nothing_acknowledged_is_lost() {
+    for Loss { name, take, said } in LOSSES {
+        let folder = folder(&format!("loss-{name}"));
+        let data = folder.join("data");
+        let mut running = serve(&data);
+        let mut submitter = Submitter::connect(&data);
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        take(&data);
+        // Over a connection that is still there.
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        said.iter().for_each(|part| drop(running.wait_for(&[part])));
+        let ended = mainspring(&["doctor", "--data", data.to_str().unwrap()]);
+        assert!(ended.code == 0 && ended.stdout.contains("server      process"), "{name}: {}", ended.stdout);
+        let second = mainspring(&["serve", "--data", data.to_str().unwrap()]);
+        assert_eq!(second.code, 5, "{name}: {}", second.stderr);
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        assert_eq!(running.stop().0.code(), Some(0), "{name}");
+        assert_eq!(pending_count(&data), 30, "{name}");
+        let mode = fs::metadata(data.join("mainspring.db")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, mode & 0o044, "{name}: nobody else may write it");
+        let _ = fs::remove_dir_all(&folder);
+    }
+}
+
+#[test]
+fn a_server_whose_folder_another_has_ends_and_keeps_what_it_knew() {
+    let folder = folder("replaced");
+    let data = folder.join("data");
+    let first = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..10).for_each(|_| submitter.submit().unwrap());
+    fs::remove_dir_all(&data).unwrap();
+    let second = serve(&data);
+    // It is not acknowledged, whether the first has looked around already or not.
+    assert!(submitter.submit().is_err());
+    let (status, lines, errors) = first.end();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    assert!(errors.contains("another file was put in its place; what it held is in"), "{errors}");
+    assert!(lines.iter().any(|line| line.contains("the store failed, and the server stops")), "{lines:#?}");
+    assert_eq!(second.stop().0.code(), Some(0));
+    let saved = errors.trim().rsplit(' ').next().unwrap();
+    fs::rename(saved, data.join("mainspring.db")).unwrap();
+    assert_eq!(pending_count(&data), 10);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_folder_that_is_moved_away_is_left_whole() {
+    let folder = folder("moved");
+    let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
+    let running = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..10).for_each(|_| submitter.submit().unwrap());
+    fs::rename(&data, &elsewhere).unwrap();
+    assert!(submitter.submit().is_err());
+    let (status, _, errors) = running.end();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    assert!(errors.contains("it was moved away while it was open, and is whole where it is now"), "{errors}");
+    assert!(!data.exists());
+    assert_eq!(pending_count(&elsewhere), 10);
+    let _ = fs::remove_dir_all(&folder);
+}

@@ -6,6 +6,7 @@
 //!
 //! Source: daemon(7), "new-style daemons".
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_job::{Lease, Shard, Store, StoreError};
@@ -56,7 +57,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         }
         other => other,
     };
-    let directory = directory.map_err(Error::Directory)?;
+    let directory = Arc::new(directory.map_err(Error::Directory)?);
     let (store, lease) = owned_store(&directory, &place)?;
     Server::prepare(serving(place), Box::new(store), lease)?.run()?;
     drop(directory);
@@ -70,7 +71,7 @@ pub(super) fn owner() -> String {
 
 /// Opens the store and takes it over. On a full disk something is given up for it; if that is not enough, it is tried again
 /// until there is room: a scheduler that has ended is no help to anybody who then frees some.
-fn owned_store(directory: &Directory, place: &Place) -> Result<(SqliteStore, Lease), Error> {
+fn owned_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), Error> {
     let mut is_said = false;
     loop {
         let opened = SqliteStore::open(directory).and_then(|mut store| {

@@ -12,6 +12,8 @@
 //!
 //! Source: own.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Run, RunState, Shard, Store};
@@ -34,7 +36,6 @@ pub struct Alone {
     store: SqliteStore,
     outputs: Outputs,
     now: Timestamp,
-    _directory: Directory,
 }
 
 impl Alone {
@@ -47,9 +48,9 @@ impl Alone {
         if !place.store().exists() {
             return Ok(None);
         }
-        let directory = Directory::open(place.directory()).map_err(Error::Directory)?;
+        let directory = Arc::new(Directory::open(place.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::open(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, _directory: directory }))
+        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now }))
     }
 
     /// Answers a request that only looks.

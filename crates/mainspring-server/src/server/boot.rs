@@ -94,6 +94,7 @@ impl Server {
             lease,
             held: None,
             room,
+            socket_note: None,
             is_said_full: false,
             inputs: VecDeque::new(),
             executor: Executor::default(),

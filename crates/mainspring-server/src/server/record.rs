@@ -93,7 +93,10 @@ impl Server {
                 }
                 Err(StoreError::Full(_)) if self.make_room(now) => {}
                 Err(StoreError::Full(_)) => return Ok(None),
-                Err(error) => return Err(self.stop_for(error)),
+                Err(error) => {
+                    self.say_notes_of_store(now);
+                    return Err(self.stop_for(error));
+                }
             }
         }
     }
@@ -138,6 +141,36 @@ impl Server {
                 now.wall,
                 after.unwrap_or("there is room on the disk again: output is kept, and new work taken"),
             );
+        }
+    }
+
+    /// Asks the store whether all of it is where it was, and looks after the socket beside it.
+    pub(super) fn look_at_store(&mut self, now: Moment) -> Result<(), Error> {
+        match self.store.renew(self.lease) {
+            // Room and patience are for the next commit.
+            Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
+            Err(error) => {
+                self.say_notes_of_store(now);
+                return Err(self.stop_for(error));
+            }
+        }
+        let text = match self.peers.listen_again() {
+            Ok(false) => None,
+            Ok(true) => Some("the socket was removed: it was made again".to_owned()),
+            Err(error) => Some(format!("the socket was removed, and cannot be made again: {error}")),
+        };
+        if text != self.socket_note
+            && let Some(text) = &text
+        {
+            self.note(now.wall, text);
+        }
+        self.socket_note = text;
+        Ok(())
+    }
+
+    pub(super) fn say_notes_of_store(&mut self, now: Moment) {
+        for note in self.store.notes() {
+            self.note(now.wall, &note);
         }
     }
 

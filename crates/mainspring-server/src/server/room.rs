@@ -88,6 +88,9 @@ impl Room {
     pub(super) fn look(&mut self) {
         let Some(free) = free_bytes(&self.directory) else { return };
         self.is_short = free < self.floor_bytes;
+        if self.reserve == Reserve::Held && !self.path().exists() {
+            self.reserve = Reserve::Used;
+        }
         if self.reserve == Reserve::Used && self.reserve_bytes + self.floor_bytes <= free {
             self.reserve = match hold(&self.path(), self.reserve_bytes) {
                 Ok(()) => Reserve::Held,

@@ -76,6 +76,11 @@ impl Directory {
         &self.path
     }
 
+    /// The file whose lock it is.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.path.join(LOCK_FILE)
+    }
+
     /// The file of the store.
     pub fn store_path(&self) -> PathBuf {
         self.path.join(STORE_FILE)

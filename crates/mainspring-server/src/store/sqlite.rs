@@ -18,6 +18,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -29,6 +30,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::directory::Directory;
 use super::fault::{is_write, mapped};
+use super::footing::Footprints;
 use super::{apply, read, row, schema};
 
 /// How long a commit waits for a reader that locks the file, before it is `Busy`.
@@ -44,7 +46,12 @@ const STATEMENTS: usize = 64;
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) connection: Connection,
-    path: PathBuf,
+    pub(super) path: PathBuf,
+    /// Where the files were when they were opened.
+    pub(super) footprints: Footprints,
+    /// The folder, if the store is one's own; it is let go after the connection.
+    pub(super) directory: Option<Arc<Directory>>,
+    pub(super) notes: Vec<String>,
     /// The disk has failed: nothing is known until the file is opened again.
     is_broken: bool,
 }
@@ -54,26 +61,30 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
-    pub fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
+    pub fn open(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
         let path = directory.store_path();
         match SqliteStore::open_file(&path) {
             Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
-            other => other,
+            Err(error) => Err(error),
+            Ok(mut store) => {
+                store.footprints.relock(&directory.lock_path());
+                store.directory = Some(Arc::clone(directory));
+                Ok(store)
+            }
         }
     }
 
     pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
-        let mut connection = Connection::open(path).map_err(mapped)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
-        connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
-        // Sorting needs no file of its own, for which there may be no room.
-        connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
-        // A damaged page is found where it is read, and not where it is used.
-        connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
-        schema::prepare(&mut connection)?;
-        Ok(SqliteStore { connection, path: path.to_owned(), is_broken: false })
+        let connection = connect(path)?;
+        let footprints = Footprints::take(path, None).map_err(io_failed)?;
+        Ok(SqliteStore {
+            connection,
+            path: path.to_owned(),
+            footprints,
+            directory: None,
+            notes: Vec::new(),
+            is_broken: false,
+        })
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
@@ -107,7 +118,7 @@ impl SqliteStore {
     }
 
     /// Remembers an error after which nothing is known.
-    fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         self.is_broken |= matches!(result, Err(StoreError::Io(_) | StoreError::Corrupt(_)));
         result
     }
@@ -149,6 +160,24 @@ impl SqliteStore {
     }
 }
 
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = Connection::open(path).map_err(mapped)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
+    connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
+    // Sorting needs no file of its own, for which there may be no room.
+    connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
+    // A damaged page is found where it is read, and not where it is used.
+    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
+    schema::prepare(&mut connection)?;
+    Ok(connection)
+}
+
+pub(super) fn io_failed(error: io::Error) -> StoreError {
+    StoreError::Io(error.into())
+}
+
 /// Whether nothing more can be written beside a file.
 fn has_no_room(path: &Path) -> bool {
     let probe = path.with_extension("probe");
@@ -176,6 +205,7 @@ impl Store for SqliteStore {
 
     fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.usable()?;
+        self.stand()?;
         owned(&self.connection, lease).map(|_| ())
     }
 
@@ -193,8 +223,13 @@ impl Store for SqliteStore {
         Vec::new()
     }
 
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         self.usable()?;
+        self.stand()?;
         let result = self.commit_batch(lease, batch);
         let result = self.weighed(result);
         self.judged(result)
