@@ -35,7 +35,7 @@
 //! | `Fenced` | no | stops at once: another one owns the jobs now |
 //! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
 //! | `Unknown` | perhaps | sends the same batch again until it is told |
-//! | `Full` | no | performs none of its effects, and stops; nothing that was acknowledged is lost |
+//! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
 //! | `Io`, `Corrupt` | perhaps | stops: after a failed flush nobody knows what is on disk until it is read again |
 //!
 //! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
@@ -112,6 +112,12 @@ pub trait Store {
     /// # Errors
     /// `Fenced` when it is the owner no more.
     fn release(&mut self, lease: Lease) -> Result<(), StoreError>;
+
+    /// What the store has done of itself that people should know, as with files that were taken away under it. Each is told
+    /// once.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell has no hints.
     fn hints(&mut self) -> Vec<Hint>;

@@ -114,7 +114,9 @@ impl Error {
             Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
             Error::Distrusted { .. } => Exit::Denied,
             Error::Files { exit, .. } => *exit,
-            Error::Directory(DirectoryError::Taken { .. }) => Exit::Conflict,
+            Error::Directory(DirectoryError::Taken { .. }) | Error::Store(StoreError::Fenced) => {
+                Exit::Conflict
+            }
             Error::Directory(DirectoryError::Io { source, .. })
                 if matches!(
                     source.kind(),
@@ -123,7 +125,7 @@ impl Error {
             {
                 Exit::Denied
             }
-            Error::Store(StoreError::Busy | StoreError::Unknown) => Exit::Temporary,
+            Error::Store(StoreError::Busy | StoreError::Unknown | StoreError::Full(_)) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied
             }

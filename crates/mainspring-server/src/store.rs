@@ -13,6 +13,8 @@ pub mod sqlite;
 mod apply;
 mod directory;
 mod fault;
+mod footing;
+mod mend;
 mod read;
 mod row;
 mod schema;

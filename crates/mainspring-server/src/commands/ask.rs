@@ -207,6 +207,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
         ("started", when(&status.started, now)),
+        ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, now))),
         ("jobs", status.jobs.to_string()),

@@ -162,6 +162,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         None => Finding::ok("store", "in memory: nothing is kept"),
         Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk"),
     });
+    let hint = "make room on the disk of the data directory; all goes on by itself then";
+    findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
     let text = format!("{jobs}, {} pending, {} open runs", status.pending, status.open);
     findings.push(Finding::ok("jobs", text));
@@ -214,7 +216,7 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
 }
 
 fn room(free_bytes: Option<u64>) -> Finding {
-    let hint = "make room, or move the data directory; without room the server stops";
+    let hint = "make room; without it output is dropped first, then new work is refused, then nothing starts";
     match free_bytes {
         None => Finding::warning("room", "cannot be measured", "df shows it"),
         Some(free) => {

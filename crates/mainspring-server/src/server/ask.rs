@@ -236,6 +236,7 @@ impl Server {
         if !looks(&request) && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
+        self.has_room_for(&request)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
             Some(job) => job_name(&job).map(Scope::Job),
@@ -272,6 +273,16 @@ impl Server {
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
         }
+    }
+
+    /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
+    fn has_room_for(&self, request: &Request) -> Result<(), ErrorWire> {
+        let is_refused = match self.held {
+            Some(_) => !looks(request),
+            None => self.room.is_full() && adds(request),
+        };
+        let text = || self.troubles().join("; ");
+        if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
     }
 
     fn define(&mut self, text: &str, replace: bool) -> Asking {
@@ -360,6 +371,19 @@ fn looks(request: &Request) -> bool {
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
+    )
+}
+
+/// Whether a request asks for new work.
+fn adds(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Run { .. }
+            | Request::Submit(_)
+            | Request::Define { .. }
+            | Request::Backfill { preview: false, .. }
+            | Request::DeadRetry { .. }
+            | Request::Apply { preview: false, .. }
     )
 }
 

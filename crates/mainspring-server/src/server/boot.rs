@@ -1,7 +1,7 @@
 //! The start of the server: from files and the store to a planner that plans.
 //!
 //! ```text
-//! lock ─▶ store ─▶ acquire ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
+//! lock ─▶ store, owned ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
 //! ```
 //!
 //! Cost: reads the jobs, the open runs, and the files; pending one-shot jobs stay on disk but for the near ones.
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Limits, MAX_PAGE, Planner, Prune, Run, Shard, Store,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
 };
 
 use super::ask::Purpose;
@@ -23,6 +23,7 @@ use super::output::Outputs;
 use super::peer::Peers;
 use super::postponed::Postponed;
 use super::rate::{Bucket, Rates};
+use super::room::Room;
 use super::{Phase, Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::claims::{Holder, InForce};
@@ -72,20 +73,22 @@ pub struct Serving {
 }
 
 impl Server {
-    /// Makes a server that has planned nothing yet.
+    /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
     /// # Errors
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
-    pub fn prepare(serving: Serving, mut store: Box<dyn Store>) -> Result<Server, Error> {
+    pub fn prepare(serving: Serving, store: Box<dyn Store>, lease: Lease) -> Result<Server, Error> {
         let Serving { place, files, reader, grace, rates, keeping } = serving;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
         // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
         let signals = Signals::register().map_err(setup("signals"))?;
-        let owner = format!("process {}", std::process::id());
-        let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
+        let room = match keeping {
+            Keeping::OnDisk => Room::new(place.directory()),
+            Keeping::InMemory => Room::without(place.directory()),
+        };
         descriptors::raise();
         let capacity = descriptors::runs_at_once(descriptors::limit());
         let limits = Limits { max_running: capacity, ..Limits::default() };
@@ -93,6 +96,10 @@ impl Server {
             planner: Planner::new(lease.epoch, limits),
             store,
             lease,
+            held: None,
+            room,
+            socket_note: None,
+            is_said_full: false,
             inputs: VecDeque::new(),
             executor: Executor::of_at_most(capacity),
             deliveries: Deliveries::of_at_most(capacity).map_err(setup("a socket pair"))?,
@@ -168,6 +175,10 @@ impl Server {
         }
         self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         self.say_hello(names.len(), now);
+        self.outputs.keeps = !self.room.is_short();
+        if let Some(trouble) = self.room.trouble() {
+            self.note(now.wall, trouble);
+        }
         Ok(())
     }
 

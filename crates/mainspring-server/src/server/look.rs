@@ -42,6 +42,7 @@ impl Server {
             changes_max: self.rates.total,
             connection_changes_max: self.rates.connection,
             refused: self.refused_count,
+            troubles: self.troubles(),
         }))))
     }
 

@@ -25,6 +25,9 @@ use crate::origin::Origin;
 impl Server {
     pub(super) fn take_files(&mut self, now: Moment) {
         self.files.look(now);
+        if self.held.is_some() {
+            return;
+        }
         let is_asked = self.signals.is_reload_asked();
         if self.phase != Phase::Running {
             return;
