@@ -55,3 +55,5 @@ pub mod generate;
 pub mod advise;
 
 pub mod instructions;
+
+pub mod soak;

@@ -19,6 +19,7 @@ pub mod btree;
 pub mod delay_queue;
 pub mod engines;
 pub mod floor;
+pub mod fronts;
 pub mod futures_delay;
 pub mod go;
 pub mod hash_wheel;
@@ -27,11 +28,13 @@ pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
 pub mod nexus;
+pub mod pingora;
 pub mod presets;
 pub mod queues;
 pub mod sink;
 pub mod slab;
 pub mod slab_wheel;
+pub mod tokio_interval;
 pub mod tokio_runtime;
 pub mod tokio_sleep;
 pub mod waking;
@@ -301,10 +304,13 @@ pub fn structures() -> Vec<Subject> {
 pub fn all() -> Vec<Subject> {
     let mut subjects = structures();
     subjects.extend(engines::subjects());
+    subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
     subjects.extend(tokio_runtime::subjects());
     subjects.extend([
+        tokio_interval::subject(),
+        pingora::subject(),
         async_io_timer::subject(),
         futures_delay::subject(),
         hash_wheel_thread::subject(),

@@ -37,7 +37,10 @@ pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
 
 /// The process's resident memory. From the sum over its pages, which is exact: the kernel's running count, in
 /// `/proc/self/statm`, may lag by some dozen pages per core.
-fn resident_bytes() -> Result<u64, Failure> {
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn resident_bytes() -> Result<u64, Failure> {
     let path = "/proc/self/smaps_rollup";
     let text = fs::read_to_string(path).map_err(|error| Failure::Unable(format!("{path}: {error}")))?;
     let line = text.lines().find_map(|line| line.strip_prefix("Rss:"));
