@@ -163,6 +163,21 @@ pub trait Store {
     /// When they cannot be read.
     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
 
+    /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of those that are not open.
+    /// In any order. For lists, which may ask it of a thousand jobs between two turns of a loop.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn last_ended(&mut self, shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let states: Vec<RunState> = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
+        let mut found = Vec::new();
+        for job in jobs {
+            let query = Query { job: Some(job.clone()), states: states.clone(), cursor: None, limit: 1 };
+            found.extend(self.find(shard, &query)?);
+        }
+        Ok(found)
+    }
+
     /// One run.
     ///
     /// # Errors

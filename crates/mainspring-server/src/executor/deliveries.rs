@@ -192,10 +192,8 @@ impl<K> UnderWay<K> {
 
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
     let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, masks } = delivered;
-    let mut splitter = LineSplitter::default();
-    let mut each = |line: Cow<'_, str>| {
-        reports.line(&delivery.key, Stream::Stdout, &masks.apply(&line));
-    };
+    let mut splitter = LineSplitter::new(masks);
+    let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
     splitter.push(&answer, &mut each);
     splitter.finish(&mut each);
     let end = End {

@@ -57,9 +57,9 @@ impl Process {
         let mut masks = Masks::default();
         let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
         for secret in &spec.secrets {
-            let value = secret.value(user).map_err(StartError::Secret)?;
-            command.env(&secret.name, value.reveal());
-            masks.add(&value);
+            let content = secret.content(user).map_err(StartError::Secret)?;
+            command.env(&secret.name, secret.value(&content));
+            masks.add(&content);
         }
         command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -3,11 +3,11 @@
 //! ```text
 //! [jobs.x.secrets]
 //! TOKEN    = "/etc/secrets/token"              the file's content becomes the value
-//! KEY_FILE = { path = "/etc/secrets/key" }     the file's name becomes the value; that it can be read is checked
+//! KEY_FILE = { path = "/etc/secrets/key" }     the file's name becomes the value; its content is what is masked
 //! ```
 //!
 //! A secret is read from its file for each run, so that a changed one needs no reload, and it is forgotten with the run.
-//! One final line end is dropped. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
+//! One final line end is dropped; an empty file is an error, because it is one that is being written, or was written on a full disk. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
 //! its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear the output to pieces.
 //!
 //! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which file it is: a link of
@@ -19,6 +19,7 @@
 //!
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ pub const MASKED_CHARS_MIN: usize = 4;
 ///
 /// # Errors
 ///
-/// When it cannot be read, another user decides what is in it, it is no regular file, is longer than
+/// When it cannot be read, another user decides what is in it, it is no regular file, is empty, is longer than
 /// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
 pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
@@ -53,7 +54,11 @@ pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
     }
     let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(Secret::new(text.strip_suffix('\r').unwrap_or(text)))
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        return Err(failed(io::Error::other("it is empty")));
+    }
+    Ok(Secret::new(text))
 }
 
 /// Why a secret is not to be had. The run does not start then.
@@ -105,16 +110,20 @@ pub enum SecretForm {
 }
 
 impl SecretVariable {
-    /// The value of the variable, read now for a run of `user`, if that is another one than we are.
+    /// The content of the file, read now for a run of `user`, if that is another one than we are.
     ///
     /// # Errors
     ///
     /// See [`read`].
-    pub fn value(&self, user: Option<u32>) -> Result<Secret, SecretError> {
-        let content = read(&self.path, user)?;
+    pub fn content(&self, user: Option<u32>) -> Result<Secret, SecretError> {
+        read(&self.path, user)
+    }
+
+    /// What the run is given of a content.
+    pub fn value<'s>(&'s self, content: &'s Secret) -> &'s OsStr {
         match self.form {
-            SecretForm::Content => Ok(content),
-            SecretForm::Path => Ok(Secret::new(self.path.to_string_lossy())),
+            SecretForm::Content => OsStr::new(content.reveal()),
+            SecretForm::Path => self.path.as_os_str(),
         }
     }
 }
@@ -136,6 +145,11 @@ impl Masks {
         }
         // A longer one first, so that no part of it is left beside the mask of a shorter one.
         self.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    }
+
+    /// The length of the longest text that is taken out.
+    pub fn longest_bytes(&self) -> usize {
+        self.texts.first().map_or(0, String::len)
     }
 
     /// The text without secrets.

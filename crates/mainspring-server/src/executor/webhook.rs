@@ -29,7 +29,7 @@ use ureq::{Agent, Error};
 
 use super::process::Outcome;
 use super::secret::{self, Masks, SecretForm, SecretVariable};
-use super::signature::{SIGNATURE_HEADER, signature};
+use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
 use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
 use crate::action::template::{Template, Values};
 use crate::regular::open_regular;
@@ -120,7 +120,7 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
     let mut masks = Masks::default();
     for variable in &spec.secrets {
         debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
-        match variable.value(None) {
+        match variable.content(None) {
             Ok(secret) => {
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);
@@ -154,6 +154,12 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
     }
     if let Some(path) = &spec.signing {
         let secret = secret::read(path, None).map_err(|error| error.to_string())?;
+        if secret.reveal().len() < MIN_KEY_BYTES {
+            let path = path.display();
+            return Err(format!(
+                "the signing secret {path} has less than {MIN_KEY_BYTES} bytes, and could be guessed"
+            ));
+        }
         request = request.header(SIGNATURE_HEADER, signature(&secret, unix_s, &body));
     }
     request.body(body).map_err(|error| format!("the request cannot be made: {error}"))
@@ -214,16 +220,31 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
     };
     let status = response.status().as_u16();
     let mut answer = Vec::new();
-    // One byte more than the cap tells an answer at the cap from one beyond it. The rest of a longer one is left unread.
-    let read = response.body_mut().as_reader().take(spec.answer_bytes_max + 1).read_to_end(&mut answer);
+    // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether the cap goes through a
+    // secret. The rest of a longer one is left unread.
+    let most_bytes = spec.answer_bytes_max + masks.longest_bytes() as u64 + 1;
+    let read = response.body_mut().as_reader().take(most_bytes).read_to_end(&mut answer);
     let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
-    answer.truncate(kept);
+    let answer = without_part_of_secret(answer, kept, &masks);
     // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the request.
     let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);
     Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, masks }
+}
+
+/// The first `kept` bytes of an answer, or somewhat less, so that it does not end within a secret.
+fn without_part_of_secret(mut answer: Vec<u8>, kept: usize, masks: &Masks) -> Vec<u8> {
+    if masks.longest_bytes() == 0 || answer.len() == kept {
+        answer.truncate(kept);
+        return answer;
+    }
+    // Where both agree no secret begins that ends beyond the cut.
+    let (whole, cut) = (String::from_utf8_lossy(&answer), String::from_utf8_lossy(&answer[..kept]));
+    let (whole, cut) = (masks.apply(&whole), masks.apply(&cut));
+    let same = whole.chars().zip(cut.chars()).take_while(|(one, other)| one == other);
+    same.map(|(c, _)| c).collect::<String>().into_bytes()
 }
 
 /// An error in words of this program.

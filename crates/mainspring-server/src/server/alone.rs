@@ -166,9 +166,8 @@ impl Alone {
     }
 
     fn job(&mut self, job: &Job, record: &JobRecord) -> Result<JobWire, Error> {
-        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
-        let query = Query { job: Some(job.name.clone()), states, cursor: None, limit: 1 };
-        let last = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+        let last =
+            self.store.last_ended(Shard::WHOLE, std::slice::from_ref(&job.name)).map_err(Error::Store)?;
         Ok(JobWire { last: last.first().map(describe::run), ..describe::job(job, &record.mark, self.now) })
     }
 }

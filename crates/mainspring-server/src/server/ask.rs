@@ -20,6 +20,7 @@ use mainspring_job::{
 };
 
 use super::feed::Feed;
+use super::peer::TURN_TIME;
 use super::rate::Rates;
 use super::{Phase, Server, describe};
 use crate::action::Body;
@@ -89,29 +90,38 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 }
 
 impl Server {
+    /// Takes requests of all clients in turn, until there is none or the time of this turn is over.
     pub(super) fn take_requests(&mut self, now: Moment) {
-        for (peer, asked) in self.peers.read(now) {
-            let Asked { id, request } = asked;
-            let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
-            if let Err(error) = admitted {
-                self.answer(peer, id, Response::Error(error));
-                continue;
+        self.peers.read(now);
+        let began = Moment::now();
+        while let Some((peer, asked)) = self.peers.next_request() {
+            self.take_request(peer, asked, now);
+            if TURN_TIME <= Moment::now().since(began) {
+                break;
             }
-            let follows = matches!(request, Request::Logs { follow: true, .. });
-            match self.consider(request, now) {
-                Ok(Next::Answer(response)) => self.answer(peer, id, response),
-                Err(error) => self.answer(peer, id, Response::Error(error)),
-                Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
-                Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
-                Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
-                Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
-                Ok(Next::Feed(key, job)) => {
-                    let is_once = self.is_once(&key);
-                    let path = self.outputs.path(&key, is_once);
-                    if let Some(peer) = self.peers.get(peer) {
-                        peer.end_feed();
-                        peer.feed = Some(Feed::new(id, key, job, follows, &path));
-                    }
+        }
+    }
+
+    fn take_request(&mut self, peer: u64, asked: Asked, now: Moment) {
+        let Asked { id, request } = asked;
+        let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
+        if let Err(error) = admitted {
+            return self.answer(peer, id, Response::Error(error));
+        }
+        let follows = matches!(request, Request::Logs { follow: true, .. });
+        match self.consider(request, now) {
+            Ok(Next::Answer(response)) => self.answer(peer, id, response),
+            Err(error) => self.answer(peer, id, Response::Error(error)),
+            Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
+            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
+            Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
+            Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
+            Ok(Next::Feed(key, job)) => {
+                let is_once = self.is_once(&key);
+                let path = self.outputs.path(&key, is_once);
+                if let Some(peer) = self.peers.get(peer) {
+                    peer.end_feed();
+                    peer.feed = Some(Feed::new(id, key, job, follows, &path));
                 }
             }
         }

@@ -1,12 +1,13 @@
 //! The connections to the server's socket.
 //!
 //! ```text
-//! bytes ─▶ lines, at most MAX_REQUEST_BYTES each ─▶ requests, at most MAX_REQUESTS_PER_TURN a turn
-//! answers ─▶ bytes that wait; while more than MAX_UNREAD_BYTES do, nothing more is read or fed
+//! bytes ─▶ lines, at most MAX_REQUEST_BYTES each ─▶ requests, of each connection one after the other
+//!                                                    at most MAX_REQUESTS_PER_TURN of each, and for TURN_TIME in all
+//! answers ─▶ bytes that wait; while more than MAX_UNREAD_BYTES do, nothing more is read, answered or fed
 //! ```
 //!
 //! None of them can hold the loop up: reading and writing never block, and whoever does not read its answers is not asked
-//! for more. None can lock others out: a client that has gone leaves no connection behind, however many answers it waits for; at most
+//! for more: the next request is taken when the answers before it have been read. None can lock others out: a client that has gone leaves no connection behind, however many answers it waits for; at most
 //! [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been idle longest makes room for a new one.
 //!
 //! Cost: a few system calls per connection and turn, of which there are at most [`MAX_CONNECTIONS`].
@@ -43,6 +44,10 @@ const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those
 /// no connection starves the others.
 pub(super) const MAX_REQUESTS_PER_TURN: usize = 1_024;
 
+/// How long requests are taken in one turn, measured between two of them: no job is late for more than that and the longest
+/// answer.
+pub(super) const TURN_TIME: Duration = Duration::from_millis(10);
+
 /// How many bytes of answers may wait for a client to read them.
 const MAX_UNREAD_BYTES: usize = 1 << 20;
 
@@ -53,12 +58,27 @@ const REST: Duration = Duration::from_secs(1);
 /// How much is read from a connection at once.
 const READ_BYTES: usize = 64 << 10;
 
+/// What is known of the next line in what was read. No byte is looked at twice, however slowly the others come.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    /// It ends here.
+    Ends(usize),
+    /// It does not end before this.
+    NotBefore(usize),
+}
+
 /// One client.
 #[derive(Debug)]
 pub(super) struct Peer {
     pub(super) number: u64,
     stream: UnixStream,
+    /// What was read; before `start` it has been taken.
     unread: Vec<u8>,
+    start: usize,
+    /// The end of the first line from `start` on, or how far was looked for one.
+    line: Line,
+    /// How many requests were taken in this turn.
+    taken_count: usize,
     unsent: Vec<u8>,
     /// How many answers are still to come before the connection may end.
     pub(super) awaited_count: usize,
@@ -84,6 +104,9 @@ impl Peer {
             number,
             stream,
             unread: Vec::new(),
+            start: 0,
+            line: Line::NotBefore(0),
+            taken_count: 0,
             unsent: Vec::new(),
             awaited_count: 0,
             waited_count: 0,
@@ -145,18 +168,39 @@ impl Peer {
     }
 
     fn has_request(&self) -> bool {
-        self.unread.contains(&b'\n')
+        matches!(self.line, Line::Ends(_))
     }
 
-    /// Reads what is there, and returns the requests in it.
-    fn read(&mut self, now: Moment) -> Vec<Asked> {
+    /// Whether its next request may be taken now.
+    fn is_ready(&self) -> bool {
+        self.has_request() && !self.is_full()
+    }
+
+    fn find_line(&mut self) {
+        if let Line::NotBefore(from) = self.line {
+            let found = self.unread[from..].iter().position(|&byte| byte == b'\n');
+            self.line = found.map_or(Line::NotBefore(self.unread.len()), |at| Line::Ends(from + at));
+        }
+    }
+
+    /// Reads what is there.
+    fn read(&mut self, now: Moment) {
+        self.taken_count = 0;
+        self.unread.drain(..self.start);
+        self.line = match self.line {
+            Line::Ends(end) => Line::Ends(end - self.start),
+            Line::NotBefore(from) => Line::NotBefore(from - self.start),
+        };
+        self.start = 0;
         let mut buffer = [0; READ_BYTES];
-        while !self.is_full() && !self.is_closed && self.unread.len() <= MAX_REQUEST_BYTES {
+        while !self.is_full() && !self.is_closed && !self.is_broken && self.unread.len() <= MAX_REQUEST_BYTES
+        {
             match self.stream.read(&mut buffer) {
                 Ok(0) => self.is_closed = true,
                 Ok(count) => {
                     self.active = now;
                     self.unread.extend_from_slice(&buffer[..count]);
+                    self.find_line();
                     if READ_BYTES * 4 < self.unread.len() && self.has_request() {
                         break;
                     }
@@ -165,41 +209,37 @@ impl Peer {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(_) => self.is_broken = true,
             }
-            if self.is_broken {
-                return Vec::new();
-            }
         }
-        let requests = self.requests();
         if MAX_REQUEST_BYTES < self.unread.len() && !self.has_request() {
             let message = format!("a request has at most {MAX_REQUEST_BYTES} bytes");
             self.refuse(message);
         }
-        requests
     }
 
-    fn requests(&mut self) -> Vec<Asked> {
-        let mut requests = Vec::new();
-        let mut start = 0;
-        while requests.len() < MAX_REQUESTS_PER_TURN && !self.is_full() {
-            let Some(length) = self.unread[start..].iter().position(|&byte| byte == b'\n') else { break };
-            let line = &self.unread[start..start + length];
-            start += length + 1;
-            match serde_json::from_slice(line) {
-                Ok(asked) => requests.push(asked),
-                Err(error) => {
-                    self.refuse(format!("the request cannot be read: {error}"));
-                    return requests;
-                }
+    /// Takes the next request, if there is one and its answer may be written.
+    fn next_request(&mut self) -> Option<Asked> {
+        let Line::Ends(end) = self.line else { return None };
+        if self.is_full() || MAX_REQUESTS_PER_TURN <= self.taken_count {
+            return None;
+        }
+        let asked = serde_json::from_slice(&self.unread[self.start..end]);
+        (self.start, self.line) = (end + 1, Line::NotBefore(end + 1));
+        self.taken_count += 1;
+        self.find_line();
+        match asked {
+            Ok(asked) => Some(asked),
+            Err(error) => {
+                self.refuse(format!("the request cannot be read: {error}"));
+                None
             }
         }
-        self.unread.drain(..start);
-        requests
     }
 
     /// Says what is wrong with the connection as a whole, and reads no more of it.
     fn refuse(&mut self, message: String) {
         self.refusal = Some(message);
         self.unread.clear();
+        (self.start, self.line) = (0, Line::NotBefore(0));
         self.is_closed = true;
     }
 
@@ -264,6 +304,8 @@ pub(super) struct Peers {
     file: Option<(u64, u64)>,
     peers: Vec<Peer>,
     last_number: u64,
+    /// Who was asked for a request last.
+    next_index: usize,
     /// How many changes a second each may ask for.
     rate: u32,
     /// Whether connections ended since somebody asked.
@@ -282,6 +324,7 @@ impl Peers {
             file: file_id(path),
             peers: Vec::new(),
             last_number: 0,
+            next_index: 0,
             rate,
             has_lost: false,
             short: None,
@@ -298,8 +341,8 @@ impl Peers {
         Ok(true)
     }
 
-    /// Takes new connections, and returns all requests that have come, each with the number of its connection.
-    pub(super) fn read(&mut self, now: Moment) -> Vec<(u64, Asked)> {
+    /// Takes new connections, and reads what has come over all.
+    pub(super) fn read(&mut self, now: Moment) {
         while let Some(stream) = self.accept(now) {
             self.last_number += 1;
             let bucket = Bucket::new(self.rate, now);
@@ -311,13 +354,22 @@ impl Peers {
                 peer.say(message, now);
             }
         }
-        let mut requests = Vec::new();
         for peer in &mut self.peers {
-            let number = peer.number;
-            requests.extend(peer.read(now).into_iter().map(|asked| (number, asked)));
+            peer.read(now);
             peer.look();
         }
-        requests
+    }
+
+    /// The next request, with the number of its connection: of each connection one, then of each the next.
+    pub(super) fn next_request(&mut self) -> Option<(u64, Asked)> {
+        for _ in 0..self.peers.len() {
+            self.next_index = (self.next_index + 1) % self.peers.len();
+            let peer = &mut self.peers[self.next_index];
+            if let Some(asked) = peer.next_request() {
+                return Some((peer.number, asked));
+            }
+        }
+        None
     }
 
     /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle one.
@@ -400,7 +452,7 @@ impl Peers {
 
     /// Whether requests have been read and not yet returned.
     pub(super) fn has_request(&self) -> bool {
-        self.peers.iter().any(|peer| peer.has_request() && !peer.is_full())
+        self.peers.iter().any(Peer::is_ready)
     }
 
     pub(super) fn watch<'a>(

@@ -312,6 +312,11 @@ impl Store for SqliteStore {
         self.judged(result)
     }
 
+    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let result = read::last_ended(&self.connection, jobs);
+        self.judged(result)
+    }
+
     fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
         let result = read::run(&self.connection, key);
         self.judged(result)
