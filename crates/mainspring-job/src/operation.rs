@@ -159,6 +159,9 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
+    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel. Nothing that ran is
+    /// suspected of that.
+    Rebooted,
 }
 
 /// Operations that become durable together.

@@ -6,7 +6,7 @@
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
 //!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
-//!                 │ suspects what may have killed the server  (suspect)              │
+//!                 │ quarantine what may have killed the server (quarantine)          │
 //!                 │ near     one-shot jobs of the near future (near)                 │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
@@ -47,7 +47,7 @@ use jiff::Timestamp;
 use crate::input::Input;
 use crate::job::{Job, Work};
 use crate::name::JobName;
-use crate::operation::{Batch, Takeover};
+use crate::operation::Batch;
 use crate::output::Output;
 use crate::policy::Retention;
 use crate::record::Mark;
@@ -59,11 +59,11 @@ use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
-use quarantine::Probation;
+use quarantine::Quarantine;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
-pub use quarantine::{MAX_CRASHES, PROBATION};
+pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -88,10 +88,7 @@ pub struct Planner {
     /// Jobs that were due when there was no room for another open run; each once.
     crowded: VecDeque<JobName>,
     near: Near,
-    /// How the last owner ended.
-    takeover: Takeover,
-    /// The run that starts alone, because the server may have died of it.
-    probation: Option<Probation>,
+    quarantine: Quarantine,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -162,8 +159,7 @@ impl Planner {
             agenda: Agenda::default(),
             crowded: VecDeque::new(),
             near: Near::default(),
-            takeover: Takeover::Clean,
-            probation: None,
+            quarantine: Quarantine::default(),
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
@@ -212,7 +208,7 @@ impl Planner {
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        let probation = self.probation.as_ref().and_then(|probation| probation.until);
+        let probation = self.quarantine.next_end();
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }

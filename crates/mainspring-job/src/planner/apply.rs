@@ -127,6 +127,7 @@ impl Planner {
             self.withdraw_run(now, &key, "its job was removed");
             self.ledger.end_unit();
         }
+        self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
         if let Some(at) = tracked.next.take() {

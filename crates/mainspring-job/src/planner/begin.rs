@@ -54,10 +54,10 @@ impl Planner {
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
-        self.begin_probation(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
         let place = self.record_start(now, &mut live);
+        self.begin_probation(&live.run, place);
         let (key, attempt) = (live.run.key.clone(), live.run.attempt);
         let work = Arc::clone(&live.work);
         let start = Start { key: key.clone(), attempt, cause: live.run.cause, due: live.run.due, work };
@@ -100,7 +100,7 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for (subject, answer) in self.ledger.committed(number, answers, outputs) {
+        for (place, subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
                 (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
@@ -108,7 +108,7 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.time_probation(now, &key),
+                (Subject::Run(key), Answer::New) => self.time_probation(now, &key, place),
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }

@@ -158,6 +158,7 @@ impl Planner {
                 };
                 if tracked.mark.pause.take().is_some() {
                     (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
+                    self.release_job(&name);
                     self.wake(now, &name);
                 }
             }

@@ -49,7 +49,7 @@ impl Planner {
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
-            self.clear_crashes(key);
+            self.clear_crashes(&key.job.clone());
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
@@ -157,6 +157,10 @@ impl Planner {
         tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
         let mark = tracked.mark.clone();
         self.ledger.record(Operation::Mark(mark));
+        if is_crash_loop {
+            // Paused, and shown as such.
+            self.release_job(name);
+        }
         if let Some((_, note)) = pause {
             self.expect(name);
             self.hold(name);

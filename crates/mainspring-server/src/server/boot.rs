@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobRecord, Limits, MAX_PAGE, Planner, Prune, Run, Shard, Store, Ticket,
+    Command, Definitions, Input, Job, JobRecord, Limits, MAX_PAGE, Owner, Planner, Prune, Run, Shard, Store,
+    Ticket,
 };
 
 use super::files::{Files, Reading};
@@ -36,6 +37,9 @@ use crate::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
+
+/// A number that the kernel draws when it starts: random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Whether what happens outlives the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +80,8 @@ impl Server {
         let files = Files::new(&files, reader)?;
         // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
         let signals = Signals::register().map_err(setup("signals"))?;
-        let owner = format!("process {}", std::process::id());
+        let owner =
+            Owner { machine_start: machine_start(), ..Owner::new(format!("process {}", std::process::id())) };
         let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
         let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
         let mut server = Server {
@@ -213,6 +218,11 @@ impl Server {
         }
         sets.into_values().collect()
     }
+}
+
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.
+fn machine_start() -> String {
+    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some could not be read.
