@@ -38,7 +38,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` forgives all attempts so far: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
-/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
+/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
 #[derive(Clone, Debug, PartialEq)]

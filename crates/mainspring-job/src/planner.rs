@@ -38,6 +38,7 @@ mod occurrence;
 mod place;
 mod quarantine;
 mod tick;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -135,6 +136,8 @@ struct Live {
     work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
     kill_reason: Option<&'static str>,
+    /// Its entry on the agenda, while it is scheduled.
+    wakes: Timestamp,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }
@@ -265,7 +268,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.run.due, key);
+            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,

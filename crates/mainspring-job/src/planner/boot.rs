@@ -63,7 +63,7 @@ impl Planner {
         self.abandon_all(now, takeover, dead);
         for run in waiting {
             match self.live(&run) {
-                Some(live) => self.resume_run(live),
+                Some(live) => self.resume_run(now, live),
                 None => self.end_orphan(now, &run),
             }
             self.ledger.end_unit();
@@ -88,10 +88,10 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     pub(super) fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live { run: run.clone(), work, kill_reason: None, open: None })
+        Some(Live { run: run.clone(), work, kill_reason: None, wakes: Timestamp::MIN, open: None })
     }
 
-    fn resume_run(&mut self, live: Live) {
+    fn resume_run(&mut self, now: Timestamp, live: Live) {
         let key = live.run.key.clone();
         match live.run.state {
             RunState::Queued => {
@@ -99,7 +99,7 @@ impl Planner {
                 line.add(&live);
                 self.runs.insert(key, live);
             }
-            RunState::Scheduled => self.schedule(live),
+            RunState::Scheduled => self.schedule(now, live),
             state => unreachable!("only runs that wait are resumed, and {key} is {state}"),
         }
     }

@@ -111,7 +111,7 @@ impl Planner {
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
         let live = self.leave(key);
         if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.run.due, Item::Run(key.clone()));
+            self.agenda.remove(live.wakes, Item::Run(key.clone()));
         }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);

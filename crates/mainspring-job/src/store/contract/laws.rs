@@ -34,7 +34,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),
         ("pages have no gaps and keep the order", pages),
-        ("a watermark never moves back", watermark),
+        ("a watermark moves back for another timetable only", watermark),
         ("a run moves only as its states allow", moves),
         ("a dead letter that is tried again has its attempts forgiven, and only then", forgiven),
     ]
@@ -270,7 +270,11 @@ fn watermark<G: Ground>(ground: &mut G) -> Held {
     )?;
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
-    same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier }])
+    same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier.clone() }])?;
+    let other = Mark { timetable: "@weekly".to_owned(), ..earlier };
+    committed(&mut store, lease, 2, &[Operation::Mark(other.clone())])?;
+    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    same("marks of another timetable", &jobs[0].mark, &other)
 }
 
 fn moves<G: Ground>(ground: &mut G) -> Held {
