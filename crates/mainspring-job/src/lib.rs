@@ -68,7 +68,7 @@ pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
-pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, PROBATION, Planner, preview};
+pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview};
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
@@ -79,7 +79,7 @@ pub use run::{Attempt, Cause, Run, RunKey, Span};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;
-pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
+pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Shard, Store, StoreError};
 pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};
 
 #[cfg(doctest)]

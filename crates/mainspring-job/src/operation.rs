@@ -38,7 +38,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` forgives all attempts so far: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
-/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
+/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +159,9 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
+    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel. Nothing that ran is
+    /// suspected of that.
+    Rebooted,
 }
 
 /// Operations that become durable together.

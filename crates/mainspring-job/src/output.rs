@@ -168,9 +168,26 @@ pub enum Note {
         reason: String,
     },
     /// An occurrence was skipped because another run was in the way.
-    Skipped(RunKey),
+    Skipped {
+        /// Which.
+        key: RunKey,
+        /// What was in the way, as the record says.
+        reason: String,
+    },
     /// A run was running when the server ended.
-    Abandoned(RunKey),
+    Abandoned {
+        /// Which.
+        key: RunKey,
+        /// How the server ended, as the record says.
+        reason: String,
+    },
+    /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    Quarantine {
+        /// How many jobs.
+        count: usize,
+    },
+    /// The server has outlived them all.
+    QuarantineOver,
     /// A failed run is tried again.
     Retrying {
         /// Which.

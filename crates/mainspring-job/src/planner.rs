@@ -6,7 +6,7 @@
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
 //!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
-//!                 │ suspects what may have killed the server  (suspect)              │
+//!                 │ quarantine what may have killed the server (quarantine)          │
 //!                 │ near     one-shot jobs of the near future (near)                 │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
@@ -38,6 +38,7 @@ mod occurrence;
 mod place;
 mod quarantine;
 mod tick;
+mod wait;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ use jiff::Timestamp;
 use crate::input::Input;
 use crate::job::{Job, Work};
 use crate::name::JobName;
-use crate::operation::{Batch, Takeover};
+use crate::operation::Batch;
 use crate::output::Output;
 use crate::policy::Retention;
 use crate::record::Mark;
@@ -59,11 +60,11 @@ use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
-use quarantine::Probation;
+use quarantine::Quarantine;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
-pub use quarantine::{MAX_CRASHES, PROBATION};
+pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -88,10 +89,7 @@ pub struct Planner {
     /// Jobs that were due when there was no room for another open run; each once.
     crowded: VecDeque<JobName>,
     near: Near,
-    /// How the last owner ended.
-    takeover: Takeover,
-    /// The run that starts alone, because the server may have died of it.
-    probation: Option<Probation>,
+    quarantine: Quarantine,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -138,6 +136,8 @@ struct Live {
     work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
     kill_reason: Option<&'static str>,
+    /// Its entry on the agenda, while it is scheduled.
+    wakes: Timestamp,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }
@@ -162,8 +162,7 @@ impl Planner {
             agenda: Agenda::default(),
             crowded: VecDeque::new(),
             near: Near::default(),
-            takeover: Takeover::Clean,
-            probation: None,
+            quarantine: Quarantine::default(),
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
@@ -212,7 +211,7 @@ impl Planner {
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        let probation = self.probation.as_ref().and_then(|probation| probation.until);
+        let probation = self.quarantine.next_end();
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
@@ -269,7 +268,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.run.due, key);
+            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,

@@ -1,6 +1,6 @@
 //! What the store holds of a job beside its runs: how far it has been planned, and whether it is paused.
 //!
-//! The watermark is the heart of it. It only grows, it is written in the same batch as the runs that it stands for, and nothing
+//! The watermark is the heart of it. It only grows while the timetable is the same, it is written in the same batch as the runs that it stands for, and nothing
 //! at or before it is ever planned again. So a restart, a clock that is set and a suspended machine are one code path.
 
 use jiff::Timestamp;
@@ -51,8 +51,8 @@ pub struct Mark {
     pub backfills: u32,
     /// Whether it rests.
     pub pause: Option<Pause>,
-    /// The text of its timetable. If another one comes, the watermark moves to that moment: a new timetable counts from when it
-    /// is known.
+    /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new timetable counts from
+    /// when it is known.
     pub timetable: String,
 }
 

@@ -1,10 +1,12 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
 mod change;
+mod clock;
 mod count;
 mod crowd;
 mod exclusion;
 mod order;
+mod quarantine;
 mod removal;
 mod server;
 mod shell;
@@ -17,9 +19,9 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Expression;
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MAX_BATCH_OPERATIONS, MemoryStore, Note, Operation, Outcome, Output, Planner, Prune, Query,
-    Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Trigger, Work,
-    preview,
+    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
+    Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission, Ticket,
+    Timetable, Trigger, Work, preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -93,21 +95,16 @@ fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
 fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
     // Policy, how each attempt ends (f failed, t timed out, a cut off), the state in the end, and why.
     let cases = [
-        ("retry=2", "a", "abandoned", "the server ended while it ran"),
-        ("retry=2", "fa", "abandoned", "the server ended while it ran"),
+        ("retry=2", "a", "abandoned", "the server died while it ran"),
+        ("retry=2", "fa", "abandoned", "the server died while it ran"),
         ("retry=2,on=failed", "ft", "timed_out", ""),
         ("retry=2", "ftf", "dead", "none of its 3 attempts succeeded"),
         ("retry=1,on=abandoned", "f", "failed", ""),
         ("retry=1,on=abandoned", "aa", "dead", "none of its 2 attempts succeeded"),
         ("", "f", "failed", ""),
         ("dead-letters=always", "f", "dead", "its only attempt did not succeed"),
-        ("dead-letters=always", "a", "abandoned", "the server ended while it ran"),
-        (
-            "retry=1,on=failed+abandoned dead-letters=never",
-            "fa",
-            "abandoned",
-            "the server ended while it ran",
-        ),
+        ("dead-letters=always", "a", "abandoned", "the server died while it ran"),
+        ("retry=1,on=failed+abandoned dead-letters=never", "fa", "abandoned", "the server died while it ran"),
     ];
     for (policies, ends, state, reason) in cases {
         let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);

@@ -14,7 +14,7 @@
 //!
 //! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its end and is not tried
 //! again; what waits is cancelled, a retry too, as it would be at a start that finds the job gone. Of its record the mark stays,
-//! so that nothing fires again if it comes back while the clock shows an earlier time.
+//! so that nothing fires again if it comes back, with the timetable that it had, while the clock shows an earlier time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -95,9 +95,12 @@ impl Planner {
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             tracked.mark.pause = None;
         }
-        let is_retimed = !was_known || tracked.mark.timetable != timetable;
+        let is_other = tracked.mark.timetable != timetable;
+        let is_retimed = !was_known || is_other;
         if is_retimed {
-            tracked.mark.watermark = tracked.mark.watermark.max(now);
+            // Another timetable counts from now on, also where the clock stands before what the old one had planned: a time that
+            // has run is on record, and the store refuses to record it again.
+            tracked.mark.watermark = if is_other { now } else { tracked.mark.watermark.max(now) };
             tracked.mark.timetable = timetable;
         }
         match (was_known, tracked.job.is_some() || is_retimed) {
@@ -139,6 +142,7 @@ impl Planner {
             self.withdraw_run(now, &key, "its job was removed");
             self.ledger.end_unit();
         }
+        self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
         if let Some(at) = tracked.next.take() {

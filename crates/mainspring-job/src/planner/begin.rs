@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::agenda::Item;
 use super::ledger::{Otherwise, Place, Subject};
-use super::{Live, Planner};
+use super::{Live, Planner, wait};
 use crate::once::OnceId;
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
@@ -25,10 +25,11 @@ impl Planner {
     }
 
     /// A new run, or one that waited, is due later.
-    pub(super) fn schedule(&mut self, live: Live) {
+    pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         let key = live.run.key.clone();
-        self.agenda.add(live.run.due, Item::Run(key.clone()));
+        live.wakes = wait::end(&live.run, now);
+        self.agenda.add(live.wakes, Item::Run(key.clone()));
         self.runs.insert(key, live);
     }
 
@@ -54,10 +55,10 @@ impl Planner {
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
-        self.begin_probation(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
         let place = self.record_start(now, &mut live);
+        self.begin_probation(&live.run, place);
         let (key, attempt) = (live.run.key.clone(), live.run.attempt);
         let work = Arc::clone(&live.work);
         let start = Start { key: key.clone(), attempt, cause: live.run.cause, due: live.run.due, work };
@@ -100,15 +101,15 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for (subject, answer) in self.ledger.committed(number, answers, outputs) {
+        for (place, subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
                 (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
-                (Subject::Revived(run), Answer::New) => self.revive(*run),
+                (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.time_probation(now, &key),
+                (Subject::Run(key), Answer::New) => self.time_probation(now, &key, place),
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }
@@ -118,7 +119,7 @@ impl Planner {
     fn refused(&mut self, key: &RunKey) {
         if let Some(live) = self.runs.get(key) {
             if live.run.state == RunState::Scheduled {
-                self.agenda.remove(live.run.due, Item::Run(key.clone()));
+                self.agenda.remove(live.wakes, Item::Run(key.clone()));
             }
             let live = self.leave(key);
             let was_begun = u32::from(live.run.state == RunState::Running);
@@ -133,7 +134,7 @@ impl Planner {
     }
 
     /// A dead letter is open again, and due when its record says.
-    fn revive(&mut self, mut run: Run) {
+    fn revive(&mut self, now: Timestamp, mut run: Run) {
         run.forgiven = run.attempt;
         run.state = RunState::Scheduled;
         let Some(work) = self.work_of(&run) else {
@@ -141,7 +142,7 @@ impl Planner {
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(Live { run, work, kill_reason: None, open: None });
+            self.schedule(now, Live { run, work, kill_reason: None, wakes: Timestamp::MIN, open: None });
         }
     }
 

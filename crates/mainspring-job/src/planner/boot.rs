@@ -55,16 +55,15 @@ impl Planner {
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
         assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
         self.phase = Phase::Planning;
-        self.takeover = takeover;
         (self.latest, self.began) = (now, now);
         self.restored.sort_by(|one, other| one.key.cmp(&other.key));
         let restored = std::mem::take(&mut self.restored);
         let (dead, waiting): (Vec<Run>, Vec<Run>) =
             restored.into_iter().partition(|run| run.state == RunState::Running);
-        self.abandon_all(now, dead);
+        self.abandon_all(now, takeover, dead);
         for run in waiting {
             match self.live(&run) {
-                Some(live) => self.resume_run(live),
+                Some(live) => self.resume_run(now, live),
                 None => self.end_orphan(now, &run),
             }
             self.ledger.end_unit();
@@ -73,6 +72,7 @@ impl Planner {
         for name in names {
             self.promote(&name);
         }
+        self.begin_quarantine();
         // What has waited since the last server comes before what is due now.
         self.fill(now);
         self.note_watermarks(now);
@@ -85,27 +85,13 @@ impl Planner {
         }
     }
 
-    /// Runs that were running when the last server ended are over before anything else: they take no place, are not in the
-    /// way of another, and are not killed. There are as many as may run at once.
-    fn abandon_all(&mut self, now: Timestamp, dead: Vec<Run>) {
-        let mut dead = dead.into_iter().peekable();
-        while let Some(run) = dead.next() {
-            let is_last = dead.peek().is_none_or(|next| next.key.job != run.key.job);
-            match self.live(&run) {
-                Some(live) => self.abandon(now, live, is_last),
-                None => self.end_orphan(now, &run),
-            }
-            self.ledger.end_unit();
-        }
-    }
-
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
-    fn live(&self, run: &Run) -> Option<Live> {
+    pub(super) fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live { run: run.clone(), work, kill_reason: None, open: None })
+        Some(Live { run: run.clone(), work, kill_reason: None, wakes: Timestamp::MIN, open: None })
     }
 
-    fn resume_run(&mut self, live: Live) {
+    fn resume_run(&mut self, now: Timestamp, live: Live) {
         let key = live.run.key.clone();
         match live.run.state {
             RunState::Queued => {
@@ -113,7 +99,7 @@ impl Planner {
                 line.add(&live);
                 self.runs.insert(key, live);
             }
-            RunState::Scheduled => self.schedule(live),
+            RunState::Scheduled => self.schedule(now, live),
             state => unreachable!("only runs that wait are resumed, and {key} is {state}"),
         }
     }

@@ -112,7 +112,7 @@ impl Planner {
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
         let live = self.leave(key);
         if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.run.due, Item::Run(key.clone()));
+            self.agenda.remove(live.wakes, Item::Run(key.clone()));
         }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
@@ -159,6 +159,7 @@ impl Planner {
                 };
                 if tracked.mark.pause.take().is_some() {
                     (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
+                    self.release_job(&name);
                     self.wake(now, &name);
                 }
             }

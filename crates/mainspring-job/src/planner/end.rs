@@ -49,7 +49,7 @@ impl Planner {
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
-            self.clear_crashes(key);
+            self.clear_crashes(&key.job.clone());
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
@@ -65,7 +65,7 @@ impl Planner {
         outcome: Option<Outcome>,
         (reason, crashes): (&str, u32),
     ) {
-        (live.run.state, live.run.crashes) = (state, crashes);
+        (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
             live.work = work;
@@ -107,7 +107,7 @@ impl Planner {
             self.move_run(now, &live, RunState::Scheduled, due, "");
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
-            return self.schedule(live);
+            return self.schedule(now, live);
         }
         let policies = &live.work.policies;
         if policies.keeps_dead(state) || is_crash_loop && policies.dead_letters != DeadLetters::Never {
@@ -157,6 +157,10 @@ impl Planner {
         tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
         let mark = tracked.mark.clone();
         self.ledger.record(Operation::Mark(mark));
+        if is_crash_loop {
+            // Paused, and shown as such.
+            self.release_job(name);
+        }
         if let Some((_, note)) = pause {
             self.expect(name);
             self.hold(name);

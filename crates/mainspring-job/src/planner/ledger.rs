@@ -172,7 +172,7 @@ impl Ledger {
         number: u64,
         answers: &[Answer],
         outputs: &mut Vec<Output>,
-    ) -> Vec<(Subject, Answer)> {
+    ) -> Vec<(Place, Subject, Answer)> {
         let sent = self.sent.pop_front().expect("a batch is committed after it was taken");
         assert_eq!(sent.number, number, "batches are committed in the order in which they were taken");
         let answer_to = |place| answers[index(sent.first.0, place).expect("it is of this batch")];
@@ -185,7 +185,7 @@ impl Ledger {
                     .extend(instead(effect.otherwise, answer).map(|reply| Output::Reply { ticket, reply }));
             }
         }
-        sent.subjects.into_iter().map(|(place, subject)| (subject, answer_to(place))).collect()
+        sent.subjects.into_iter().map(|(place, subject)| (place, subject, answer_to(place))).collect()
     }
 }
 

@@ -67,6 +67,11 @@ impl Line {
     }
 }
 
+/// What is in the way of a run.
+const RUNNING: &str = "an earlier run was running";
+const WAITING: &str = "an earlier run was waiting for its place";
+const QUARANTINED: &str = "an earlier run was in quarantine, because the server died while its job ran";
+
 /// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a moment.
 type Verdict = Option<(RunState, &'static str)>;
 
@@ -120,7 +125,7 @@ impl Planner {
 
     /// The right column of the table in `policy/overlap.rs`.
     fn blocked(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) -> Verdict {
-        let skipped = Some((RunState::SkippedOverlap, "an earlier run was in the way"));
+        let skipped = Some((RunState::SkippedOverlap, self.in_the_way(job)));
         let queued = self.queued(job);
         match overlap {
             Overlap::Skip => skipped,
@@ -136,6 +141,21 @@ impl Planner {
                 }
                 None
             }
+        }
+    }
+
+    /// What is in the way of a job's next run, for people.
+    fn in_the_way(&self, job: &JobName) -> &'static str {
+        let Some(line) = self.lines.get(job) else { return WAITING };
+        let runs = || {
+            line.active.iter().chain(line.waiting.iter().map(|(_, key)| key)).map(|key| &self.runs[key].run)
+        };
+        if runs().any(|run| run.state == RunState::Running) {
+            RUNNING
+        } else if runs().any(|run| 0 < self.crashes(run)) {
+            QUARANTINED
+        } else {
+            WAITING
         }
     }
 
@@ -174,7 +194,7 @@ impl Planner {
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
         let live = self.runs.remove(key).expect("only open runs leave");
-        self.probation.take_if(|probation| probation.key == *key);
+        self.release_run(key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
             line.remove(live.run.due, key);
@@ -284,7 +304,10 @@ impl Planner {
             self.record_run(run);
         }
         match state {
-            RunState::SkippedOverlap => self.ledger.perform(Output::Note(Note::Skipped(key.clone()))),
+            RunState::SkippedOverlap => {
+                let note = Note::Skipped { key: key.clone(), reason: reason.to_owned() };
+                self.ledger.perform(Output::Note(note));
+            }
             RunState::Missed => {
                 let note = Note::Missed { key: key.clone(), count: 1, reason: reason.to_owned() };
                 self.ledger.perform(Output::Note(note));

@@ -168,15 +168,17 @@ impl Planner {
 
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
+        let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
         if self.runs.contains_key(&key) {
-            // Its job was removed, the clock set back, and the job put back: the run of its earlier life is still open.
+            // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
+            self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let run = Run::new(key, cause, RunState::Scheduled, due, now);
-        let live = Live { run, work: Arc::clone(&job.work), kill_reason: None, open: None };
+        let live =
+            Live { run, work: Arc::clone(&job.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
         if now < due {
             self.record_run(live.run.clone());
-            self.schedule(live);
+            self.schedule(now, live);
         } else {
             self.admit(now, live, false);
         }

@@ -6,7 +6,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Item;
-use super::{Phase, Planner};
+use super::{Phase, Planner, wait};
 use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::run::RunKey;
@@ -14,6 +14,9 @@ use crate::state::RunState;
 
 /// Less than this back is not worth a note: clocks are corrected by fractions of a second all day.
 const NOTED_STEP: SignedDuration = SignedDuration::from_secs(60);
+
+/// Less than this back changes no wait.
+const WAIT_STEP: SignedDuration = SignedDuration::from_secs(1);
 
 impl Planner {
     pub(super) fn tick(&mut self, now: Timestamp) {
@@ -50,19 +53,40 @@ impl Planner {
 
     /// A scheduled run's time has come.
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
-        let live = self.runs.remove(key).expect("who is on the agenda is open");
+        let mut live = self.runs.remove(key).expect("what is on the agenda is open");
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        let is_shortened = now < live.run.due;
+        // Its wait is over, though the clock, which was set back, does not show its due time.
+        live.run.due = live.run.due.min(now);
         self.admit(now, live, true);
+        if is_shortened && let Some(live) = self.runs.get_mut(key) {
+            // Its record says when it is due now, and stays when it starts.
+            live.open = None;
+        }
     }
 
-    /// Says once for each step back which jobs rest until the clock has caught up.
+    /// After a step back says which jobs rest until the clock has caught up, and lets no wait take longer for it.
     fn notice_clock(&mut self, now: Timestamp) {
-        let is_back = now.duration_since(self.latest) < -NOTED_STEP;
-        if is_back && self.latest != Timestamp::MIN {
-            self.note_watermarks(now);
+        let step = now.duration_since(self.latest);
+        if self.latest != Timestamp::MIN && step < -WAIT_STEP {
+            if step < -NOTED_STEP {
+                self.note_watermarks(now);
+            }
+            self.shorten_waits(now);
             self.latest = now;
         }
         self.latest = self.latest.max(now);
+    }
+
+    fn shorten_waits(&mut self, now: Timestamp) {
+        for (key, live) in &mut self.runs {
+            if live.run.state == RunState::Scheduled {
+                let wakes = wait::end(&live.run, now);
+                self.agenda.remove(live.wakes, Item::Run(key.clone()));
+                self.agenda.add(wakes, Item::Run(key.clone()));
+                live.wakes = wakes;
+            }
+        }
     }
 
     pub(super) fn note_watermarks(&mut self, now: Timestamp) {

@@ -61,14 +61,15 @@ fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
 }
 
 #[test]
-fn what_was_running_when_the_server_died_starts_one_at_a_time_until_it_has_outlived_its_trial() {
+fn what_was_running_when_the_server_died_twice_starts_one_at_a_time_until_it_has_outlived_its_probation() {
     let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
     let names = ["a", "b", "c", "d"];
     let mut jobs: Vec<Job> = names.map(|text| job(text, "@every 1h", policies)).into();
     jobs.push(job("other", "@every 1m", ""));
     let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.started_names(), "a b c d other");
+    shell.boot();
+    assert_eq!(shell.started_names(), "a b c d other a b c d");
     shell.started.clear();
     shell.boot();
     assert_eq!(shell.started_names(), "a", "one at a time");
@@ -86,13 +87,13 @@ fn what_was_running_when_the_server_died_starts_one_at_a_time_until_it_has_outli
     let crashes = |shell: &Shell| {
         shell.planner.jobs().map(|(_, mark)| mark.crashes.to_string()).collect::<Vec<_>>().join("")
     };
-    assert_eq!(crashes(&shell), "00011");
+    assert_eq!(crashes(&shell), "00021");
     shell.boot();
-    assert_eq!(crashes(&shell), "10121", "who was cleared counts from one");
+    assert_eq!(crashes(&shell), "10131", "what outlived its probation counts from one");
 }
 
 #[test]
-fn a_server_that_ends_in_good_order_counts_no_deaths() {
+fn a_server_that_ends_in_good_order_counts_no_crashes() {
     let mut shell = Shell::new(
         "2026-01-01T00:59:30Z",
         vec![job("j", "@every 1m", "retry=9,backoff=1s,factor=1,on=abandoned")],

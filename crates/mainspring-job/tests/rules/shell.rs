@@ -37,6 +37,8 @@ pub(super) struct Shell {
     /// What was defined last, as the store keeps it.
     pub(super) former: Vec<Job>,
     pub(super) knows_former: bool,
+    /// The start of the machine on which the next server runs.
+    pub(super) machine_start: String,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
     pub(super) started: Vec<Start>,
@@ -57,7 +59,7 @@ impl Shell {
 
     pub(super) fn with(now: &str, jobs: Vec<Job>, groups: Vec<Group>, limits: Limits) -> Shell {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, "test").unwrap();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
         let mut shell = Shell {
             now: at(now),
             store,
@@ -65,6 +67,7 @@ impl Shell {
             planner: Planner::new(0, limits),
             former: Vec::new(),
             knows_former: true,
+            machine_start: "first".to_owned(),
             jobs,
             groups,
             limits,
@@ -83,7 +86,8 @@ impl Shell {
 
     /// Ends without a word and starts again.
     pub(super) fn boot(&mut self) {
-        self.lease = self.store.acquire(Shard::WHOLE, "test").unwrap();
+        let owner = Owner { machine_start: self.machine_start.clone(), ..Owner::new("test") };
+        self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
         self.planner = Planner::new(self.lease.epoch, self.limits);
         let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();

@@ -169,7 +169,7 @@ fn check_side_by_side(world: &World<'_>) -> Verdict {
             Event::Ended { key, attempt } => {
                 running.remove(&(key.clone(), *attempt));
             }
-            Event::Crashed | Event::Released => running.clear(),
+            Event::Crashed { .. } | Event::Released => running.clear(),
             _ => (),
         }
         ensure!(running.len() <= world.script.max_running, "out of policy: {running:?} run at once");
@@ -265,7 +265,7 @@ fn check_stops(world: &World<'_>) -> Verdict {
     for event in &world.log {
         match event {
             Event::Stopped => is_stopping = true,
-            Event::Crashed | Event::Released => is_stopping = false,
+            Event::Crashed { .. } | Event::Released => is_stopping = false,
             Event::Started { key, .. } => {
                 ensure!(!is_stopping, "out of policy: {key} started while the server ended");
             }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Cause, Command, DeadLetters, JobName, MAX_CRASHES, PROBATION, Policies, RunKey, RunState, Scope,
+    Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Policies, RunKey,
+    RunState, Scope,
 };
 
 use crate::simulation::checker::{Story, Verdict, ensure, policies};
@@ -44,47 +45,60 @@ fn check_count(world: &World<'_>) -> Verdict {
     Ok(())
 }
 
-/// Who is suspected when the server dies in a run: its job, or a one-shot job itself.
-fn suspect(key: &RunKey) -> String {
+/// What is in quarantine when the server dies in a run: its job, or a one-shot job itself.
+fn held(key: &RunKey) -> String {
     if key.job.as_str().starts_with("job-") { key.job.to_string() } else { key.to_string() }
 }
 
-/// Suspects start one after the other: the next when the last has ended or has outlived its probation.
+/// What may have killed the server starts a few at a time, and after a second crash alone: the next when one has ended or has
+/// outlived its probation.
 fn check_singly(world: &World<'_>) -> Verdict {
-    let mut running: BTreeMap<RunKey, Timestamp> = BTreeMap::new();
-    let mut suspects: BTreeSet<String> = BTreeSet::new();
-    let mut on_probation: Option<(RunKey, Timestamp)> = None;
+    let mut running: BTreeSet<RunKey> = BTreeSet::new();
+    let mut crashes: BTreeMap<String, u32> = BTreeMap::new();
+    // Since when, and with how many crashes.
+    let mut on_probation: BTreeMap<RunKey, (Timestamp, u32)> = BTreeMap::new();
     for event in &world.log {
         match event {
             Event::Started { key, at, .. } => {
-                if let Some((last, since)) = &on_probation
-                    && PROBATION <= at.duration_since(*since)
-                {
-                    suspects.remove(&suspect(last));
-                    on_probation = None;
+                let over =
+                    on_probation.extract_if(.., |_, (since, _)| PROBATION <= at.duration_since(*since));
+                over.for_each(|(key, _)| {
+                    crashes.remove(&held(&key));
+                });
+                let count = crashes.get(&held(key)).copied().unwrap_or(0);
+                let is_one_alone = on_probation.values().any(|(_, count)| 1 < *count);
+                let may = match count {
+                    0 => true,
+                    1 => on_probation.len() < MAX_ON_PROBATION && !is_one_alone,
+                    _ => on_probation.is_empty(),
+                };
+                ensure!(may, "out of policy: {key}, {count} crashes, starts beside {on_probation:?}");
+                if 0 < count {
+                    on_probation.insert(key.clone(), (*at, count));
                 }
-                if suspects.contains(&suspect(key)) {
-                    let other = on_probation.replace((key.clone(), *at));
-                    ensure!(other.is_none(), "out of policy: {key} starts during the probation of {other:?}");
-                }
-                running.insert(key.clone(), *at);
+                running.insert(key.clone());
             }
             Event::Ended { key, .. } => {
                 running.remove(key);
-                suspects.remove(&suspect(key));
-                on_probation.take_if(|(last, _)| last == key);
+                crashes.remove(&held(key));
+                on_probation.remove(key);
             }
-            // Nobody can tell how long a probation takes on such a clock, nor whose pause was lifted when.
+            // How long a probation takes on such a clock, and whose pause was lifted when, is not known here.
             Event::SetBack | Event::Asked { .. } | Event::Released => {
-                suspects.clear();
-                on_probation = None;
+                crashes.clear();
+                on_probation.clear();
                 if matches!(event, Event::Released) {
                     running.clear();
                 }
             }
-            Event::Crashed => {
-                on_probation = None;
-                suspects.extend(std::mem::take(&mut running).keys().map(suspect));
+            Event::Crashed { at } => {
+                for (key, (since, _)) in std::mem::take(&mut on_probation) {
+                    if PROBATION <= at.duration_since(since) {
+                        crashes.remove(&held(&key));
+                    }
+                }
+                let held: BTreeSet<String> = std::mem::take(&mut running).iter().map(held).collect();
+                held.into_iter().for_each(|held| *crashes.entry(held).or_default() += 1);
             }
             _ => (),
         }

@@ -215,6 +215,10 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
         ("kept runs", status.runs.to_string()),
         ("dead letters", status.dead.to_string()),
+        (
+            "in quarantine",
+            if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() },
+        ),
         ("changes", changes_text(status)),
     ]);
     for file in &status.files {

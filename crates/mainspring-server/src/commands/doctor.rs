@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 use serde::Serialize;
 
 use super::finding::{Finding, Level};
@@ -205,6 +206,19 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
         let text = format!("after too many failures: {}", names(&health.failing));
         let hint = "mainspring history --state failed,timed_out says why, mainspring resume JOB goes on";
         findings.push(Finding::warning("paused", text, hint));
+    }
+    if 0 < health.crash_loops.count {
+        let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
+        let hint = "mend them, and mainspring resume JOB goes on";
+        findings.push(Finding::warning("paused", text, hint));
+    }
+    if 0 < health.quarantined.count {
+        let text = format!(
+            "they ran when the server died, and start at most {MAX_ON_PROBATION} at a time: {}",
+            names(&health.quarantined)
+        );
+        let hint = "each is let out when it has ended or has run for ten seconds";
+        findings.push(Finding::warning("quarantine", text, hint));
     }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");

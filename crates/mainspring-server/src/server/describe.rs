@@ -7,11 +7,15 @@
 //! Source: own.
 
 use jiff::Timestamp;
-use mainspring_job::{Applied, Job, MAX_CRASHES, Mark, Next, Note, Once, Pause, Refusal, Reply, Run};
+use mainspring_job::{
+    Applied, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause, Refusal, Reply,
+    Run,
+};
 
 use super::ask::{done, kind_of};
 use super::files::Served;
 use crate::action::Body;
+use crate::message::PROGRAM;
 use crate::origin::Origin;
 use crate::protocol::{AppliedWire, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire};
 
@@ -32,6 +36,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         Some(Pause::Asked) => "paused",
         Some(Pause::Failures) => "paused after failures",
         Some(Pause::Crashes) => "paused: the server died in it",
+        None if 0 < mark.crashes => "in quarantine",
         None if next.is_none() && !job.timetable.is_at_boot() => "done",
         None => "active",
     };
@@ -134,10 +139,17 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::Missed { key, count, reason } => {
             of(key, format!("missed: {count} occurrences from {} on, {reason}", key.nominal))
         }
-        Note::Skipped(key) => of(key, format!("skipped: due {}, and another run is in the way", key.nominal)),
-        Note::Abandoned(key) => {
-            of(key, format!("abandoned: the server ended while the run of {} ran", key.nominal))
+        Note::Skipped { key, reason } => of(key, format!("skipped: due {}, {reason}", key.nominal)),
+        Note::Abandoned { key, reason } => of(key, format!("abandoned: due {}, {reason}", key.nominal)),
+        Note::Quarantine { count } => {
+            let seconds = PROBATION.as_secs();
+            let text = format!(
+                "in quarantine: {count}, because the server died while they ran; at most {MAX_ON_PROBATION} start at a time, \
+                 the next when one has ended or has run for {seconds} s"
+            );
+            (PROGRAM.to_owned(), text)
         }
+        Note::QuarantineOver => (PROGRAM.to_owned(), "quarantine is over".to_owned()),
         Note::Retrying { key, attempt, due } => of(key, format!("attempt {attempt} is due {due:.3}")),
         Note::Dead(key) => of(key, format!("the run of {} is a dead letter", key.nominal)),
         Note::PausedAfterFailures(job) => {

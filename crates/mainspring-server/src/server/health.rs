@@ -48,7 +48,9 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
         }
         match mark.pause {
             Some(Pause::Asked) => health.paused.add(mark.job.as_str()),
-            Some(Pause::Failures | Pause::Crashes) => health.failing.add(mark.job.as_str()),
+            Some(Pause::Failures) => health.failing.add(mark.job.as_str()),
+            Some(Pause::Crashes) => health.crash_loops.add(mark.job.as_str()),
+            None if 0 < mark.crashes => health.quarantined.add(mark.job.as_str()),
             None => {}
         }
     }
@@ -73,10 +75,16 @@ mod tests {
             mark("ahead", "2026-11-21T13:00:00Z", None),
             mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Asked)),
             mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
+            Mark { crashes: 3, ..mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)) },
+            Mark { crashes: 1, ..mark("held", "2026-11-20T12:00:00Z", None) },
         ];
         let health = of_marks(marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);
         assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
+        assert_eq!(
+            (health.crash_loops.first[0].as_str(), health.quarantined.first[0].as_str()),
+            ("loop", "held")
+        );
         assert_eq!(health.planned.as_deref(), Some("2026-11-21T13:00:00Z"));
     }
 }

@@ -44,6 +44,7 @@ impl Server {
             running: self.planner.running_count() as u64,
             runs: counts.runs,
             dead: counts.dead,
+            quarantined: self.planner.quarantined().count() as u64,
             next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
             is_kept: self.keeping == Keeping::OnDisk,

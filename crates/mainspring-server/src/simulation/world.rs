@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Planner, Prune,
-    Reply, RunKey, Shard, Start, Store, Ticket,
+    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
+    Prune, Reply, RunKey, Shard, Start, Store, Ticket,
 };
 
 use super::tally::{Event, Outcome, Tally, What};
@@ -82,7 +82,7 @@ impl<'s> World<'s> {
             outages.chain(scenario.clock_sets.iter().copied().map(Incident::Set)).collect();
         incidents.sort_by_key(|incident| incident.at());
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, SOURCE).expect("a store of our own is free");
+        let lease = store.acquire(Shard::WHOLE, &Owner::new(SOURCE)).expect("a store of our own is free");
         let mut world = World {
             scenario,
             index_of: names.enumerate().map(|(index, name)| (name, index)).collect(),
@@ -195,7 +195,7 @@ impl<'s> World<'s> {
     /// A new server on the store of the one that died.
     fn boot(&mut self) {
         let shard = Shard::WHOLE;
-        self.lease = self.store.acquire(shard, SOURCE).expect("the owner before is dead");
+        self.lease = self.store.acquire(shard, &Owner::new(SOURCE)).expect("the owner before is dead");
         self.planner = Planner::new(self.lease.epoch, limits());
         let (jobs, is_paused) = self.store.jobs(shard).expect("memory can be read");
         let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
@@ -292,8 +292,8 @@ impl<'s> World<'s> {
     fn note(&mut self, note: &Note) {
         match note {
             Note::Missed { key, count, .. } => self.record(key, What::Missed { count: *count }),
-            Note::Skipped(key) => self.record(key, What::Skipped),
-            Note::Abandoned(key) => self.record(key, What::Abandoned),
+            Note::Skipped { key, .. } => self.record(key, What::Skipped),
+            Note::Abandoned { key, .. } => self.record(key, What::Abandoned),
             _ => {}
         }
     }

@@ -293,7 +293,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
 
 fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
     let sql =
-        "UPDATE job SET watermark = max(watermark, ?2), runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
+        "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
         timetable = ?7, deaths = ?8 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),

@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
-    Store, StoreError, Takeover,
+    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query, Run, RunKey,
+    Shard, Store, StoreError, Takeover,
 };
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
@@ -167,20 +167,22 @@ impl SqliteStore {
     }
 
     /// The owner is empty where one has left in good order.
-    fn acquire_shard(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+    fn acquire_shard(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
-        let before =
-            transaction
-                .query_row("SELECT owner FROM shard WHERE shard = ?1", params![shard.0], |row| row.get(0));
-        let before: Option<String> = before.optional().map_err(mapped)?;
-        let was_owned = before.is_some_and(|owner| !owner.is_empty());
-        let sql = "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (?1, 1, ?2, 0, 0, '')
-            ON CONFLICT (shard) DO UPDATE SET epoch = epoch + 1, owner = ?2, batch = 0, answers = '' RETURNING epoch";
-        let epoch: i64 =
-            transaction.query_row(sql, params![shard.0, owner], |row| row.get(0)).map_err(mapped)?;
+        let before = transaction.query_row(
+            "SELECT owner, machine_start FROM shard WHERE shard = ?1",
+            params![shard.0],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        );
+        let before = before.optional().map_err(mapped)?.filter(|(name, _)| !name.is_empty());
+        let takeover = before.map_or(Takeover::Clean, |(_, start)| owner.takeover_from(&start));
+        let sql = "INSERT INTO shard (shard, epoch, owner, machine_start, is_paused, batch, answers)
+            VALUES (?1, 1, ?2, ?3, 0, 0, '') ON CONFLICT (shard)
+            DO UPDATE SET epoch = epoch + 1, owner = ?2, machine_start = ?3, batch = 0, answers = '' RETURNING epoch";
+        let values = params![shard.0, owner.name, owner.machine_start];
+        let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
         Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
     }
 }
@@ -243,7 +245,7 @@ fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreEr
 }
 
 impl Store for SqliteStore {
-    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         self.usable()?;
         let result = self.acquire_shard(shard, owner);
         self.judged(result)
