@@ -24,7 +24,7 @@
 mod caught;
 mod crew;
 mod lane;
-mod over_lanes;
+mod lanes;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
@@ -264,6 +264,16 @@ pub trait Timers<T>: Send + Sync {
     /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
     fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
+    /// Returns the part of the driver that the calling thread schedules into, for what is held as long as a timer: threads that hold
+    /// parts of their own write to no memory that they share.
+    ///
+    /// # Errors
+    /// The operating system would not start the thread that the part needs.
+    fn local(&self) -> Result<Arc<dyn Part<T>>, Refusal>
+    where
+        Self: 'static,
+        T: 'static;
+
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
@@ -295,6 +305,40 @@ pub trait Timers<T>: Send + Sync {
     fn report(&self) -> Report;
 
     /// The clock whose ticks the deadlines are.
+    fn clock(&self) -> &Arc<dyn Clock>;
+}
+
+/// The part of a driver that some thread schedules into, and a timer holds: a queue, its lock, and whom to wake. The methods are
+/// those of [`Timers`], for this part's timers alone; an id of another part names none of them.
+pub trait Part<T>: Send + Sync {
+    /// Adds a timer, as [`Timers::schedule`].
+    ///
+    /// # Errors
+    /// As there.
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
+    /// Adds a timer that no limit turns away, as [`Timers::schedule_assured`].
+    ///
+    /// # Errors
+    /// As there.
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
+    /// Removes a pending timer and returns its payload, as [`Timers::cancel`].
+    fn cancel(&self, id: TimerId) -> Option<T>;
+
+    /// Removes a pending timer without waiting, as [`Timers::discard`].
+    fn discard(&self, id: TimerId);
+
+    /// Moves a pending timer, as [`Timers::reset`].
+    ///
+    /// # Errors
+    /// As there.
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
+
+    /// Returns a pending timer's deadline.
+    fn deadline(&self, id: TimerId) -> Option<Tick>;
+
+    /// The driver's clock.
     fn clock(&self) -> &Arc<dyn Clock>;
 }
 

@@ -54,8 +54,8 @@ pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 
 use self::place::PollerPlace;
 use super::crew::Crew;
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
+use super::lane::{Lane, Role, Turn, Unwatched};
+use super::lanes::Lanes;
 use super::{Fire, Refusal, THREAD_NAME, panic_message};
 use crate::clock::{Bell, Clock, Place};
 
@@ -120,7 +120,8 @@ pub trait Serve<T, S: ?Sized>: Fire<T> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Poll<Q, S: ?Sized = AnySource> {
-    lane: Lane<Q>,
+    /// The one.
+    lanes: [Arc<Lane<Q>>; 1],
     bell: Bell,
     place: Arc<PollerPlace>,
     sources: Sources<S>,
@@ -137,9 +138,11 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     pub fn new(queue: Q, clock: Arc<dyn Clock>) -> io::Result<Poll<Q, S>> {
         let poller = Arc::new(polling::Poller::new()?);
         let place = Arc::new(PollerPlace::new(Arc::clone(&poller)));
+        let bell = Bell::at(Arc::clone(&place) as Arc<dyn Place>);
+        let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
         Ok(Poll {
-            lane: Lane::new(0, queue),
-            bell: Bell::at(Arc::clone(&place) as Arc<dyn Place>),
+            lanes: [Arc::new(lane)],
+            bell,
             place,
             sources: Sources::new(poller),
             clock,
@@ -182,7 +185,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     {
         let mut round = Vec::new();
         loop {
-            match self.lane.turn(&*self.clock, Role::Owner, serve, || ()) {
+            match self.lanes[0].turn(&*self.clock, Role::Owner, serve, &Unwatched) {
                 Turn::Idle(until) => self.sleep(until),
                 // Sockets get a look in between.
                 Turn::Busy => _ = self.place.wait(Some(Duration::ZERO)),
@@ -195,14 +198,14 @@ impl<Q, S: ?Sized> Poll<Q, S> {
 
     /// Makes the running thread return after the handler that it is in. From now on no timer and no source is taken.
     pub fn stop(&self) {
-        self.lane.stop();
+        self.lanes[0].stop();
         self.sources.close();
         self.bell.ring();
     }
 
     fn sleep(&self, until: Option<Tick>) {
         self.clock.wait(&self.bell, until);
-        self.lane.count_wakeup();
+        self.lanes[0].count_wakeup();
     }
 
     fn hand_out<T>(&self, event: Event, serve: &mut impl Serve<T, S>) {
@@ -221,7 +224,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     }
 }
 
-impl<T, Q, S> OverLanes<T> for Poll<Q, S>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lane's own.
+impl<T, Q, S> Lanes<T> for Poll<Q, S>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
@@ -229,23 +233,12 @@ where
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        Ok(&self.lane)
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+        Ok(&self.lanes[0])
     }
 
-    fn lane_count(&self) -> u32 {
-        1
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        (number == 0).then_some(&self.lane)
-    }
-
-    /// A thread at work looks at the queue again before it sleeps; one that sleeps must be notified.
-    fn wake_for(&self, _number: u32, wake: Wake) {
-        if matches!(wake, Wake::Sleeper(_)) {
-            self.bell.ring();
-        }
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.lanes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {

@@ -42,7 +42,7 @@ use super::task::{Add, Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
@@ -91,6 +91,7 @@ type Callback = Arc<Mutex<dyn FnMut(Occurrence) + Send>>;
 struct Planned {
     schedule: Schedule,
     callback: Callback,
+    part: Local<Task>,
     /// The nominal time of the next run; `None`: never again.
     next: Option<Zoned>,
     timer: Option<TimerId>,
@@ -153,17 +154,19 @@ impl Calendar {
         schedule: Schedule,
         callback: impl FnMut(Occurrence) + Send + 'static,
     ) -> Result<Entry, Refusal> {
+        let part = self.shared.handle.local()?;
         let mut plan = lock(&self.shared.plan);
         let key = plan.next_key;
         let next = schedule.next_after(self.shared.epoch.now());
         let mut planned = Planned {
             schedule,
             callback: Arc::new(Mutex::new(callback)),
+            part,
             next,
             timer: None,
             is_running: false,
         };
-        if let Err(refusal) = self.shared.arm(key, &mut planned, Handle::schedule_at) {
+        if let Err(refusal) = self.shared.arm(key, &mut planned, Local::schedule) {
             // The callback's drop is its owner's code.
             drop(plan);
             return Err(refusal);
@@ -197,10 +200,10 @@ impl Entry {
     pub fn cancel(&self) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
         let planned = lock(&shared.plan).entries.remove(&self.key);
-        let timer = planned.as_ref().and_then(|planned| planned.timer);
+        let Some(planned) = planned else { return false };
         // A task that is gone already finds no entry. Both are dropped here, with no lock held.
-        drop(timer.map(|timer| shared.handle.cancel(timer)));
-        planned.is_some()
+        drop(planned.timer.map(|timer| planned.part.cancel(timer)));
+        true
     }
 }
 
@@ -216,13 +219,13 @@ impl Shared {
                 shared.fire(key);
             }
         });
-        planned.timer = Some(add(&self.handle, deadline, task).map_err(|refused| refused.reason)?);
+        planned.timer = Some(add(&planned.part, deadline, task).map_err(|refused| refused.reason)?);
         Ok(())
     }
 
     /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
     fn rearm(self: &Arc<Self>, key: u64, planned: &mut Planned) {
-        if self.arm(key, planned, Handle::schedule_assured).is_err() {
+        if self.arm(key, planned, Local::schedule_assured).is_err() {
             planned.next = None;
         }
     }
@@ -271,7 +274,7 @@ impl Shared {
         }
         let now = self.epoch.now();
         for (&key, planned) in &mut plan.entries {
-            cancelled.extend(planned.timer.and_then(|timer| self.handle.cancel(timer)));
+            cancelled.extend(planned.timer.and_then(|timer| planned.part.cancel(timer)));
             if change == Change::Replaced || planned.is_wildcard() {
                 planned.next = planned.schedule.next_after(now);
             }

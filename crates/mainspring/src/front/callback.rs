@@ -34,7 +34,7 @@ use mainspring_queue::Tick;
 use super::period::{Period, PeriodError};
 use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Schedules closures.
@@ -46,14 +46,14 @@ pub struct Callbacks {
 /// A closure that runs once.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    handle: Handle<Task>,
+    part: Local<Task>,
     id: TimerId,
 }
 
 /// A closure that runs once a period.
 #[derive(Clone, Debug)]
 pub struct Periodic {
-    handle: Handle<Task>,
+    part: Local<Task>,
     state: Arc<Mutex<State>>,
 }
 
@@ -97,8 +97,9 @@ impl Callbacks {
         deadline: Tick,
         callback: impl FnOnce(Firing) + Send + 'static,
     ) -> Result<Timer, Refusal> {
-        let id = self.handle.schedule_at(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
-        Ok(Timer { handle: self.handle.clone(), id })
+        let part = self.handle.local()?;
+        let id = part.schedule(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
+        Ok(Timer { part, id })
     }
 
     /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and answers with the next,
@@ -123,15 +124,11 @@ impl Callbacks {
     ) -> Result<Periodic, Refusal> {
         let first = rule.next(start, start);
         let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
-        let periodic = Periodic { handle: self.handle.clone(), state: Arc::clone(&state) };
+        let part = self.handle.local()?;
+        let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
         let Some(first) = first else { return Ok(periodic) };
-        let turn = Arc::new(Turn {
-            handle: self.handle.clone(),
-            rule: Mutex::new(rule),
-            state,
-            callback: Mutex::new(callback),
-        });
-        schedule_turn(&turn, first, Handle::schedule_at)?;
+        let turn = Arc::new(Turn { part, rule: Mutex::new(rule), state, callback: Mutex::new(callback) });
+        schedule_turn(&turn, first, Local::schedule)?;
         Ok(periodic)
     }
 
@@ -173,7 +170,7 @@ impl Rule {
 
 /// What the runs of a periodic callback share.
 struct Turn<F> {
-    handle: Handle<Task>,
+    part: Local<Task>,
     rule: Mutex<Rule>,
     state: Arc<Mutex<State>>,
     callback: Mutex<F>,
@@ -197,7 +194,7 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
         move |firing| run_turn(&turn, firing)
     });
     // The driver's lock is taken inside the state's, here and in `cancel`, and never the other way round.
-    let timer = add(&turn.handle, due, task).map_err(|refused| refused.reason)?;
+    let timer = add(&turn.part, due, task).map_err(|refused| refused.reason)?;
     state.next = Some(Next { timer, due });
     Ok(())
 }
@@ -207,7 +204,7 @@ fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firi
     let next = lock(&turn.state).next.take();
     let Some(Next { due, .. }) = next else { return };
     // A refusal means that the driver is shutting down: this was the last turn.
-    let go_on = |due| _ = schedule_turn(turn, due, Handle::schedule_assured);
+    let go_on = |due| _ = schedule_turn(turn, due, Local::schedule_assured);
     if firing.now < due {
         // The queue's horizon lies before it.
         return go_on(due);
@@ -221,36 +218,36 @@ fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firi
 impl Timer {
     /// Stops the callback from running; tells whether it did. `false`: it ran, runs now, or was cancelled.
     pub fn cancel(&self) -> bool {
-        self.handle.cancel(self.id).is_some()
+        self.part.cancel(self.id).is_some()
     }
 
     /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
     /// driver's queue cannot hold the new deadline.
     pub fn reset(&self, delay: Duration) -> bool {
-        self.handle.reset_after(self.id, delay).is_ok()
+        self.part.reset(self.id, self.part.clock().after(delay)).is_ok()
     }
 
     /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already; tells whether
     /// it is pending still. nginx does so with 300 ms: most timers of a busy connection need not be moved at all.
     pub fn reset_lazily(&self, delay: Duration, laziness: Duration) -> bool {
-        let clock = self.handle.clock();
-        let Some(current) = self.handle.deadline(self.id) else { return false };
+        let clock = self.part.clock();
+        let Some(current) = self.part.deadline(self.id) else { return false };
         let wanted = clock.after(delay);
         let distance = u128::from(wanted.since(current).max(current.since(wanted)));
         if distance * clock.resolution().as_nanos() < laziness.as_nanos() {
             return true;
         }
-        self.handle.reset_at(self.id, wanted).is_ok()
+        self.part.reset(self.id, wanted).is_ok()
     }
 
     /// Tells whether the callback is still to run.
     pub fn is_pending(&self) -> bool {
-        self.handle.deadline(self.id).is_some()
+        self.part.deadline(self.id).is_some()
     }
 
     /// Returns the tick at which the callback is to run; `None` if it is not pending.
     pub fn deadline(&self) -> Option<Tick> {
-        self.handle.deadline(self.id)
+        self.part.deadline(self.id)
     }
 }
 
@@ -262,7 +259,7 @@ impl Periodic {
         let was_running = !std::mem::replace(&mut state.is_cancelled, true);
         let next = state.next.take();
         // The task holds the state: it is dropped after the lock is released.
-        let task = next.and_then(|next| self.handle.cancel(next.timer));
+        let task = next.and_then(|next| self.part.cancel(next.timer));
         drop(state);
         drop(task);
         was_running

@@ -50,7 +50,7 @@ use mainspring_queue::Tick;
 use super::period::{Period, PeriodError};
 use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes timers that send on channels.
@@ -81,7 +81,7 @@ type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
 
 /// One timer of this front. Whoever holds it keeps the channel connected.
 struct Inner {
-    handle: Handle<Task>,
+    part: Local<Task>,
     /// Called when the time has come; without it the firing is sent.
     function: Option<Function>,
     sender: Sender<Firing>,
@@ -197,13 +197,13 @@ impl Channels {
     ) -> Result<Arc<Inner>, Refusal> {
         let (sender, receiver) = bounded(1);
         let inner = Arc::new(Inner {
-            handle: self.handle.clone(),
+            part: self.handle.local()?,
             function,
             sender,
             receiver,
             state: Mutex::new(State { generation: 0, pending: None, is_calling: false, period }),
         });
-        inner.arm(&mut inner.state(), inner.handle.clock().after(delay.0), Handle::schedule_at)?;
+        inner.arm(&mut inner.state(), inner.part.clock().after(delay.0), Local::schedule)?;
         Ok(inner)
     }
 }
@@ -227,7 +227,7 @@ impl Inner {
                 inner.fire(generation, firing);
             }
         });
-        let timer = add(&self.handle, deadline, task).map_err(|refused| refused.reason)?;
+        let timer = add(&self.part, deadline, task).map_err(|refused| refused.reason)?;
         state.pending = Some(Pending::Scheduled(timer));
         Ok(())
     }
@@ -241,7 +241,7 @@ impl Inner {
         if let Some(period) = state.period {
             // A refusal means that the driver is shutting down: this was the last tick.
             let next = period.next(firing.deadline, firing.now);
-            let _ = self.arm(&mut state, next, Handle::schedule_assured);
+            let _ = self.arm(&mut state, next, Local::schedule_assured);
         }
         let Some(function) = &self.function else {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
@@ -266,7 +266,7 @@ impl Inner {
             state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
         {
             // A refusal means that the driver is shutting down: there is no other call.
-            let _ = self.arm(&mut state, deadline, Handle::schedule_assured);
+            let _ = self.arm(&mut state, deadline, Local::schedule_assured);
         }
     }
 
@@ -276,7 +276,7 @@ impl Inner {
         state.generation += 1;
         let pending = state.pending.take();
         if let Some(Pending::Scheduled(id)) = pending {
-            drop(self.handle.cancel(id));
+            drop(self.part.cancel(id));
         }
         let is_unreceived = self.receiver.try_recv().is_ok();
         pending.is_some() || is_unreceived
@@ -313,8 +313,8 @@ impl Timer {
     pub fn reset(&self, delay: impl Into<Delay>) -> Result<bool, Refusal> {
         let mut state = self.inner.state();
         let was_pending = self.inner.disarm(&mut state);
-        let deadline = self.inner.handle.clock().after(delay.into().0);
-        self.inner.arm(&mut state, deadline, Handle::schedule_at)?;
+        let deadline = self.inner.part.clock().after(delay.into().0);
+        self.inner.arm(&mut state, deadline, Local::schedule)?;
         Ok(was_pending)
     }
 }
@@ -335,12 +335,12 @@ impl Ticker {
     /// # Errors
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is stopped.
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
-        let repeat = Period::new(period, self.inner.handle.clock().resolution())?;
+        let repeat = Period::new(period, self.inner.part.clock().resolution())?;
         let mut state = self.inner.state();
         self.inner.disarm(&mut state);
         state.period = Some(repeat);
-        let deadline = self.inner.handle.clock().after(period);
-        self.inner.arm(&mut state, deadline, Handle::schedule_at).map_err(PeriodError::Refused)
+        let deadline = self.inner.part.clock().after(period);
+        self.inner.arm(&mut state, deadline, Local::schedule).map_err(PeriodError::Refused)
     }
 }
 

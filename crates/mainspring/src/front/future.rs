@@ -61,8 +61,9 @@ use mainspring_queue::Tick;
 
 use super::period::PeriodError;
 use super::task::Task;
+use crate::clock::Clock;
 use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes futures of timers.
@@ -75,12 +76,40 @@ pub struct Futures {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    handle: Handle<Task>,
+    place: Place,
     deadline: Tick,
     /// `None` until the first poll.
     timer: Option<(TimerId, Arc<Signal>)>,
     /// Why no timer could be set.
     refusal: Option<Refusal>,
+}
+
+/// Where its timer goes.
+#[derive(Debug)]
+enum Place {
+    /// Into the part of the driver that belongs to the thread that made it.
+    Part(Local<Task>),
+    /// The driver had no thread for that part, and is asked again.
+    Nowhere(Handle<Task>),
+}
+
+impl Place {
+    fn clock(&self) -> &dyn Clock {
+        match self {
+            Place::Part(part) => &**part.clock(),
+            Place::Nowhere(handle) => &**handle.clock(),
+        }
+    }
+
+    fn part(&mut self) -> Result<&Local<Task>, Refusal> {
+        if let Place::Nowhere(handle) = self {
+            *self = Place::Part(handle.local()?);
+        }
+        match self {
+            Place::Part(part) => Ok(part),
+            Place::Nowhere(_) => Err(Refusal::NoThread),
+        }
+    }
 }
 
 /// What the driver's thread and the polling one share.
@@ -109,7 +138,8 @@ impl Futures {
 
     /// Is ready once a tick of the driver's clock has begun; at once if it has.
     pub fn sleep_until(&self, deadline: Tick) -> Sleep {
-        Sleep { handle: self.handle.clone(), deadline, timer: None, refusal: None }
+        let place = self.handle.local().map_or_else(|_| Place::Nowhere(self.handle.clone()), Place::Part);
+        Sleep { place, deadline, timer: None, refusal: None }
     }
 
     /// Waits for a future, but not longer than `delay` from now.
@@ -164,7 +194,7 @@ impl Sleep {
 
     /// Tells whether its tick has begun.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline <= self.handle.clock().now()
+        self.deadline <= self.place.clock().now()
     }
 
     /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or no name left for a
@@ -178,7 +208,8 @@ impl Sleep {
         self.deadline = deadline;
         self.refusal = None;
         let Some((id, signal)) = &self.timer else { return };
-        if !signal.state().has_fired && self.handle.reset_at(*id, deadline).is_ok() {
+        let Place::Part(part) = &self.place else { return };
+        if !signal.state().has_fired && part.reset(*id, deadline).is_ok() {
             return;
         }
         // It fired, or is firing into a signal that nobody will look at any more: the next poll registers another.
@@ -187,12 +218,12 @@ impl Sleep {
 
     /// Moves it to `delay` from now, and not earlier.
     pub fn reset_after(&mut self, delay: Duration) {
-        self.reset(self.handle.clock().after(delay));
+        self.reset(self.place.clock().after(delay));
     }
 
     fn cancel(&mut self) {
-        if let Some((id, _)) = self.timer.take() {
-            drop(self.handle.cancel(id));
+        if let (Some((id, _)), Place::Part(part)) = (self.timer.take(), &self.place) {
+            drop(part.cancel(id));
         }
     }
 
@@ -201,13 +232,18 @@ impl Sleep {
         let signal = Arc::new(Signal::default());
         signal.state().waker = Some(waker.clone());
         let fired = Arc::clone(&signal);
-        match self.handle.schedule_assured(self.deadline, Box::new(move |_| fired.fire())) {
+        let (deadline, task): (Tick, Task) = (self.deadline, Box::new(move |_| fired.fire()));
+        let scheduled = self
+            .place
+            .part()
+            .and_then(|part| part.schedule_assured(deadline, task).map_err(|refused| refused.reason));
+        match scheduled {
             Ok(id) => {
                 self.timer = Some((id, signal));
                 Poll::Pending
             }
-            Err(refused) => {
-                self.refusal = Some(refused.reason);
+            Err(refusal) => {
+                self.refusal = Some(refusal);
                 Poll::Ready(())
             }
         }

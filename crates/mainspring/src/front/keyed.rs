@@ -37,7 +37,7 @@ use mainspring_queue::Tick;
 use super::period::{Period, PeriodError};
 use super::task::{Firing, Task, run_then};
 use crate::driver::TimerId;
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
@@ -89,6 +89,7 @@ struct Tasks<K> {
 
 struct Keeper {
     closure: Arc<Mutex<dyn FnMut(Firing) + Send>>,
+    part: Local<Task>,
     /// The timer of the next run; `None` during a run.
     timer: Option<TimerId>,
     deadline: Tick,
@@ -127,9 +128,10 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         let deadline = clock.after(delay);
         // Made before and dropped after the lock is held, if it comes back.
         let own_key = key.clone();
+        let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let scheduled = self.shared.handle.schedule_at(deadline, self.shared.task(own_key, generation));
+        let scheduled = part.schedule(deadline, self.shared.task(own_key, generation));
         let timer = match scheduled {
             Ok(timer) => Some(timer),
             Err(refused) => {
@@ -138,12 +140,19 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
             }
         };
         tasks.next_generation += 1;
-        let keeper =
-            Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
+        let keeper = Keeper {
+            closure: Arc::new(Mutex::new(closure)),
+            part,
+            timer,
+            deadline,
+            period,
+            repeat,
+            generation,
+        };
         let replaced = tasks.by_key.insert(key, keeper);
         drop(tasks);
         let was_taken = replaced.is_some();
-        self.shared.forget(replaced);
+        Shared::<K>::forget(replaced);
         Ok(was_taken)
     }
 
@@ -151,7 +160,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
     pub fn remove(&self, key: &K) -> bool {
         let removed = self.shared.tasks().by_key.remove(key);
         let was_there = removed.is_some();
-        self.shared.forget(removed);
+        Shared::<K>::forget(removed);
         was_there
     }
 
@@ -178,11 +187,11 @@ impl<K> Shared<K> {
     }
 
     /// Cancels and drops what left the map, with no lock held: a closure's drop is its owner's code.
-    fn forget(&self, keeper: Option<Keeper>) {
-        if let Some(timer) = keeper.as_ref().and_then(|keeper| keeper.timer) {
-            drop(self.handle.cancel(timer));
+    fn forget(keeper: Option<Keeper>) {
+        let Some(keeper) = keeper else { return };
+        if let Some(timer) = keeper.timer {
+            drop(keeper.part.cancel(timer));
         }
-        drop(keeper);
     }
 }
 
@@ -227,7 +236,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
         if let Some(keeper) = keeper {
             // A refusal means that the driver is shutting down: this was the last run.
-            let scheduled = self.handle.schedule_assured(keeper.deadline, self.task(key, generation));
+            let scheduled = keeper.part.schedule_assured(keeper.deadline, self.task(key, generation));
             keeper.timer = scheduled.as_ref().ok().copied();
             drop(tasks);
             drop(scheduled);

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use mainspring_queue::Tick;
 
 use crate::driver::{Fire, Fired, Refused, TimerId};
-use crate::handle::Handle;
+use crate::handle::Local;
 
 /// A closure that runs once, on the driver's thread, with no lock held.
 pub type Task = Box<dyn FnOnce(Firing) + Send>;
@@ -24,9 +24,9 @@ pub struct Firing {
     pub now: Tick,
 }
 
-/// How a front adds a timer: one that the program asks for by `Handle::schedule_at`, one that repeats by
-/// `Handle::schedule_assured`.
-pub(super) type Add = fn(&Handle<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
+/// How a front adds a timer: one that the program asks for by `Local::schedule`, one that repeats by
+/// `Local::schedule_assured`.
+pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
 
 /// Runs a closure of the owner's, then `after` even if that panicked, and then lets the panic go on.
 pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {

@@ -46,7 +46,7 @@ pub struct Interval {
 
 impl Interval {
     pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
-        let period = Period::new(period, sleep.handle.clock().resolution())?;
+        let period = Period::new(period, sleep.place.clock().resolution())?;
         Ok(Interval { sleep, period, missed: MissedTicks::default() })
     }
 
@@ -70,7 +70,7 @@ impl Interval {
             // The next tick is the same: nothing has passed.
             return Poll::Ready(due);
         }
-        let now = self.sleep.handle.clock().now();
+        let now = self.sleep.place.clock().now();
         let next = match self.missed {
             MissedTicks::Burst => due.after(self.period.ticks()),
             MissedTicks::Delay => now.after(self.period.ticks()),
@@ -82,7 +82,7 @@ impl Interval {
 
     /// Begins anew: the next tick is a period from now.
     pub fn reset(&mut self) {
-        let now = self.sleep.handle.clock().now();
+        let now = self.sleep.place.clock().now();
         // The tick that has begun may be almost over: one more makes the period whole.
         self.sleep.reset(now.after(self.period.ticks()).after(1));
     }
