@@ -35,7 +35,7 @@ pub enum Body {
 /// The kinds of actions as the store names them.
 pub const KINDS: [&str; 2] = ["process", "webhook"];
 
-/// A process, as in [`ProcessSpec`] but by names.
+/// A process, by names: what they stand for is looked up when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "the fields are the keys of the job file")]
@@ -83,7 +83,7 @@ pub struct SecretBody {
     pub is_path: bool,
 }
 
-/// A webhook, as in [`WebhookSpec`] but with its templates as text.
+/// A webhook, with its templates as text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "the fields are the keys of the job file")]

@@ -38,7 +38,6 @@ pub mod error;
 pub mod executor;
 pub mod exit;
 pub mod folder;
-pub mod job;
 pub mod jobfile;
 pub mod loaded;
 pub mod log;

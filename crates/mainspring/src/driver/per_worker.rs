@@ -21,7 +21,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | a lane's queue | its lane | see [`lane`](super) |
-//! | a lane's `next`; who sleeps, and until when; who owns which lane | see [`seats`] | |
+//! | a lane's `next`; who sleeps, and until when; who owns which lane | see `seats.rs` | |
 //! | `orphans` | itself | `orphan_count` beside it saves workers the lock |
 //! | `is_stopping` | atomic | only ever set; the bells make workers look |
 //!
