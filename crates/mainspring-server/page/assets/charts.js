@@ -1,189 +1,167 @@
 // Pictures: a year as months, lanes of what is ahead, lengths of runs. Each has a table beside it.
 //
-// All of it is SVG whose shapes differ and not their colours alone: what failed is crossed, what was missed is hollow.
-//
+// Shapes differ and not colours alone: what failed is crossed, what was missed is hollow.
 // Cost: an element for each day, bar or dot.
-//
-// Does not scroll or zoom.
 
 /** @import {Heatmap, Lane, RunDetail, Stats, Upcoming} from "../api.d.ts" */
 /** @import {Child} from "./dom.js" */
 import { now } from "./api.js";
 import { dim, h, s } from "./dom.js";
 import { civilText, day, length, partsIn, place, plural, tone, word } from "./format.js";
-import { time, to, zoning } from "./table.js";
+import { jobLink, nothing, runLink, time, zoning } from "./table.js";
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** A table behind a picture. @param {string} summary @param {string[]} head @param {Child[][]} rows */
 export function asTable(summary, head, rows) {
-  return h("details.as-table", h("summary", summary),
-    h("table", h("thead", h("tr", head.map((label) => h("th", { scope: "col" }, label)))),
-      h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", cell)))))));
+  return h("details", h("summary", summary), h("table",
+    h("thead", h("tr", head.map((label) => h("th", { scope: "col" }, label)))),
+    h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", cell)))))));
 }
 
-/** @typedef {{fill: string, title: string, mark?: boolean}} Day */
+/** What shapes mean. @param {[string, string][]} keys */
+export function legend(keys) {
+  return h("p.legend", keys.map(([fill, text]) => h("span", s("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" },
+    s(`rect.${fill}`, { x: 1.5, y: 1.5, width: 9, height: 9 }), fill === "f-bad" && s("path.cut", { d: "M4 4l4 4m0-4l-4 4" })), text)));
+}
 
 const CELL = 12;
 
-/** Twelve months of days, each month beginning in its own row of weeks. @param {string} first `YYYY-MM`
- * @param {Map<string, Day>} days @param {string} label */
+/** Twelve months of days; a week is a line and begins on Monday. @param {string} first `YYYY-MM`
+ * @param {Map<string, {fill: string, title: string}>} days @param {string} label */
 export function calendar(first, days, label) {
   const [year = 0, month = 1] = first.split("-").map(Number);
-  const months = MONTHS.map((_, index) => {
+  return h("div.calendar", { role: "img", "aria-label": label }, MONTHS.map((_, index) => {
     const start = new Date(Date.UTC(year, month - 1 + index, 1));
-    const [y, m] = [start.getUTCFullYear(), start.getUTCMonth()];
-    // Monday is the first day of a week.
     const offset = (start.getUTCDay() + 6) % 7;
-    const count = new Date(Date.UTC(y, m + 1, 0)).getUTCDate();
-    const cells = [];
-    for (let date = 1; date <= count; date += 1) {
-      const name = `${y}-${String(m + 1).padStart(2, "0")}-${String(date).padStart(2, "0")}`;
-      const slot = offset + date - 1;
-      const [x, y0] = [(slot % 7) * CELL, Math.floor(slot / 7) * CELL];
-      const found = days.get(name);
-      cells.push(s(`rect.${found?.fill ?? "f-none"}`, { x: x + 0.5, y: y0 + 0.5, width: CELL - 3, height: CELL - 3 },
-        s("title", found === undefined ? `${name}: nothing` : `${name}: ${found.title}`)));
-      if (found?.mark) cells.push(s("path.cut", { d: `M${x + 3} ${y0 + 3}l4 4m0-4l-4 4` }));
-    }
-    return h("div.month", dim(m === 0 || index === 0 ? `${MONTHS[m]} ${y}` : MONTHS[m] ?? ""),
-      s("svg", { viewBox: `0 0 ${7 * CELL} ${6 * CELL}`, width: 7 * CELL, height: 6 * CELL, "aria-hidden": "true" }, cells));
-  });
-  return h("div.calendar", { role: "img", "aria-label": label }, months);
+    const name = start.toISOString().slice(0, 7);
+    const count = new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1, 0)).getUTCDate();
+    const cells = Array.from({ length: count }, (_, date) => {
+      const [x, y] = [((offset + date) % 7) * CELL, Math.floor((offset + date) / 7) * CELL];
+      const key = `${name}-${String(date + 1).padStart(2, "0")}`;
+      const { fill, title } = days.get(key) ?? { fill: "f-none", title: "nothing" };
+      return [s(`rect.${fill}`, { x: x + 0.5, y: y + 0.5, width: CELL - 3, height: CELL - 3 }, s("title", `${key}: ${title}`)),
+        fill === "f-bad" && s("path.cut", { d: `M${x + 3} ${y + 3}l4 4m0-4l-4 4` })];
+    });
+    const isNamed = index === 0 || name.endsWith("-01");
+    return h("div", dim(MONTHS[start.getUTCMonth()], isNamed && ` ${name.slice(0, 4)}`),
+      s("svg", { width: 7 * CELL, height: 6 * CELL, "aria-hidden": "true" }, cells));
+  }));
 }
 
 /** A year of a job: the worst of each day. @param {Heatmap} heatmap */
 export function heat({ year, days }) {
-  const found = new Map(days.map(({ date, worst, runs, failed, missed }) => {
-    const title = [plural(runs, "run"), failed !== 0 && `${failed} failed`, missed !== 0 && `${missed} missed`];
-    const of = tone(worst);
-    const fill = of === "bad" ? "f-bad" : worst === "missed" ? "f-warn" : of === "ok" ? "f-ok" : of === "run" ? "f-run" : "f-dim";
-    return [date, { fill, title: title.filter(Boolean).join(", "), mark: of === "bad" }];
-  }));
-  const bad = days.filter(({ worst }) => tone(worst) === "bad");
-  const missed = days.filter(({ worst }) => worst === "missed");
-  const label = `${year}: runs on ${plural(days.length, "day")}, failures on ${bad.length}, missed on ${missed.length}`;
+  const isBad = (/** @type {Heatmap["days"][number]} */ { worst }) => ["bad", "warn"].includes(tone(worst));
+  const bad = days.filter(isBad).reverse();
+  const found = new Map(days.map(({ date, worst, runs, failed, missed }) => [date,
+    { fill: `f-${tone(worst) === "ok" ? "calm" : tone(worst)}`, title: `${plural(runs, "run")}, ${failed} failed, ${missed} missed` }]));
+  const label = `${year}: runs on ${plural(days.length, "day")}, failures or misses on ${bad.length}`;
   return [
     calendar(`${year}-01`, found, label),
-    h("p.legend", key("f-ok", "all succeeded"), key("f-bad", "a failure", true), key("f-warn", "missed"), key("f-dim", "skipped or cancelled"), key("f-none", "nothing")),
-    asTable(bad.length + missed.length === 0 ? "As a table: no day with a failure" : `As a table: ${plural(bad.length + missed.length, "day")} with a failure or a miss`,
-      ["day", "runs", "failed", "missed"],
-      [...bad, ...missed].sort((a, b) => (a.date < b.date ? 1 : -1)).map((row) => [row.date, row.runs, row.failed, row.missed])),
+    legend([["f-calm", "all succeeded"], ["f-bad", "a failure"], ["f-warn", "missed"], ["f-dim", "skipped or cancelled"], ["f-none", "nothing"]]),
+    0 < bad.length && asTable(`${plural(bad.length, "day")} with a failure or a miss`, ["day", "runs", "failed", "missed"],
+      bad.map(({ date, runs, failed, missed }) => [date, runs, failed, missed])),
   ];
 }
 
-/** @param {string} fill @param {string} text @param {boolean} [mark] */
-function key(fill, text, mark) {
-  return h("span", s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": "true" },
-    s(`rect.${fill}`, { x: 1.5, y: 1.5, width: 9, height: 9 }), mark && s("path.cut", { d: "M4 4l4 4m0-4l-4 4" })), ` ${text}`);
-}
+/** Lengths that people know; a scale runs from one of them to another. */
+const STEPS = [1, 10, 100, 1e3, 1e4, 6e4, 6e5, 3.6e6, 3.6e7, 8.64e7, 8.64e8, 8.64e9];
 
-/** Lengths or latenesses of the last runs, on a scale of tenfold steps. @param {Stats["points"]} points
+/** Lengths or latenesses of the last runs. @param {Stats["points"]} points
  * @param {"duration_ms" | "lateness_ms"} field @param {string} label */
 export function dots(points, field, label) {
-  const shown = points.filter((point) => point[field] !== null);
-  if (shown.length === 0) return h("p.empty", "No run has ended yet.");
-  const [width, height, left] = [480, 120, 52];
-  const values = shown.map((point) => Math.max(1, point[field] ?? 1));
-  const low = 10 ** Math.floor(Math.log10(Math.min(...values)));
-  const high = Math.max(low * 10, 10 ** Math.ceil(Math.log10(Math.max(...values))));
-  const y = (/** @type {number} */ value) => height - 8 - ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (height - 20);
+  const shown = points.flatMap((point) => (point[field] === null ? [] : [{ ...point, value: Math.max(1, point[field]) }]));
+  const [first, last] = [shown[0], shown.at(-1)];
+  if (first === undefined || last === undefined) return nothing("No run has ended yet.");
+  const [width, height, left] = [440, 130, 44];
+  const values = shown.map(({ value }) => value);
+  const from = STEPS.findLastIndex((step) => step <= Math.min(...values));
+  const until = Math.max(from + 1, STEPS.findIndex((step) => Math.max(...values) <= step));
+  const scale = STEPS.slice(from, until + 1);
+  const log = (/** @type {number} */ value) => Math.log(value / (scale[0] ?? 1)) / Math.log((scale.at(-1) ?? 10) / (scale[0] ?? 1));
+  const y = (/** @type {number} */ value) => height - 22 - log(value) * (height - 32);
   const step = (width - left - 8) / Math.max(1, shown.length - 1);
-  const lines = [];
-  for (let value = low; value <= high; value *= 10) {
-    lines.push(s("path.grid", { d: `M${left} ${y(value)}H${width}` }), s("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, length(value)));
-  }
-  const marks = shown.map((point, index) => {
-    const [x, at] = [left + 4 + index * step, y(values[index] ?? 1)];
-    const title = s("title", `${point.at}: ${length(point[field] ?? 0)}, ${word(point.state)}`);
-    const isBad = tone(point.state) === "bad";
-    return isBad
-      ? s("path.c-bad", { d: `M${x - 3} ${at - 3}l6 6m0-6l-6 6` }, title)
-      : s("circle.f-ok", { cx: x, cy: at, r: 2.2 }, title);
-  });
+  const today = partsIn(now(), "UTC").date;
+  const text = (/** @type {number} */ x, /** @type {number} */ at, /** @type {string} */ words, anchor = "end") =>
+    s("text", { x, y: at, "text-anchor": anchor }, words);
   return [
-    s("svg.dots", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label} of the last ${plural(shown.length, "run")}` }, lines, marks),
-    asTable("As a table", ["due", label, "state"], shown.slice(-50).reverse().map((point) => [
-      h("a", { href: to("run", { run: point.run }) }, time(point.at, point.civil)), length(point[field] ?? 0), word(point.state)])),
+    s("svg.dots", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label} of the last ${plural(shown.length, "run")}` },
+      scale.map((value) => [s("path.grid", { d: `M${left} ${y(value)}H${width}` }), text(left - 6, y(value) + 4, length(value))]),
+      text(left, height - 4, day(first.at.slice(0, 10), today), "start"), text(width, height - 4, day(last.at.slice(0, 10), today)),
+      shown.map(({ value, state, at }, index) => {
+        const [x, top] = [left + 4 + index * step, y(value)];
+        const title = s("title", `${at}: ${length(value)}, ${word(state)}`);
+        return tone(state) === "bad" ? s("path.c-bad", { d: `M${x - 3} ${top - 3}l6 6m0-6l-6 6` }, title) : s("circle.f-ok", { cx: x, cy: top, r: 2.2 }, title);
+      })),
+    asTable("As a table", ["due", label, "state"], shown.slice(-50).reverse().map(({ run, at, civil, value, state }) =>
+      [runLink(/** @type {any} */ ({ run }), time(at, civil)), length(value), word(state)])),
   ];
 }
 
 // What is ahead ----------------------------------------------------------------------------------------------------
 
-/** @param {Upcoming} upcoming */
-function hours({ from, to: until }) {
-  const [start, end] = [Date.parse(from), Date.parse(until)];
-  const step = (end - start) / 3_600_000 <= 25 ? 3_600_000 * 3 : 86_400_000;
-  const marks = [];
-  const zone = zoning() === "mine" ? undefined : "UTC";
-  // Marks stand at whole hours of the zone that is shown, whatever its offset.
-  for (let at = Math.ceil(start / 900_000) * 900_000; at < end; at += 900_000) {
-    const { clock, date } = partsIn(at, zone);
-    const [hour = 0, minute] = clock.split(":").map(Number);
-    const isMark = minute === 0 && (step < 86_400_000 ? hour % 3 === 0 : hour === 0);
-    if (isMark) marks.push({ at, text: step < 86_400_000 && hour !== 0 ? clock : day(date, date) });
-  }
-  return marks;
-}
-
 const WIDTH = 1_000;
+const QUARTER_MS = 900_000;
 
-/** How many start in each minute. @param {Upcoming} upcoming */
-export function histogram(upcoming) {
-  const { counts, step_ms } = upcoming.histogram;
-  const most = Math.max(1, ...counts);
-  const width = WIDTH / Math.max(1, counts.length);
-  const herd = counts.indexOf(most);
-  const at = new Date(Date.parse(upcoming.from) + herd * step_ms).toISOString();
-  const label = `Starts in each ${step_ms === 60_000 ? "minute" : length(step_ms)}: at most ${most}, ${civilText(at, undefined, zoning() === "mine" ? "mine" : "utc", now()).text}`;
-  const path = counts.map((count, index) => (count === 0 ? "" : `M${(index + 0.5) * width} 40V${40 - (count / most) * 38}`)).join("");
-  return h("div.lane.histogram", dim(`starts, at most ${most}`),
-    s("svg", { viewBox: `0 0 ${WIDTH} 40`, preserveAspectRatio: "none", role: "img", "aria-label": label }, s("path.stems", { d: path })));
+/** A picture as wide as there is room. @param {string} label @param {number} height @param {Child[]} children */
+const wide = (label, height, ...children) =>
+  s("svg", { viewBox: `0 0 ${WIDTH} ${height}`, preserveAspectRatio: "none", role: "img", "aria-label": label }, children);
+
+/** @param {Upcoming} upcoming @returns {(at: number) => number} */
+function scaleOf({ from, to }) {
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  return (at) => ((at - start) / (end - start)) * WIDTH;
 }
 
-/** The axis of the lanes, with the changes of the clock. @param {Upcoming} upcoming */
+/** How many start in each minute, so that herds are seen. @param {Upcoming} upcoming */
+export function histogram({ from, histogram: { counts, step_ms } }) {
+  const most = Math.max(1, ...counts);
+  const { text } = civilText(new Date(Date.parse(from) + counts.indexOf(most) * step_ms).toISOString(), undefined, zoning() === "mine" ? "mine" : "utc", now());
+  const x = WIDTH / Math.max(1, counts.length);
+  const stems = counts.map((count, index) => (count === 0 ? "" : `M${(index + 0.5) * x} 40V${40 - (count / most) * 38}`));
+  return h("div.lane.plain", dim(`at most ${plural(most, "start")} in ${length(step_ms)}`),
+    wide(`Starts in each ${length(step_ms)}: at most ${most}, at ${text}`, 40, s("path.stems", { d: stems.join("") })));
+}
+
+/** The hours or days above the lanes. @param {Upcoming} upcoming */
 export function axis(upcoming) {
   const [start, end] = [Date.parse(upcoming.from), Date.parse(upcoming.to)];
-  const texts = hours(upcoming).map(({ at, text }) => {
-    const x = `${(((at - start) / (end - start)) * 100).toFixed(2)}%`;
-    return [s("line.grid", { x1: x, x2: x, y1: 0, y2: 4 }), s("text", { x, y: 15 }, text)];
-  });
-  return h("div.lane.axis", { "aria-hidden": "true" }, dim(zoning() === "mine" ? "my zone" : "UTC"), s("svg", texts));
+  const x = scaleOf(upcoming);
+  const isDay = end - start < 90_000_000;
+  const isMine = zoning() === "mine";
+  const texts = [];
+  // Marks stand at whole hours of the zone that is shown, whatever its offset.
+  for (let at = Math.ceil(start / QUARTER_MS) * QUARTER_MS; at < end; at += QUARTER_MS) {
+    const { clock, date } = partsIn(at, isMine ? undefined : "UTC");
+    const hour = Number(clock.slice(0, 2));
+    if (!clock.endsWith(":00") || hour % (isDay ? 3 : 24) !== 0) continue;
+    texts.push(s("text", { x: `${x(at) / 10}%`, y: 14 }, hour === 0 ? day(date, date) : clock));
+  }
+  return h("div.lane.plain", { "aria-hidden": "true" }, dim(isMine ? "my zone" : "UTC"), s("svg", texts));
 }
 
 /** One job's lane. @param {Upcoming} upcoming @param {Lane} lane */
-export function lane(upcoming, lane) {
-  const [start, end] = [Date.parse(upcoming.from), Date.parse(upcoming.to)];
-  const x = (/** @type {number} */ at) => ((at - start) / (end - start)) * WIDTH;
-  const bands = upcoming.changes.filter(({ zone }) => zone === lane.zone).map(({ at, delta_ms, text }) =>
-    s("rect.dst", { x: x(Date.parse(at) - Math.abs(delta_ms)), y: 0, width: Math.max(4, x(Date.parse(at) + Math.abs(delta_ms)) - x(Date.parse(at) - Math.abs(delta_ms))), height: 20 },
-      s("title", `${place(lane.zone)}: ${text}`)));
-  const bars = lane.times.map(({ at, civil, remark }) => {
-    const from = x(Date.parse(at));
-    const width = Math.max(3, x(Date.parse(at) + (lane.median_ms ?? 0)) - from);
-    return s(remark === undefined ? "rect.f-run" : "rect.f-warn", { x: from, y: 4, width, height: 12 },
-      s("title", `${civil}${remark === undefined ? "" : `: ${remark.text}`}`));
-  });
-  const hatched = lane.overlaps.map(({ at, until, text }) =>
-    s("rect.hatch", { x: x(Date.parse(at)), y: 1, width: Math.max(5, x(Date.parse(until)) - x(Date.parse(at))), height: 18 }, s("title", text)));
-  const label = `${lane.job}: ${plural(lane.count, "time")}${lane.overlaps.length === 0 ? "" : `, ${plural(lane.overlaps.length, "overlap")} predicted`}`;
-  return h("div.lane", { "data-key": lane.job, "data-job": lane.job, class: lane.paused ? "lane paused" : "lane" },
-    h("a.open", { href: to("job", { job: lane.job }), title: lane.job }, lane.job),
-    s("svg", { viewBox: `0 0 ${WIDTH} 20`, preserveAspectRatio: "none", role: "img", "aria-label": label }, bands, bars, hatched));
+export function lane(upcoming, { job, zone, times, count, median_ms, overlaps, paused }) {
+  const x = scaleOf(upcoming);
+  const rect = (/** @type {string} */ kind, /** @type {number} */ from, /** @type {number} */ until, /** @type {number} */ least, /** @type {number} */ height, /** @type {string} */ title) =>
+    s(`rect.${kind}`, { x: x(from), y: 10 - height / 2, width: Math.max(least, x(until) - x(from)), height }, s("title", title));
+  const first = Date.parse(times[0]?.at ?? "");
+  // What is more often than bars can be drawn is one line.
+  const isDense = times.length < count;
+  const bars = isDense ? rect("f-run", first, Date.parse(upcoming.to), 3, 4, plural(count, "time"))
+    : times.map(({ at, civil, remark }) => rect(remark ? "f-warn" : "f-run", Date.parse(at), Date.parse(at) + (median_ms ?? 0), 3, 12, `${civil}${remark ? `: ${remark.text}` : ""}`));
+  const label = `${job}: ${plural(count, "time")}${overlaps.length === 0 ? "" : `, ${plural(overlaps.length, "overlap")} predicted`}`;
+  return h(`div.lane${paused ? ".paused" : ""}`, { "data-key": job, "data-job": job }, jobLink(job, "a.open"), wide(label, 20,
+    upcoming.changes.filter((change) => change.zone === zone).map(({ at, delta_ms, text }) =>
+      rect("dst", Date.parse(at) - Math.abs(delta_ms), Date.parse(at) + Math.abs(delta_ms), 4, 20, `${place(zone)}: ${text}`)),
+    bars, overlaps.map(({ at, until, text }) => rect("hatch", Date.parse(at), Date.parse(until), 5, 18, text))));
 }
 
-// A run ------------------------------------------------------------------------------------------------------------
-
-/** Nominal, due, started, ended: how long each took. @param {RunDetail} run */
+/** Nominal, due, started, ended: when, and how long each took. @param {RunDetail} run */
 export function timeline(run) {
-  const at = (/** @type {string} */ text) => Date.parse(text);
-  const points = [{ name: "nominal", at: run.nominal, kind: "" }, { name: "due", at: run.due, kind: "wait" }];
-  if (run.started !== null) points.push({ name: "started", at: run.started, kind: "queue" });
-  if (run.ended !== null) points.push({ name: "ended", at: run.ended, kind: "work" });
-  return h("ol.timeline", points.map((point, index) => {
-    const before = points[index - 1];
-    const gap = before === undefined ? null : at(point.at) - at(before.at);
-    return h(`li.${point.kind || "first"}`, null,
-      gap !== null && h("span.gap", length(gap)), h("b", point.name), time(point.at, run.civil[point.name], false));
+  const points = /** @type {const} */ (["nominal", "due", "started", "ended"]).flatMap((name) => (run[name] === null ? [] : [{ name, at: run[name] }]));
+  return h("ol.timeline", points.map(({ name, at }, index) => {
+    const gap = Date.parse(at) - Date.parse(points[index - 1]?.at ?? at);
+    return h("li", 0 < gap && h("span.gap", length(gap)), h("b", name), time(at, run.civil[name]));
   }));
 }

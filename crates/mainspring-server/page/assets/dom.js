@@ -15,11 +15,7 @@ const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u20
 
 /** A string with all of its characters visible. @param {string} raw */
 export function visible(raw) {
-  return raw.replace(UNSEEN, (char) => {
-    const code = char.charCodeAt(0);
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    return code === 0x7f ? "\u2421" : `\u27e8${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`;
-  });
+  return raw.replace(UNSEEN, (char) => `\u27e8${char.charCodeAt(0).toString(16).padStart(2, "0")}\u27e9`);
 }
 
 /** @param {Element} element @param {Child[]} children */
@@ -69,9 +65,12 @@ export function dim(...children) {
   return h("span.dim", ...children);
 }
 
+/** States that share a symbol with another. */
+const ALIKE = /** @type {Record<string, string>} */ ({ bad: "failed", failing: "failed", problems: "failed", problem: "failed", unreadable: "failed", ok: "succeeded", applied: "succeeded", mismatched: "warning", differs: "warning", behind: "warning" });
+
 /** A symbol of index.html. @param {string} name */
 export function icon(name) {
-  const id = name.startsWith("skipped") ? "skipped" : name.startsWith("paused") ? "paused" : name;
+  const id = ALIKE[name] ?? name.replace(/^(skipped|paused)_.*/, "$1");
   return s("svg.i", { "aria-hidden": "true" }, s("use", { href: `#i-${id}` }));
 }
 

@@ -124,7 +124,7 @@ export function plural(count, one, many = `${one}s`) {
 const WORDS = {
   timed_out: "timed out", skipped_overlap: "skipped: overlap", skipped_paused: "skipped: paused",
   catch_up: "catch-up", trigger: "schedule", boot: "at boot", request: "by hand", dead: "dead letter",
-  paused_failures: "paused: failures", paused_deaths: "paused: crashes",
+  paused_failures: "paused: failures", paused_deaths: "paused: crashes", mismatched: "not as computed", failing: "failing",
 };
 
 /** The word for a code. @param {string} code */
@@ -132,14 +132,13 @@ export function word(code) {
   return WORDS[code] ?? code.replaceAll("_", " ");
 }
 
-/** Which colour a state of a run or job has; see README. @param {string} state */
-export function tone(state) {
-  if (["failed", "timed_out", "dead", "abandoned", "bad", "problems", "unreadable"].includes(state)) return "bad";
-  if (["missed", "warning", "differs", "silent", "mismatched", "behind"].includes(state)) return "warn";
-  if (state === "succeeded" || state === "ok" || state === "applied") return "ok";
-  if (state === "running") return "run";
-  return state.startsWith("paused") ? "rest" : "dim";
-}
+const TONES = new Map(Object.entries({
+  bad: "failed timed_out dead abandoned bad failing problems problem unreadable", warn: "missed warning differs silent mismatched behind",
+  ok: "succeeded ok applied", run: "running", rest: "paused paused_failures paused_deaths",
+}).flatMap(([tone, codes]) => codes.split(" ").map((code) => /** @type {[string, string]} */ ([code, tone]))));
+
+/** Which colour a state of a run, a job or a file has; see README. @param {string} code */
+export const tone = (code) => TONES.get(code) ?? "dim";
 
 /** The address of a run below api/v1: the series always stands there, because a fragment would be cut off.
  * @param {string} run */

@@ -8,97 +8,87 @@ import { get, may, now } from "./api.js";
 import { dots, heat } from "./charts.js";
 import { dim, h } from "./dom.js";
 import { length, number, partsIn, place, plural } from "./format.js";
-import { auditColumns, nextOf, runColumns } from "./lists.js";
-import { ago, jobState, link, pauseText, state, table, time, to } from "./table.js";
+import { AUDIT, nextOf, runColumns } from "./lists.js";
+import { ago, facts, findings, jobState, link, logLink, nothing, ofJob, ofRun, pauseText, prose, runLink, section, table, time, to, when } from "./table.js";
 
 /** @typedef {{job: JobDetail, next: {items: Moment[]}, stats: Stats, heatmap: Heatmap, runs: List<Run>, audit: List<AuditEntry>}} Data */
 
-const NEXT = 10;
 const ROWS = 20;
 
 /** @type {PageOf<Data>} */
 export const jobPage = {
   title: "Job",
   events: ["job.changed", "run.changed"],
-  concerns: (_, data, query) => data.job === query.get("job"),
+  concerns: ({ job }, query) => job === query.get("job") || job === "",
   async load(query, signal) {
     const name = query.get("job") ?? "";
     const path = `jobs/${encodeURIComponent(name)}`;
     const year = query.get("year") ?? partsIn(now(), "UTC").date.slice(0, 4);
+    /** @type {any[]} */
     const [job, next, stats, heatmap, runs, audit] = await Promise.all([
-      /** @type {Promise<JobDetail>} */ (get(path, {}, signal)),
-      /** @type {Promise<{items: Moment[]}>} */ (get(`${path}/next`, { n: NEXT }, signal)),
-      /** @type {Promise<Stats>} */ (get(`${path}/stats`, { window: "30d" }, signal)),
-      /** @type {Promise<Heatmap>} */ (get(`${path}/heatmap`, { year }, signal)),
-      /** @type {Promise<List<Run>>} */ (get("runs", { job: name, order: "ended", limit: ROWS }, signal)),
-      /** @type {Promise<List<AuditEntry>>} */ (get("audit", { job: name, limit: ROWS }, signal)),
+      get(path, {}, signal), get(`${path}/next`, { n: 10 }, signal), get(`${path}/stats`, { window: "30d" }, signal),
+      get(`${path}/heatmap`, { year }, signal), get("runs", { job: name, order: "ended", limit: ROWS }, signal), get("audit", { job: name, limit: ROWS }, signal),
     ]);
     return { job, next, stats, heatmap, runs, audit };
   },
   view({ job, next, stats, heatmap, runs, audit }, context) {
-    const { query } = context;
-    const about = { "data-job": job.name, "data-paused": job.pause === null ? null : "", "data-run": job.last?.run ?? null };
-    return h("article", about,
+    const about = Object.entries(ofJob(job)).map(([name, value]) => [`data-${name}`, value]);
+    return h("article", Object.fromEntries(about),
       h("div.head", h("h1", { tabindex: -1 }, job.name), h("span", jobState(job)), h("div.buttons", buttons(job))),
-      h("p.lead", job.sentences.map((sentence, index) => [index === 0 ? "" : " And: ", sentence]), " ", dim(`${place(job.zone)}. `), job.next !== null && "Next ", job.next !== null && nextOf(job)),
-      job.pause !== null && h("p", state(job.state_code, "Paused"), " ", pauseText(job.pause)),
-      h("ul.findings", job.troubles.map(({ code, text, hint, since }) => h("li", { class: ["failing", "dead"].includes(code) ? "bad" : "warn", "data-key": code },
-        state(["failing", "dead"].includes(code) ? "failed" : "warning", ""), h("span", `${text}`, since !== null && [", ", ago(since)], ". ", dim(`${hint}.`))))),
-      h("section", h("h2", "Year ", years(query, heatmap.year)), heat(heatmap)),
-      h("div.columns.three", null,
-        h("section", h("h2", "Next"), nextList(next.items)),
-        h("section", h("h2", "Takes", h("span.count", distribution(stats.duration))), dots(stats.points, "duration_ms", "length")),
-        h("section", h("h2", "Starts late", h("span.count", distribution(stats.lateness))), dots(stats.points, "lateness_ms", "lateness"))),
-      h("section", h("h2", h("a", { href: to("runs", { job: job.name }) }, "Runs"), h("span.count", number(job.runs))),
-        table(context, { name: "runs", caption: `Runs of ${job.name}`, rows: runs.items, keyOf: ({ run }) => run, of: (run) => ({ run: run.run, job: run.job, state: run.state }), columns: runColumns(context, { job: false }), empty: "It has not run yet." })),
-      h("div.columns", null,
-        h("section", h("h2", "Rules"), rules(job)),
-        h("section", h("h2", "Definition", h("span.count", job.source, job.source_line !== null && `:${job.source_line}`)), h("pre.code", { tabindex: 0, role: "region", "aria-label": "Definition" }, job.definition), h("div.buttons", h("button", { "data-do": "copy", "data-text": job.definition }, "Copy as TOML")))),
-      h("section", h("h2", h("a", { href: to("audit", { job: job.name }) }, "Audit")),
-        table(context, { name: "audit", caption: `What people asked of ${job.name}`, rows: audit.items, keyOf: ({ id }) => String(id), columns: auditColumns(), empty: "Nobody has asked anything of it." })));
+      h("p.lead", job.sentences.join(" "), dim(` ${place(job.zone)}. `), job.pause === null && ["Next ", nextOf(job)]),
+      findings([
+        ...(job.pause === null ? [] : [{ key: "pause", body: ["Paused ", pauseText(job.pause), "."] }]),
+        ...job.troubles.map(({ code, text, hint, since }) => ({ key: code, isBad: code === "failing" || code === "dead", body: [prose(text), " ", since !== null && [ago(since), ". "], dim(prose(hint))] })),
+      ]),
+      section(["Year", years(context.query, heatmap.year)], heat(heatmap)),
+      h("div.columns.three",
+        section("Next", moments(next.items)),
+        section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
+        section(["Starts late", distribution(stats.lateness)], dots(stats.points, "lateness_ms", "lateness"))),
+      section([h("a", { href: to("runs", { job: job.name }) }, "Runs"), h("span.count", number(job.runs))], table(context, {
+        name: "runs", caption: `Runs of ${job.name}`, rows: runs.items, keyOf: ({ run }) => run, of: ofRun, empty: "It has not run yet.",
+        columns: [["Due", "main", (run) => runLink(run, when(run, "nominal"))], ...runColumns(context)],
+      })),
+      h("div.columns", section("Rules", rules(job)), section(["Definition", h("span.count", job.source, job.source_line !== null && `:${job.source_line}`)], code("Definition", job.definition))),
+      section(h("a", { href: to("audit", { job: job.name }) }, "Audit"), table(context, { name: "audit", caption: `What people asked of ${job.name}`, rows: audit.items, keyOf: ({ id }) => String(id), columns: AUDIT, empty: "Nobody has asked anything of it." })));
   },
 };
 
+/** A text to be copied. @param {string} label @param {string} text */
+export const code = (label, text) => [h("pre.code", { tabindex: 0, role: "region", "aria-label": label }, text),
+  h("div.buttons", h("button", { type: "button", "data-do": "copy", "data-text": text }, "Copy as TOML"))];
+
 /** @param {JobDetail} job */
-function buttons(job) {
-  const log = job.last?.started && h("a.button", { href: to("run", { run: job.last.run, at: "log" }) }, "Log");
-  if (!may("operate")) return log;
-  return [log, h("button", { "data-do": "backfill" }, "Backfill…"),
-    job.pause === null ? h("button", { "data-do": "pause" }, "Pause…") : h("button", { "data-do": "resume" }, "Resume"),
-    h("button.main", { "data-do": "run" }, "Run now")];
+function buttons({ last, pause }) {
+  return [last !== null && last.started !== null && logLink(last.run, "a.button"), may("operate") && [
+    h("button", { "data-do": "backfill" }, "Backfill…"), pause === null ? h("button", { "data-do": "pause" }, "Pause…") : h("button", { "data-do": "resume" }, "Resume…"),
+    h("button.main", { "data-do": "run" }, "Run now…")]];
 }
 
 /** @param {URLSearchParams} query @param {number} year */
 function years(query, year) {
-  const current = Number(partsIn(now(), "UTC").date.slice(0, 4));
-  return h("span.pager", h("a", { href: link(query, { year: String(year - 1) }), "aria-label": `The year ${year - 1}` }, "‹"), ` ${year} `,
-    year < current && h("a", { href: link(query, { year: String(year + 1) }), "aria-label": `The year ${year + 1}` }, "›"));
+  const to = (/** @type {number} */ year, /** @type {string} */ text) => h("a", { href: link(query, { year: String(year) }), "aria-label": `The year ${year}` }, text);
+  return h("span.pager", to(year - 1, "‹"), year, year < Number(partsIn(now(), "UTC").date.slice(0, 4)) && to(year + 1, "›"));
 }
 
 /** @param {Stats["duration"]} distribution */
-function distribution({ count, median_ms, p95_ms }) {
-  return count === 0 || median_ms === null || p95_ms === null ? "" : `median ${length(median_ms)}, p95 ${length(p95_ms)}, 30 days`;
-}
+const distribution = ({ median_ms, p95_ms }) => median_ms !== null && p95_ms !== null && h("span.count", `median ${length(median_ms)}, p95 ${length(p95_ms)}`);
 
-/** @param {Moment[]} items */
-function nextList(items) {
-  if (items.length === 0) return h("p.empty", "It is not due again.");
-  return h("ol.moments", items.map(({ at, civil, remark }, index) => h("li", { "data-key": at }, time(at, civil), index === 0 && [" ", dim(ago(at))],
-    remark !== undefined && h("div.warn", remark.text))));
+/** Times, with what a change of the clock does to them. @param {Moment[]} items */
+export function moments(items) {
+  if (items.length === 0) return nothing("It is not due again.");
+  return h("ol.moments", items.map(({ at, civil, remark }, index) => h("li", { "data-key": at }, time(at, civil), index === 0 && [" ", ago(at)], remark && h("div.warn", prose(remark.text)))));
 }
 
 /** @param {JobDetail} job */
-function rules(job) {
-  const labels = Object.entries(job.labels).map(([name, value]) => `${name}=${value}`).join(", ");
-  /** @type {[string, import("./dom.js").Child][]} */
-  const rows = [
-    ["does", h("code", job.action)],
-    ["when", job.triggers.map((trigger) => h("div", h("code", trigger)))],
-    ...job.policy_words.map(({ code, text }) => /** @type {[string, string]} */ ([code.replaceAll("_", " "), text])),
-    ["group", job.group === null ? "none" : h("a", { href: to("jobs", { group: job.group }) }, job.group)],
-    ["priority", job.priority],
-    ["labels", labels === "" ? "none" : labels],
-    ["failed", job.failures === 0 ? "not since the last success" : `${plural(job.failures, "time")} in a row`],
-  ];
-  return h("dl.facts", rows.map(([name, value]) => [h("dt", name), h("dd", value)]));
+function rules({ action, triggers, policy_words, group, priority, labels, failures }) {
+  return facts([
+    ["does", h("code", action)],
+    ["when", triggers.map((trigger) => h("div", h("code", trigger)))],
+    ...policy_words.map(({ code, text }) => /** @type {[string, string]} */ ([code, text])),
+    ["group", group === null ? "none" : h("a", { href: to("jobs", { group }) }, group)],
+    ["priority", priority],
+    ["labels", Object.entries(labels).map((label) => label.join("=")).join(", ") || "none"],
+    ["failed", failures === 0 ? "not since the last success" : `${plural(failures, "time")} in a row`],
+  ]);
 }

@@ -1,4 +1,4 @@
-// The page as a whole: which page is shown, keys, buttons, what is new, and what the server says of itself.
+// The page as a whole: which page is shown, what is new, what the server says of itself, who is signed in.
 //
 // ```text
 // address ?page=..&filter --> load --> view --> morph
@@ -7,32 +7,30 @@
 // ```
 //
 // Cost: the requests of one page, at most once a second while something happens.
-//
 // Does not know what is on a page.
 
-/** @import {EventName, RunState} from "../api.d.ts" */
+/** @import {EventName, JobDetail, RunState} from "../api.d.ts" */
 /** @import {Context} from "./table.js" */
 /** @import {PageOf} from "./lists.js" */
-/** @import {Child, Held} from "./dom.js" */
-import { ACTS, BULK_OF, bulkWord, check, close, convert, reason } from "./acts.js";
+/** @import {Child} from "./dom.js" */
+import { ACTS, FORMS, MANY, reason } from "./acts.js";
 import { labPage, upcomingPage } from "./ahead.js";
-import { Refused, askStatus, clockSkew, get, known, may, now, send } from "./api.js";
+import { Refused, askStatus, clockSkew, get, known, send } from "./api.js";
 import { h, hold, morphChildren, template, the } from "./dom.js";
-import { length, number, plural, word } from "./format.js";
+import { length, number, word } from "./format.js";
 import { filesPage, serverPage } from "./house.js";
 import { jobPage } from "./job.js";
+import { listen } from "./keys.js";
 import { auditPage, deadPage, filtered, jobsPage, nowPage, runsPage } from "./lists.js";
 import { follow } from "./live.js";
 import { runPage } from "./run.js";
-import { link, tick, time, to, zoning } from "./table.js";
+import { link, tick, title, to, zoning } from "./table.js";
 
 /** @type {Record<string, PageOf<any>>} */
 const PAGES = {
   now: nowPage, jobs: jobsPage, job: jobPage, runs: runsPage, run: runPage, dead: deadPage, upcoming: upcomingPage,
   files: filesPage, lab: labPage, audit: auditPage, server: serverPage,
 };
-/** @type {Record<string, string>} */
-const PAGE_KEYS = { n: "now", j: "jobs", r: "runs", d: "dead", u: "upcoming", f: "files", l: "lab", a: "audit", s: "server" };
 
 /** The shortest time between two updates: a person sees no more, and the server has other work. */
 const MIN_UPDATE_MS = 1_000;
@@ -42,8 +40,8 @@ const IDLE_MS = 20_000;
 const SAY_MS = 5_000;
 /** A sentence in the strip stays so long. */
 const SAID_MS = 8_000;
-/** The second letter of a pair has to come within this time. */
-const PAIR_MS = 1_500;
+/** A field is asked about when nobody has typed for so long. */
+const TYPING_MS = 200;
 /** States by event that are remembered. */
 const MAX_LATELY = 500;
 /** A difference of clocks that is worth a word. */
@@ -55,62 +53,61 @@ const said = the("#said", HTMLElement);
 const selection = the("#selection", HTMLElement);
 
 let query = new URLSearchParams(location.search);
-/** @type {any} */
+/** What `load` gave; null if nothing is shown. @type {any} */
 let shown = null;
-/** @type {Map<string, Map<string, unknown>>} */
-let rows = new Map();
+/** The rows of each table, by name. @type {Map<string, Map<string, any>>} */
+let tables = new Map();
 /** @type {Map<string, RunState>} */
 const lately = new Map();
 /** @type {Set<string>} */
 const picked = new Set();
 let isAllPicked = false;
 let loading = new AbortController();
-let touched = performance.now();
+let touched = 0;
+let cost = 0;
 let isSignedOut = false;
+let wantsSearch = false;
 
-const pageName = () => (query.get("page") ?? "now") in PAGES ? query.get("page") ?? "now" : "now";
+const pageName = () => (Object.hasOwn(PAGES, query.get("page") ?? "") ? (query.get("page") ?? "now") : "now");
 const page = () => /** @type {PageOf<any>} */ (PAGES[pageName()]);
 
 // Showing ----------------------------------------------------------------------------------------------------------
 
-/** @param {{isFresh: boolean}} how */
-function context({ isFresh }) {
-  /** @type {Map<string, Map<string, unknown>>} */
+/** Shows what was loaded. Rows that are shown stay, unless it is fresh. @param {boolean} isFresh */
+function draw(isFresh) {
+  /** @type {typeof tables} */
   const kept = new Map();
   /** @type {Context} */
-  const made = {
+  const context = {
     query, lately, picked,
-    /** @template T @param {string} name @param {T[]} fresh @param {(row: T) => string} keyOf @returns {Held<T>} */
     held(name, fresh, keyOf) {
-      const before = /** @type {Map<string, T> | undefined} */ (isFresh ? undefined : rows.get(name));
-      const held = hold(before, fresh, keyOf);
+      const held = hold(isFresh ? undefined : tables.get(name), fresh, keyOf);
       kept.set(name, new Map(held.rows.map((row) => [keyOf(row), row])));
       return held;
     },
   };
-  return { made, keep: () => (rows = kept) };
+  put(page().view(shown, context), isFresh && document.activeElement?.closest("form") === null);
+  tables = kept;
+  entitle();
+  drawSelection();
 }
 
-/** @param {Child} view @param {boolean} isFresh */
-function put(view, isFresh) {
-  const found = document.createElement("main");
-  found.append(h("div", view));
-  const children = /** @type {Element} */ (found.firstElementChild);
-  const focused = document.activeElement;
-  const key = focused?.closest("tr[data-key]")?.getAttribute("data-key");
-  if (isFresh && focused?.closest("form[data-form=filter]") === null) main.replaceChildren(...children.childNodes);
-  else morphChildren(main, children);
-  // A row that took the focus with it gives it back to the row that has its place now.
-  if (key !== undefined && key !== null && !document.activeElement?.closest("main")) rowOf(key)?.focus();
+/** @param {Child} view @param {boolean} isNew */
+function put(view, isNew) {
+  const found = h("main", view);
+  const key = focusKey();
+  if (isNew) main.replaceChildren(...found.childNodes);
+  else morphChildren(main, found);
+  // What stands where the focus was gets it back.
+  if (key !== null && document.activeElement === document.body) rowOf(key)?.focus();
 }
 
+const focusKey = () => document.activeElement?.closest("tr[data-key]")?.getAttribute("data-key") ?? null;
 /** @param {string} key @returns {HTMLElement | null} */
-function rowOf(key) {
-  return main.querySelector(`tr[data-key="${CSS.escape(key)}"] .open`);
-}
+const rowOf = (key) => main.querySelector(`tr[data-key="${CSS.escape(key)}"] .open`);
 
-/** Shows the page of the address. @param {{isFresh: boolean, isMoved?: boolean}} how */
-async function show({ isFresh, isMoved = false }) {
+/** Asks for what the address names, and shows it. @param {boolean} isFresh @param {boolean} [isMoved] */
+async function show(isFresh, isMoved = false) {
   loading.abort();
   loading = new AbortController();
   const { signal } = loading;
@@ -124,129 +121,109 @@ async function show({ isFresh, isMoved = false }) {
     draw(isFresh);
     if (isMoved) arrive();
   } catch (error) {
-    if (signal.aborted || isSignedOut) return;
-    fail(error, isFresh);
-  } finally {
-    main.setAttribute("aria-busy", "false");
-    cost = performance.now() - began;
+    if (!signal.aborted && !isSignedOut) fail(error, isFresh);
   }
-}
-
-let cost = 0;
-
-/** @param {boolean} isFresh */
-function draw(isFresh) {
-  const { made, keep } = context({ isFresh });
-  put(page().view(shown, made), isFresh);
-  keep();
-  entitle();
-  drawSelection();
+  if (signal.aborted) return;
+  cost = performance.now() - began;
+  main.setAttribute("aria-busy", "false");
 }
 
 /** @param {unknown} error @param {boolean} isFresh */
 function fail(error, isFresh) {
-  if (!(error instanceof Refused)) console.error(error);
-  // What is on the page stays when an update of it fails: the strip says that it is old.
-  if (!isFresh && error instanceof Refused && error.status === 0) return;
+  // What is on the page stays when an update fails: the strip says that it is old.
+  if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status)) return connect("down");
   const isGone = error instanceof Refused && error.status === 404;
-  put(h("section.narrow", h("h1", { tabindex: -1 }, isGone ? "Not here" : "This did not work"), h("p", { role: "alert" }, reason(error)),
-    isGone ? h("p", "It may have been removed, or its history let go by retention. ", h("a", { href: to("jobs") }, "All jobs"), " ", h("a", { href: to("runs") }, "All runs"))
-      : h("div.buttons", h("button.main", { "data-do": "again-load" }, "Try again"))), true);
+  put(h("section.narrow", title(isGone ? "Not here" : "This did not work"), h("p", { role: "alert" }, reason(error)),
+    isGone ? h("p", "It may have been removed, or its history let go by retention. See ", h("a", { href: to("jobs") }, "all jobs"), " or ", h("a", { href: to("runs") }, "all runs"), ".")
+      : h("button.main", { "data-do": "reload" }, "Try again")), true);
   shown = null;
 }
 
 function entitle() {
-  const subject = query.get("job") ?? query.get("run");
-  const host = known()?.host ?? "Mainspring";
-  const trouble = known()?.troubled ?? 0;
-  document.title = `${trouble === 0 ? "" : `(${trouble}) `}${subject !== null && ["job", "run"].includes(pageName()) ? subject : page().title} · ${host}`;
+  const subject = ["job", "run"].includes(pageName()) ? query.get(pageName()) : null;
+  const count = known()?.troubled ?? 0;
+  document.title = `${count === 0 ? "" : `(${count}) `}${subject ?? page().title} · ${known()?.host ?? "Mainspring"}`;
 }
 
-/** After somebody went to another page. */
+/** After somebody went to another page: where the focus goes. */
 function arrive() {
-  const at = history.state?.key;
-  const row = typeof at === "string" ? rowOf(at) : null;
-  const target = query.get("at") === "log" ? main.querySelector("ms-log .log") : null;
-  const goal = /** @type {HTMLElement | null} */ (target ?? row ?? main.querySelector("h1"));
-  goal?.focus({ preventScroll: row !== null });
-  if (row !== null) scrollTo(0, history.state?.y ?? 0);
-  else if (target !== null) the("#log", HTMLElement).scrollIntoView();
-  else scrollTo(0, 0);
+  const { key = "", y = 0 } = history.state ?? {};
+  const row = rowOf(String(key));
+  const log = query.get("at") === "log" ? main.querySelector(".log") : null;
+  scrollTo(0, row === null ? 0 : y);
+  if (log !== null) the("#log", HTMLElement).scrollIntoView();
+  const goal = /** @type {HTMLElement | null} */ (log ?? row ?? main.querySelector("h1"));
+  goal?.focus({ preventScroll: true });
+  if (wantsSearch) search();
 }
 
-/** @param {string} href @param {{replace?: boolean}} [how] */
-function go(href, { replace = false } = {}) {
-  const key = document.activeElement?.closest("tr[data-key]")?.getAttribute("data-key") ?? null;
-  if (replace) history.replaceState(history.state, "", href);
+/** @param {string} href @param {boolean} [isTyped]   goes on with the same page */
+function go(href, isTyped = false) {
+  if (isTyped) history.replaceState(null, "", href);
   else {
-    history.replaceState({ key, y: scrollY }, "");
+    history.replaceState({ key: focusKey(), y: scrollY }, "");
     history.pushState(null, "", href);
   }
-  moved(!replace);
+  moved(!isTyped);
 }
 
 /** @param {boolean} isMoved */
 function moved(isMoved) {
   const before = pageName();
   query = new URLSearchParams(location.search);
-  if (before !== pageName()) unpick();
+  if (before !== pageName()) picked.clear();
+  isAllPicked = false;
   mark();
-  show({ isFresh: true, isMoved });
+  show(true, isMoved);
 }
 
+/** Marks the page in the navigation. */
 function mark() {
-  const of = { job: "jobs", run: "runs" }[pageName()] ?? pageName();
+  const name = { job: "jobs", run: "runs" }[pageName()] ?? pageName();
   for (const anchor of document.querySelectorAll("#nav a")) {
-    anchor.toggleAttribute("aria-current", anchor.getAttribute("href") === `?page=${of}`);
-    if (anchor.hasAttribute("aria-current")) anchor.setAttribute("aria-current", "page");
+    if (anchor.getAttribute("href") === `?page=${name}`) anchor.setAttribute("aria-current", "page");
+    else anchor.removeAttribute("aria-current");
   }
 }
 
-// What the server says of itself -----------------------------------------------------------------------------------
+// What happens on the server ---------------------------------------------------------------------------------------
 
 async function status() {
-  const found = await askStatus();
-  the("#host", HTMLElement).textContent = found.host;
-  const counts = { "?page=now": found.troubled, "?page=dead": found.dead, "?page=files": found.bad_files };
-  for (const [href, count] of Object.entries(counts)) {
-    const badge = document.querySelector(`#nav a[href="${href}"] b`);
-    if (badge !== null) badge.textContent = count === 0 ? "" : number(count);
-  }
+  const { host, troubled, dead, bad_files } = await askStatus();
+  the("#host", HTMLElement).textContent = host;
+  [troubled, dead, bad_files].forEach((count, index) => {
+    const badge = document.querySelectorAll("#nav b")[index];
+    if (badge) badge.textContent = count === 0 ? "" : number(count);
+  });
   entitle();
 }
-
-/** @type {Record<string, string>} */
-const STATES = {
-  live: "live", connecting: "connecting", ending: "The server is ending; the page waits for the next one.",
-  down: "The server does not answer. What you see is old; the page tries again by itself.",
-};
 
 let connection = "connecting";
 
 /** @param {string} state */
 function connect(state) {
   const wasDown = connection === "down" || connection === "ending";
-  if (state === "down" && connection === "ending") return;
+  if (isSignedOut || (state === "down" && connection === "ending")) return;
   connection = state;
+  const skew = clockSkew();
+  const text = {
+    live: Math.abs(skew) < MAX_SKEW_MS ? "live" : `live; times follow the server’s clock, which is ${length(skew)} ${0 < skew ? "ahead" : "behind"}`,
+    ending: "The server is ending. The page waits for the next one.",
+    down: "The server does not answer. What you see is old; the page tries again by itself.",
+  }[state];
   strip.className = `state ${state}`;
-  const skew = MAX_SKEW_MS < Math.abs(clockSkew()) ? `, by the server’s clock, which is ${length(clockSkew())} ${0 < clockSkew() ? "ahead" : "behind"}` : "";
-  strip.textContent = `${STATES[state] ?? state}${state === "live" ? skew : ""}`;
+  strip.textContent = text ?? state;
   if (state === "live" && wasDown) {
     say("The server answers again.");
-    changed("reset", {});
+    update(true);
   }
 }
-
-// What happens -----------------------------------------------------------------------------------------------------
-
-let wanted = 0;
-let last = 0;
 
 /** @param {EventName} event @param {any} data */
 function changed(event, data) {
   if (event === "hello") {
-    const assets = known()?.assets;
-    if (assets !== undefined && assets !== data.assets) say(["The server has a newer page. ", h("a", { href: location.search, "data-reload": true }, "Reload")]);
+    const assets = known()?.assets ?? data.assets;
+    if (assets !== data.assets) say(["The server has a newer page. ", h("a", { href: location.search, "data-reload": true }, "Reload")]);
     return;
   }
   if (event === "run.changed") {
@@ -255,270 +232,194 @@ function changed(event, data) {
     if (MAX_LATELY < lately.size) lately.delete(lately.keys().next().value ?? "");
     if (["failed", "timed_out", "dead"].includes(data.state)) announce(`${data.job}: ${word(data.state)}`);
   }
-  const of = page();
-  const isOurs = event === "reset" || (of.events.includes(event) && (of.concerns?.(event, data, query) ?? true));
-  const isStatus = event !== "audit.added";
-  if (isOurs || isStatus) update(isOurs);
+  const { events, concerns } = page();
+  update(event === "reset" || (events.includes(event) && (concerns?.(data, query) ?? true)));
 }
 
-let isOursWanted = false;
+let timer = 0;
+let last = 0;
+let isPageOld = false;
 
-/** Asks again, soon, once. @param {boolean} isOurs */
+/** Asks again: soon, and once for all that happens until then. @param {boolean} isOurs */
 function update(isOurs) {
-  isOursWanted ||= isOurs;
-  if (wanted !== 0 || document.visibilityState !== "visible" || isSignedOut) return;
-  const wait = Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now());
-  wanted = setTimeout(async () => {
-    wanted = 0;
+  isPageOld ||= isOurs;
+  if (timer !== 0 || document.visibilityState !== "visible" || isSignedOut) return;
+  timer = setTimeout(async () => {
+    timer = 0;
     last = performance.now();
-    const isPage = isOursWanted;
-    isOursWanted = false;
+    const isOld = isPageOld;
+    isPageOld = false;
     await status().catch(() => {});
     const isIdle = IDLE_MS < performance.now() - touched && getSelection()?.isCollapsed !== false;
-    if (isPage && shown !== null) await show({ isFresh: page().settles === true && isIdle });
-    else if (shown === null) await show({ isFresh: true });
-  }, wait);
+    if (shown === null) await show(true);
+    else if (isOld) await show(page().settles === true && isIdle);
+  }, Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now()));
 }
 
 // Words ------------------------------------------------------------------------------------------------------------
 
 let saidTimer = 0;
-let announced = 0;
+let spoken = -SAY_MS;
 
 /** @param {Child} text */
 function say(text) {
   clearTimeout(saidTimer);
   said.replaceChildren(h("span", text));
-  announced = performance.now();
+  spoken = performance.now();
   saidTimer = setTimeout(() => said.replaceChildren(), SAID_MS);
 }
 
-/** For those who hear the page: at most a sentence in five seconds. @param {string} text */
+/** For those who hear the page. @param {string} text */
 function announce(text) {
-  if (performance.now() - announced < SAY_MS) return;
-  announced = performance.now();
+  if (performance.now() - spoken < SAY_MS) return;
+  spoken = performance.now();
   said.replaceChildren(h("span.hide", text));
 }
 
 // Picking rows -----------------------------------------------------------------------------------------------------
 
-/** @returns {"jobs" | "runs" | null} */
-function pickable() {
-  const found = main.querySelector("[data-pick]")?.getAttribute("data-pick");
-  return found === "jobs" || found === "runs" ? found : null;
-}
+const pickable = () => /** @type {"jobs" | "runs" | undefined} */ (main.querySelector("[data-pick]")?.getAttribute("data-pick") ?? undefined);
 
-/** @param {HTMLElement} element */
-function pick(element) {
-  const key = element.closest("tr")?.dataset.key;
-  if (key === undefined) return;
-  isAllPicked = false;
-  if (!picked.delete(key)) picked.add(key);
-  for (const box of main.querySelectorAll("[data-do=pick]")) {
-    if (box instanceof HTMLInputElement) box.checked = picked.has(box.closest("tr")?.dataset.key ?? "");
-  }
-  drawSelection();
-}
-
-function pickAll() {
-  const boxes = [...main.querySelectorAll("[data-do=pick]")].map((box) => box.closest("tr")?.dataset.key ?? "");
-  const isAll = boxes.every((key) => picked.has(key));
-  isAllPicked = false;
-  for (const key of boxes) isAll ? picked.delete(key) : picked.add(key);
-  draw(false);
-}
-
-function unpick() {
-  picked.clear();
-  isAllPicked = false;
-  if (shown !== null) draw(false);
-}
+/** What is done with many, by page. @type {Record<string, string[]>} */
+const OFFERS = { jobs: ["run", "pause", "resume"], runs: ["cancel"], dead: ["retry", "drop"] };
 
 function drawSelection() {
-  const of = pickable();
-  const isHidden = of === null || (picked.size === 0 && !isAllPicked);
-  selection.hidden = isHidden;
-  document.body.classList.toggle("picking", !isHidden);
-  if (of === null || isHidden) return;
-  const acts = BULK_OF[of].filter((what) => what !== "retry" || pageName() === "dead").filter((what) => what !== "drop" || pageName() === "dead").filter((what) => what !== "cancel" || pageName() !== "dead");
-  const fresh = h("span", h("b", isAllPicked ? "All that match" : `${number(picked.size)} picked`),
-    acts.map((what) => h("button", { "data-do": `bulk-${what}` }, `${bulkWord(what)}…`)),
-    !isAllPicked && h("button", { "data-do": "pick-matching" }, `All that match`), h("button", { "data-do": "unpick" }, "Clear"));
-  morphChildren(selection, fresh);
+  selection.hidden = pickable() === undefined || (picked.size === 0 && !isAllPicked);
+  document.body.classList.toggle("picking", !selection.hidden);
+  if (selection.hidden) return;
+  const offers = (OFFERS[pageName()] ?? []).map((what) => h("button", { "data-do": "many", "data-what": what }, `${MANY[what]?.[0]}…`));
+  morphChildren(selection, h("span", h("b", isAllPicked ? "All that match" : `${number(picked.size)} picked`), offers,
+    !isAllPicked && h("button", { "data-do": "pick-matching" }, "All that match"), h("button", { "data-do": "unpick" }, "Clear")));
 }
 
-function matching() {
-  /** @type {Record<string, string>} */
-  const found = {};
-  for (const [name, value] of query) if (!["page", "sort", "after", "order", "at"].includes(name)) found[name] = value;
-  return pageName() === "dead" ? { ...found, state: "dead" } : found;
-}
-
+/** @type {import("./acts.js").House} */
 const house = {
-  say, unpick, refresh: () => update(true),
-  picked: () => ({ ids: [...picked], of: pickable() ?? "jobs", filter: isAllPicked ? matching() : null }),
+  say,
+  refresh: () => update(true),
+  unpick: () => HERE.unpick?.(main),
+  picked() {
+    const of = pickable() ?? "jobs";
+    if (!isAllPicked) return { ids: [...picked], of };
+    const filter = Object.fromEntries([...query].filter(([name]) => !["page", "sort", "after", "order"].includes(name)));
+    return { filter: pageName() === "dead" ? { ...filter, state: "dead" } : filter, of };
+  },
 };
 
-/** @type {Record<string, (element: HTMLElement) => void>} */
+/** @param {Element} element */
+const keyOf = (element) => element.closest("tr")?.dataset.key ?? "";
+
+/** What buttons do on the page itself. @type {Record<string, (element: HTMLElement) => unknown>} */
 const HERE = {
-  pick, "pick-all": pickAll, unpick, news: () => draw(true), "again-load": () => show({ isFresh: true }),
-  "pick-matching": () => {
+  news: () => shown !== null && draw(true),
+  reload: () => show(true, true),
+  pick(element) {
+    if (!picked.delete(keyOf(element))) picked.add(keyOf(element));
+    isAllPicked = false;
+    draw(false);
+  },
+  "pick-all"() {
+    const keys = [...main.querySelectorAll("[data-do=pick]")].map(keyOf);
+    const isAll = keys.every((key) => picked.has(key));
+    for (const key of keys) isAll ? picked.delete(key) : picked.add(key);
+    isAllPicked = false;
+    draw(false);
+  },
+  "pick-matching"() {
     isAllPicked = true;
     drawSelection();
   },
-  help: () => {
+  unpick() {
+    picked.clear();
+    isAllPicked = false;
+    if (shown !== null) draw(false);
+  },
+  help() {
     ACTS.help?.({}, house);
     const you = known()?.you;
     the("#who", HTMLElement).textContent = you === undefined ? "" : `You are ${you.name}, and may ${you.scope}.`;
   },
-  "sign-out": () => {
-    close();
-    send("DELETE", "session").catch(() => {}).finally(signedOut);
+  async "sign-out"() {
+    ACTS.close?.({}, house);
+    await send("DELETE", "session").catch(() => {});
+    signedOut();
+  },
+  // The row of a run does not know whether its job is paused.
+  async pause(element) {
+    const about = aboutOf(element);
+    if (about.state === undefined) return ACTS.pause?.(about, house);
+    try {
+      /** @type {JobDetail} */
+      const { pause } = await get(`jobs/${encodeURIComponent(about.job ?? "")}`);
+      ACTS[pause === null ? "pause" : "resume"]?.({ job: about.job }, house);
+    } catch (error) {
+      say(reason(error));
+    }
   },
 };
+
+/** @param {HTMLElement} element */
+const aboutOf = (element) => ({ .../** @type {HTMLElement | null} */ (element.closest("tr, article"))?.dataset, ...element.dataset });
 
 /** Does what a button or key asks for. @param {string} name @param {HTMLElement} element */
 function act(name, element) {
   const here = HERE[name];
-  if (here !== undefined) return here(element);
-  const about = /** @type {HTMLElement | null} */ (element.closest("[data-filter], [data-job], [data-text]"));
-  ACTS[name]?.({ ...about?.dataset, ...element.dataset }, house);
+  return here === undefined ? ACTS[name]?.(aboutOf(element), house) : here(element);
 }
 
-// Keys -------------------------------------------------------------------------------------------------------------
-
-let pair = 0;
-
-/** @param {number} step */
-function walk(step) {
-  const links = /** @type {HTMLElement[]} */ ([...main.querySelectorAll(".open")].filter((element) => element instanceof HTMLElement && element.offsetParent !== null));
-  const current = document.activeElement?.closest("tr, .lane")?.querySelector(".open") ?? null;
-  const index = current === null ? (0 < step ? -1 : links.length) : links.indexOf(/** @type {HTMLElement} */ (current));
-  links[Math.min(links.length - 1, Math.max(0, index + step))]?.focus();
-}
-
-/** The thing that a key is about: the row with the focus, or the page. */
-function subject() {
-  const row = document.activeElement?.closest("tr[data-job], .lane[data-job]");
-  return /** @type {HTMLElement | null} */ (row ?? main.querySelector("article[data-job]"));
-}
-
-/** @param {KeyboardEvent} event */
-function key(event) {
-  touched = performance.now();
-  const target = /** @type {HTMLElement} */ (event.target);
-  const isTyping = target.matches("input:not([type=checkbox]), textarea, select");
-  if (event.key === "Escape" && isTyping && target.closest("main") !== null) return target.blur();
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || dialogIsOpen() || localStorage.getItem("keys") === "off") return;
-  if (press(event.key)) event.preventDefault();
-}
-
-function dialogIsOpen() {
-  return the("#dialog", HTMLDialogElement).open;
-}
-
-/** @param {string} key */
-function press(key) {
-  const isSecond = performance.now() - pair < PAIR_MS;
-  pair = 0;
-  if (isSecond && PAGE_KEYS[key] !== undefined) return go(to(PAGE_KEYS[key])), true;
-  const row = subject();
-  if (key === "g") return (pair = performance.now()), true;
-  if (key === "/") return search(), true;
-  if (key === "j" || key === "k") return walk(key === "j" ? 1 : -1), true;
-  if (key === "?") return HERE.help?.(main), true;
-  if (key === ".") return draw(true), true;
-  if (key === "z") return zone(), true;
-  if (key === "x") {
-    const box = document.activeElement?.closest("tr")?.querySelector("[data-do=pick]");
-    return box instanceof HTMLElement && pick(box), true;
-  }
-  if (row === null) return false;
-  if (key === "l" && row.dataset.run) return go(to("run", { run: row.dataset.run, at: "log" })), true;
-  if (!may("operate")) return false;
-  if (key === "r") return act(row.dataset.state === undefined ? "run" : "again", row), true;
-  if (key === "p" && row.dataset.job) return keyPause(row), true;
-  const isOpen = ["scheduled", "queued", "running"].includes(row.dataset.state ?? "");
-  if (key === "c" && isOpen) return act("cancel", row), true;
-  return false;
-}
-
-/** A run's row does not know whether its job is paused. @param {HTMLElement} row */
-async function keyPause(row) {
-  if (row.dataset.state === undefined) return act("pause", row);
-  try {
-    /** @type {import("../api.d.ts").JobDetail} */
-    const job = await get(`jobs/${encodeURIComponent(row.dataset.job ?? "")}`);
-    ACTS[job.pause === null ? "pause" : "resume"]?.({ job: job.name }, house);
-  } catch (error) {
-    say(reason(error));
-  }
-}
+// Fields -----------------------------------------------------------------------------------------------------------
 
 function search() {
   const field = main.querySelector("form.filter input, form.lab input");
+  wantsSearch = !(field instanceof HTMLInputElement);
   if (field instanceof HTMLInputElement) field.select();
-  else {
-    go(to("jobs"));
-    addEventListener("drawn", () => search(), { once: true });
-  }
+  else go(to("jobs"));
 }
 
-const ZONES = ["job", "mine", "utc"];
+const ZONES = { job: "the zone of each job", mine: "my zone", utc: "UTC" };
 
-function zone() {
-  const next = ZONES[(ZONES.indexOf(zoning()) + 1) % ZONES.length] ?? "job";
-  setZone(next);
-  say(`Times in ${{ job: "the zone of each job", mine: "my zone", utc: "UTC" }[next]}.`);
-}
-
-/** @param {string} value */
-function setZone(value) {
-  localStorage.setItem("zone", value);
-  the("#zone", HTMLSelectElement).value = value;
+/** @param {string} zone */
+function setZone(zone) {
+  localStorage.setItem("zone", zone);
+  the("#zone", HTMLSelectElement).value = zone;
   if (shown !== null) draw(false);
 }
 
-// Forms ------------------------------------------------------------------------------------------------------------
-
 let typing = 0;
 
-/** @param {HTMLFormElement} form */
+/** Takes what is typed into the address. @param {HTMLFormElement} form */
 function typed(form) {
+  clearTimeout(typing);
   const values = new FormData(form);
-  if (form.dataset.form === "filter") {
-    go(filtered(String(values.get("q")), (form.dataset.names ?? "").split(" "), query), { replace: true });
-  } else if (form.dataset.form === "lab") {
-    go(link(query, { q: String(values.get("q")), zone: String(values.get("zone")), dialect: String(values.get("dialect")) }), { replace: true });
-  }
+  const text = (/** @type {string} */ name) => String(values.get(name));
+  if (form.dataset.form === "filter") go(filtered(text("q"), (form.dataset.names ?? "").split(" "), query), true);
+  else go(link(query, { q: text("q"), zone: text("zone"), dialect: text("dialect") }), true);
 }
 
 /** @param {Event} event */
-function input(event) {
-  const form = /** @type {HTMLElement} */ (event.target).closest("form");
-  if (form === null || !["filter", "lab"].includes(form.dataset.form ?? "")) return;
+function input({ target }) {
+  const form = /** @type {HTMLInputElement} */ (target).form;
+  if (form === null || !form.matches(".filter, .lab")) return;
   clearTimeout(typing);
-  typing = setTimeout(() => typed(form), 200);
+  typing = setTimeout(() => typed(form), TYPING_MS);
 }
 
 /** @param {SubmitEvent} event */
-async function submit(event) {
+function submit(event) {
   const form = /** @type {HTMLFormElement} */ (event.target);
   const kind = form.dataset.form;
   if (kind === undefined) return;
   event.preventDefault();
   const values = new FormData(form, event.submitter);
-  if (kind === "filter" || kind === "lab") typed(form);
-  else if (kind === "check") await check(values, String(values.get("do") ?? "check"), house);
-  else if (kind === "convert") await convert(values);
-  else if (kind === "sign-in") await signIn({ token: String(values.get("token")) });
+  if (kind === "sign-in") signIn({ token: String(values.get("token")).trim() });
+  else if (form.matches(".filter, .lab")) typed(form);
+  else FORMS[kind]?.(values, house);
 }
 
 /** @param {Event} event */
-function setting(event) {
-  const field = /** @type {HTMLInputElement | HTMLSelectElement} */ (event.target);
-  if (field.id === "zone") return setZone(field.value);
-  if (field.name === "keys") localStorage.setItem("keys", /** @type {HTMLInputElement} */ (field).checked ? "on" : "off");
+function setting({ target }) {
+  const field = /** @type {HTMLInputElement} */ (target);
+  if (field.id === "zone") setZone(field.value);
+  if (field.name === "keys") localStorage.setItem("keys", field.checked ? "on" : "off");
   if (field.name === "theme") {
     localStorage.setItem("theme", field.value);
     theme();
@@ -526,9 +427,20 @@ function setting(event) {
 }
 
 function theme() {
-  const wish = localStorage.getItem("theme") ?? "";
-  if (wish === "") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = wish;
+  document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
+}
+
+/** @param {MouseEvent} event */
+function click(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  const button = /** @type {HTMLElement | null} */ (target.closest("[data-do]"));
+  if (button !== null) return act(button.dataset.do ?? "", button);
+  const anchor = target.closest("a");
+  const href = anchor?.getAttribute("href") ?? "";
+  if (!href.startsWith("?") || anchor?.dataset.reload !== undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (document.querySelector("#nav:popover-open")) the("#nav", HTMLElement).hidePopover();
+  go(href);
 }
 
 // Signing in -------------------------------------------------------------------------------------------------------
@@ -543,8 +455,9 @@ async function signIn(proof) {
     signedIn();
   } catch (error) {
     signedOut();
-    the("#sign-in-error", HTMLElement).textContent = "code" in proof && error instanceof Refused && error.status === 401
-      ? "That code is used or too old. Type mainspring open again." : error instanceof Refused && error.status === 401 ? "No such token." : reason(error);
+    const isRefused = error instanceof Refused && error.status === 401;
+    const text = "code" in proof ? "That code is used or too old. Type mainspring open again." : "There is no such token.";
+    the("#sign-in-error", HTMLElement).textContent = isRefused ? text : reason(error);
   }
 }
 
@@ -552,13 +465,13 @@ function signedOut() {
   if (isSignedOut) return;
   isSignedOut = true;
   shown = null;
-  rows = new Map();
-  selection.hidden = true;
+  picked.clear();
+  drawSelection();
   document.body.classList.add("signed-out");
   main.replaceChildren(template("t-sign-in"));
   main.setAttribute("aria-busy", "false");
-  strip.textContent = "signed out";
   strip.className = "state down";
+  strip.textContent = "signed out";
   document.title = "Sign in · Mainspring";
   the("#main h1", HTMLElement).focus();
 }
@@ -567,53 +480,42 @@ function signedIn() {
   isSignedOut = false;
   document.body.classList.remove("signed-out");
   main.replaceChildren();
-  strip.textContent = "connecting";
-  live?.retry();
-  show({ isFresh: true, isMoved: true });
+  connect("connecting");
+  live.retry();
+  show(true, true);
 }
 
 // Beginning --------------------------------------------------------------------------------------------------------
 
-/** @type {ReturnType<typeof follow> | null} */
-let live = null;
-
-function begin() {
-  theme();
-  the("#zone", HTMLSelectElement).value = zoning();
-  mark();
-  addEventListener("signed-out", signedOut);
-  signals.onmessage = () => isSignedOut && signedIn();
-  addEventListener("popstate", () => moved(true));
-  addEventListener("pointermove", () => (touched = performance.now()), { passive: true });
-  document.addEventListener("keydown", key);
-  document.addEventListener("input", input);
-  document.addEventListener("change", setting);
-  document.addEventListener("submit", submit);
-  document.addEventListener("click", (event) => {
-    touched = performance.now();
-    const target = /** @type {HTMLElement} */ (event.target);
-    const button = /** @type {HTMLElement | null} */ (target.closest("[data-do]"));
-    if (button !== null) return act(button.dataset.do ?? "", button);
-    const anchor = target.closest("a");
-    const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
-    if (anchor === null || !isPlain || !anchor.getAttribute("href")?.startsWith("?") || anchor.dataset.reload !== undefined) return;
-    event.preventDefault();
-    document.querySelector("#nav:popover-open") && the("#nav", HTMLElement).hidePopover();
-    go(anchor.getAttribute("href") ?? "");
-  });
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && update(true));
-  setInterval(() => document.visibilityState === "visible" && tick(), 1_000);
-  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-  if (code !== undefined) {
-    // The code has done its work, and an address is easily copied.
-    history.replaceState(null, "", location.pathname + location.search);
-    signIn({ code }).then(() => (live = follow(changed, connect)));
-  } else {
-    live = follow(changed, connect);
-    show({ isFresh: true, isMoved: true });
-  }
+theme();
+the("#zone", HTMLSelectElement).value = zoning();
+mark();
+addEventListener("signed-out", signedOut);
+addEventListener("popstate", () => moved(true));
+signals.onmessage = () => isSignedOut && signedIn();
+for (const kind of ["pointermove", "pointerdown", "keydown", "wheel"]) {
+  addEventListener(kind, () => (touched = performance.now()), { passive: true });
 }
-
-begin();
-
-export { plural, now, time };
+document.addEventListener("click", click);
+document.addEventListener("input", input);
+document.addEventListener("change", setting);
+document.addEventListener("submit", submit);
+document.addEventListener("visibilitychange", () => update(true));
+setInterval(() => document.visibilityState === "visible" && tick(), 1_000);
+listen({
+  go, act, search,
+  zone() {
+    const names = /** @type {(keyof typeof ZONES)[]} */ (Object.keys(ZONES));
+    const next = names[(names.indexOf(zoning()) + 1) % names.length] ?? "job";
+    setZone(next);
+    say(`Times in ${ZONES[next]}.`);
+  },
+});
+const live = follow(changed, connect);
+const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+if (code === undefined) show(true, true);
+else {
+  // The code has done its work, and an address is easily copied.
+  history.replaceState(null, "", location.search || "?page=now");
+  signIn({ code });
+}

@@ -1,21 +1,16 @@
 // Tables whose rows stay where they are, and the small things that stand in their cells.
 //
-// ```text
-// shown:  a b c      fresh:  d a c      ->  rows: a b c (b as it was last known, marked),  1 new, 1 gone
-// ```
-//
 // A live update changes cells and nothing else. What would move rows waits behind a button, until it is pressed.
-//
 // Cost: one element for each cell.
 
-/** @import {Civil, Civils, Instant, Run, Job, Pause, RunState, Square} from "../api.d.ts" */
+/** @import {Civil, Civils, Instant, Job, Pause, Run, RunState, Square} from "../api.d.ts" */
 /** @import {Child, Held} from "./dom.js" */
 /** @import {Zoning} from "./format.js" */
 import { may, now } from "./api.js";
 import { dim, h, icon, s } from "./dom.js";
-import { civilText, counted, length, number, place, relative, tone, word } from "./format.js";
+import { civilText, counted, length, number, place, plural, relative, tone, word } from "./format.js";
 
-/** How many rows a page of a list has: what fits on three screens. */
+/** How many rows a page of a list has: three screens. */
 export const PAGE_ROWS = 100;
 
 /** What a page is shown with. @typedef {object} Context
@@ -25,10 +20,10 @@ export const PAGE_ROWS = 100;
  * @property {Set<string>} picked
  */
 
-/** Label, classes of the cells (`num`, `wide`, `main`, `act`, ..), cell, the word for the parameter `sort`.
+/** Label, classes of the cells, cell, the word for the parameter `sort`.
  * @template T @typedef {[label: string, kind: string, cell: (row: T) => Child, sort?: string]} Column */
 
-/** @template T @typedef {object} Rows
+/** @template T @typedef {object} Table
  * @property {string} name
  * @property {string} caption
  * @property {Column<T>[]} columns
@@ -36,7 +31,7 @@ export const PAGE_ROWS = 100;
  * @property {(row: T) => string} keyOf
  * @property {(row: T) => Record<string, string | null>} [of]   what keys and buttons of the row are about
  * @property {"jobs" | "runs"} [pick]
- * @property {Child} [empty]
+ * @property {Child} empty
  */
 
 /** An address on this page with some parameters changed; null takes one away.
@@ -51,57 +46,82 @@ export function link(query, changes) {
 }
 
 /** @param {string} page @param {Record<string, string | null>} [query] */
-export function to(page, query = {}) {
-  return link(new URLSearchParams({ page }), query);
-}
+export const to = (page, query = {}) => link(new URLSearchParams({ page }), query);
 
-/** @template T @param {Context} context @param {Rows<T>} table */
+/** @param {string} job @param {string} [spec] */
+export const jobLink = (job, spec = "a") => h(spec, { href: to("job", { job }), title: job }, job);
+
+/** @param {Run} run @param {Child} [text] */
+export const runLink = (run, text = run.job) =>
+  h("a.open", { href: to("run", { run: run.run }), title: run.run }, text);
+
+/** @template T @param {Context} context @param {Table<T>} table */
 export function table(context, { name, caption, columns, rows, keyOf, of, pick, empty }) {
   const { rows: shown, added, gone } = context.held(name, rows, keyOf);
-  const picks = pick !== undefined && may("operate") && 0 < shown.length;
-  const head = columns.map((column) => header(context.query, column));
-  if (picks) head.unshift(h("th.pick", { scope: "col" }, h("input", { type: "checkbox", "data-do": "pick-all", "aria-label": "Select all rows" })));
+  const news = [added && `${number(added)} new`, gone.size && `${number(gone.size)} gone`].filter(Boolean);
+  const button = h("button.news", { "data-do": "news", hidden: news.length === 0, title: "Show it (.)" }, news.join(", "));
+  if (shown.length === 0) return h("div.list", { "data-key": name }, button, nothing(empty));
+  const picks = pick !== undefined && may("operate");
+  const box = (/** @type {string} */ act, /** @type {string} */ label, checked = false) =>
+    h("input", { type: "checkbox", "data-do": act, "aria-label": label, checked });
   const body = shown.map((row) => {
     const key = keyOf(row);
-    const cells = columns.map(([label, kind, cell], index) => {
-      const attributes = { class: kind || null, "data-label": kind === "act" || index === 0 ? null : label };
-      return index === 0 ? h("th", { ...attributes, scope: "row" }, cell(row)) : h("td", attributes, cell(row));
-    });
-    if (picks) {
-      const box = { type: "checkbox", "data-do": "pick", "aria-label": `Select ${key}`, checked: context.picked.has(key) };
-      cells.unshift(h("td.pick", h("input", box)));
-    }
-    const about = Object.fromEntries(Object.entries(of?.(row) ?? {}).map(([name, value]) => [`data-${name}`, value]));
-    return h("tr", { "data-key": key, class: gone.has(key) ? "gone" : null, ...about }, cells);
+    const cells = columns.map(([label, kind, cell], index) =>
+      index === 0
+        ? h("th", { class: kind, scope: "row" }, cell(row))
+        : h("td", { class: kind || null, "data-label": kind === "act" ? null : label }, cell(row)),
+    );
+    const about = Object.entries(of?.(row) ?? {}).map(([name, value]) => [`data-${name}`, value]);
+    return h("tr", { "data-key": key, class: gone.has(key) ? "gone" : null, ...Object.fromEntries(about) },
+      picks && h("td.pick", box("pick", `Select ${key}`, context.picked.has(key))), cells);
   });
-  const news = [added === 0 ? null : `${number(added)} new`, gone.size === 0 ? null : `${number(gone.size)} gone`];
-  const button = h("button.news", { "data-do": "news", hidden: added + gone.size === 0, title: "Show it (.)" },
-    news.filter((part) => part !== null).join(", ") || "0 new");
-  if (shown.length === 0) return h("div.list", { "data-key": name }, button, h("p.empty", empty ?? "There is nothing."));
-  return h("div.list", { "data-key": name, "data-pick": pick ?? null },
-    button,
-    h("table", h("caption", caption), h("thead", h("tr", head)), h("tbody", body)));
+  const head = h("tr", picks && h("th.pick", { scope: "col" }, box("pick-all", "Select all rows")),
+    columns.map((column) => header(context.query, column)));
+  return h("div.list", { "data-key": name, "data-pick": pick }, button,
+    h("table", h("caption", caption), h("thead", head), h("tbody", body)));
 }
 
 /** @template T @param {URLSearchParams} query @param {Column<T>} column */
 function header(query, [label, kind, , sort]) {
-  if (sort === undefined) return h("th", { scope: "col", class: kind || null }, kind === "act" ? h("span.hide", label) : label);
   const current = query.get("sort") ?? "";
   const isUp = current === sort;
   const isDown = current === `-${sort}`;
-  const direction = isUp ? "ascending" : isDown ? "descending" : null;
-  const next = isUp ? `-${sort}` : isDown ? null : sort;
-  return h("th", { scope: "col", class: kind, "aria-sort": direction },
-    h("a.sort", { href: link(query, { sort: next, after: null }) }, label, h("span", { "aria-hidden": "true" }, isUp ? "↑" : isDown ? "↓" : "")));
+  const next = isUp ? `-${sort}` : isDown ? null : (sort ?? null);
+  return h("th", { scope: "col", class: kind || null, "aria-sort": isUp ? "ascending" : isDown ? "descending" : null },
+    sort === undefined
+      ? h(kind === "act" ? "span.hide" : "span", label)
+      : h("a.sort", { href: link(query, { sort: next, after: null }) }, label, isUp ? " ↑" : isDown && " ↓"));
 }
+
+/** @param {Child[]} text */
+export const nothing = (...text) => h("p.empty", text);
 
 /** The link to the rest of a list. @param {URLSearchParams} query @param {string | null} next */
 export function more(query, next) {
-  const isLater = query.has("after");
-  if (next === null && !isLater) return null;
-  return h("p.more", null,
-    isLater && h("a", { href: link(query, { after: null }) }, "From the beginning"),
+  return h("p.more", query.has("after") && h("a", { href: link(query, { after: null }) }, "From the beginning"),
     next !== null && h("a", { href: link(query, { after: next }) }, "More"));
+}
+
+/** @param {Child} title @param {Child[]} children */
+export const section = (title, ...children) => h("section", h("h2", title), children);
+
+/** @param {Child} text @param {Child} [count] */
+export const title = (text, count) => h("h1", { tabindex: -1 }, text, count && h("span.count", count));
+
+/** @param {[Child, Child][]} rows */
+export const facts = (rows) => h("dl.facts", rows.map(([name, value]) => [h("dt", name), h("dd", value)]));
+
+/** Things to know: what is bad first. @param {{isBad?: boolean, key: string, body: Child}[]} items */
+export function findings(items) {
+  const sorted = [...items].sort((a, b) => Number(b.isBad ?? false) - Number(a.isBad ?? false));
+  return h("ul.findings", sorted.map(({ isBad, key, body }) =>
+    h(isBad ? "li.bad" : "li.warn", { "data-key": key }, icon(isBad ? "failed" : "warning"), h("span", body))));
+}
+
+/** A sentence of the server: a capital, a full stop, and what is in backticks as code. @param {string} text */
+export function prose(text) {
+  const whole = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  return whole.split("`").map((part, index) => (index % 2 === 0 ? part : h("code", part)));
 }
 
 // Times ------------------------------------------------------------------------------------------------------------
@@ -112,38 +132,32 @@ export function zoning() {
   return found === "mine" || found === "utc" ? found : "job";
 }
 
-/** A time of an object with `civil`. @template {string} N @param {{civil: Civils} & {[name in N]: Instant | null}} of @param {N} name
- * @param {{zone?: boolean}} [options] */
-export function when(of, name, { zone = true } = {}) {
+/** A time of an object with `civil`.
+ * @template {string} N @param {{civil: Civils} & {[name in N]: Instant | null}} of @param {N} name */
+export function when(of, name) {
   const at = of[name];
-  return at === null ? dim("—") : time(at, of.civil[name], zone);
+  return at === null ? dim("—") : time(at, of.civil[name]);
 }
 
-/** @param {Instant} at @param {Civil} [civil] @param {boolean} [zone] */
-export function time(at, civil, zone = true) {
-  const shown = civilText(at, civil, zoning(), now());
-  const title = civil === undefined ? at : `${civil}\n${at}`;
-  return h("time", { datetime: at, title }, shown.text, zone && shown.zone !== null && h("span.zone", ` ${place(shown.zone)}`));
+/** @param {Instant} at @param {Civil} [civil] */
+export function time(at, civil) {
+  const { text, zone } = civilText(at, civil, zoning(), now());
+  return h("time", { datetime: at, title: `${civil ?? ""} ${at}` }, text, zone !== null && h("span.zone", ` ${place(zone)}`));
 }
 
-/** A length of time that goes on: `in`, `ago` or `for`. */
+/** A length of time that goes on. */
 class Ticking extends HTMLElement {
-  static observedAttributes = ["at", "until"];
+  static observedAttributes = ["at"];
   connectedCallback() {
     ticking.add(this);
-    this.tick();
+    this.attributeChangedCallback();
   }
   disconnectedCallback() {
     ticking.delete(this);
   }
   attributeChangedCallback() {
-    if (this.isConnected) this.tick();
-  }
-  tick() {
     const at = Date.parse(this.getAttribute("at") ?? "");
-    const isSpan = this.hasAttribute("span");
-    /** @type {string} */
-    const text = isSpan ? counted(Math.max(0, now() - at)) : relative(at, now());
+    const text = this.hasAttribute("span") ? counted(Math.max(0, now() - at)) : relative(at, now());
     if (super.textContent !== text) super.textContent = text;
   }
 }
@@ -154,42 +168,35 @@ customElements.define("ms-ago", Ticking);
 
 /** Sets all lengths of time that go on. */
 export function tick() {
-  for (const element of ticking) element.tick();
+  for (const element of ticking) element.attributeChangedCallback();
 }
 
-/** `in 5 m` or `5 m ago`, and goes on. @param {Instant} at */
-export function ago(at) {
-  return h("ms-ago", { at, "data-own": true });
-}
+/** `in 5 m` or `5 m ago`. @param {Instant} at */
+export const ago = (at) => h("ms-ago.dim", { at, "data-own": true });
 
-/** `5 m`, and goes on. @param {Instant} at */
-export function since(at) {
-  return h("ms-ago", { at, span: true, "data-own": true });
-}
+/** `5 m`. @param {Instant} at */
+export const since = (at) => h("ms-ago", { at, span: true, "data-own": true });
 
 /** @param {number | null} ms */
-export function span(ms) {
-  return ms === null ? dim("—") : length(ms);
-}
+export const span = (ms) => (ms === null ? dim("—") : length(ms));
 
 // States -----------------------------------------------------------------------------------------------------------
 
-/** A state: shape, colour and word. @param {string} code @param {string} [text] */
-export function state(code, text = word(code)) {
-  return h(`span.s.${tone(code)}`, null, icon(code), " ", text);
-}
+/** A state: shape, colour and word. @param {string} code @param {Child} [text] */
+export const state = (code, text = word(code)) => h(`span.s.${tone(code)}`, icon(code), " ", text);
 
 /** @param {Job} job */
-export function jobState(job) {
-  if (job.state_code !== "active" && job.state_code !== "done") {
-    const until = job.pause?.until;
-    return [state(job.state_code, word(job.state_code)), until ? dim(" until ", time(until, job.pause?.civil.until)) : null];
-  }
-  if (0 < job.running) return state("running", job.running === 1 ? "running" : `${job.running} running`);
-  if (0 < job.failures) return state("failed", job.failures === 1 ? "failed" : `failed ${job.failures} times`);
-  const trouble = job.troubles[0];
-  if (trouble !== undefined) return state(trouble.code === "silent" ? "silent" : "warning", word(trouble.code));
-  return dim(job.state);
+export function jobState({ state_code, pause, running, failures, troubles, state: text }) {
+  if (pause !== null) return [state(state_code), pause.until !== null && [" until ", time(pause.until, pause.civil.until)]];
+  if (0 < running) return state("running", running === 1 ? "running" : `${running} running`);
+  if (0 < failures) return state("failed", failures === 1 ? "failed" : `failed ${failures} times`);
+  return troubles[0] === undefined ? dim(text) : state(troubles[0].code);
+}
+
+/** Words for a pause. @param {Pause} pause */
+export function pauseText({ by, reason, since, until, note, civil }) {
+  return [by === null ? `${reason}, ` : `by ${by} `, ago(since), until !== null && [", until ", time(until, civil.until)],
+    note !== null && [": ", h("q", note)]];
 }
 
 const SQUARES = 20;
@@ -197,51 +204,40 @@ const SQUARES = 20;
 /** The last runs as bars: low and green is good, high and red is not. @param {Square[]} recent */
 export function squares(recent) {
   const last = recent.slice(-SQUARES);
-  const count = last.filter((square) => tone(square.state) === "bad").length;
-  const label = last.length === 0 ? "no runs yet" : `${last.length} last runs, ${count} failed; the last ${word(last.at(-1)?.state ?? "")}`;
-  return s("svg.squares", { viewBox: "0 0 140 14", role: "img", "aria-label": label },
-    last.map((square, index) => bar((SQUARES - last.length + index) * 7, square.state)));
-}
-
-/** @param {number} x @param {RunState} state */
-function bar(x, state) {
-  const of = tone(state);
-  if (of === "bad") return s("rect.f-bad", { x, y: 1, width: 5, height: 12 });
-  if (state === "missed") return s("rect.f-warn", { x: x + 0.5, y: 4.5, width: 4, height: 8 });
-  if (state === "running") return s("rect.f-run", { x: x + 0.5, y: 4.5, width: 4, height: 8 });
-  if (of === "ok") return s("rect.f-ok", { x, y: 7, width: 5, height: 6 });
-  return s("rect.f-dim", { x, y: 11, width: 5, height: 2 });
+  const bad = last.filter(({ state }) => tone(state) === "bad").length;
+  const label = `${plural(last.length, "last run")}, ${bad} failed`;
+  return s("svg.squares", { viewBox: "0 0 140 14", role: "img", "aria-label": label }, last.map(({ state }, index) => {
+    const of = tone(state);
+    const [fill, height] = of === "bad" ? ["bad", 12] : of === "warn" ? ["warn", 8] : of === "run" ? ["run", 8] : of === "ok" ? ["ok", 6] : ["dim", 2];
+    return s(`rect.f-${fill}`, { x: (SQUARES - last.length + index) * 7, y: 13 - Number(height), width: 5, height });
+  }));
 }
 
 // What can be done -------------------------------------------------------------------------------------------------
 
 /** A button in a row. @param {string} act @param {string} label @param {string} name */
-export function rowButton(act, label, name) {
-  return h("button.mini", { "data-do": act, "aria-label": `${label} ${name}` }, label);
-}
+export const rowButton = (act, label, name) => h("button.mini", { "data-do": act, "aria-label": `${label} ${name}` }, label);
+
+/** @param {Run} run */
+export const isOpen = ({ state }) => ["scheduled", "queued", "running"].includes(state);
+
+/** @param {string} run @param {string} [spec] */
+export const logLink = (run, spec = "a.mini") => h(spec, { href: to("run", { run, at: "log" }), "aria-label": `Log of ${run}` }, "Log");
 
 /** @param {Run} run */
 export function runButtons(run) {
-  const buttons = [];
-  if (run.started !== null) buttons.push(h("a.mini", { href: to("run", { run: run.run, at: "log" }), "aria-label": `Log of ${run.run}` }, "Log"));
-  if (!may("operate")) return buttons;
-  if (["scheduled", "queued", "running"].includes(run.state)) buttons.push(rowButton("cancel", "Cancel", run.run));
-  else if (run.cause !== "once") buttons.push(rowButton("again", "Run again", run.run));
-  return buttons;
-}
-
-/** What keys are about in a row of a run. @param {Run} run */
-export function ofRun(run) {
-  return { run: run.run, job: run.job, state: run.state };
+  return [run.started !== null && logLink(run.run), may("operate") &&
+    (isOpen(run) ? rowButton("cancel", "Cancel", run.run) : run.cause !== "once" && rowButton("again", "Run again", run.run))];
 }
 
 /** @param {Job} job */
-export function ofJob(job) {
-  return { job: job.name, paused: job.pause === null ? null : "", run: job.last?.run ?? null };
+export function jobButtons({ name, pause, last }) {
+  return [last !== null && last.started !== null && logLink(last.run), may("operate") &&
+    [rowButton("run", "Run", name), pause === null ? rowButton("pause", "Pause", name) : rowButton("resume", "Resume", name)]];
 }
 
-/** Words for a pause. @param {Pause} pause */
-export function pauseText(pause) {
-  return [pause.by === null ? `${pause.reason} ` : `by ${pause.by} `, ago(pause.since), pause.until !== null && [", until ", time(pause.until, pause.civil.until)],
-    pause.note !== null && [": ", h("q", pause.note)]];
-}
+/** What keys are about in a row. @param {Run} run */
+export const ofRun = ({ run, job, state }) => ({ run, job, state });
+
+/** @param {Job} job */
+export const ofJob = ({ name, pause, last }) => ({ job: name, paused: pause && "", run: last && last.run });
