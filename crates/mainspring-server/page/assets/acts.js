@@ -15,7 +15,7 @@ import { h, template, the } from "./dom.js";
 import { number, plural, runPath } from "./format.js";
 import { faultList } from "./house.js";
 import { code, moments } from "./job.js";
-import { jobLink, nothing, to } from "./table.js";
+import { a, jobLink, nothing, pre } from "./table.js";
 
 /** @typedef {object} House
  * @property {(text: Child) => void} say
@@ -34,8 +34,15 @@ const dialog = the("#dialog", HTMLDialogElement);
 function open(house, title, submit, body, action) {
   const error = h("p.bad", { role: "alert" });
   const button = /** @type {HTMLButtonElement} */ (h("button.main", submit));
-  const form = /** @type {HTMLFormElement} */ (h("form", h("h2", { id: "dialog-title" }, title), body, error,
-    h("div.buttons", h("button", { type: "button", "data-do": "close" }, "Back"), button)));
+  const form = /** @type {HTMLFormElement} */ (
+    h(
+      "form",
+      h("h2", { id: "dialog-title" }, title),
+      body,
+      error,
+      h("div.buttons", h("button", { type: "button", "data-do": "close" }, "Back"), button)
+    )
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     button.disabled = true;
@@ -68,7 +75,10 @@ export function reason(error) {
     return "The page has a fault. Reload it; the console of the browser says more.";
   }
   const text = error.message.replace(/[^.!?]$/, "$&.");
-  const todo = { 0: " Whether it was done is not known: look before you try again.", 503: " Try again in a moment." }[error.status];
+  const todo = {
+    0: " Whether it was done is not known: look before you try again.",
+    503: " Try again in a moment."
+  }[error.status];
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${todo ?? ""}`;
 }
 
@@ -77,10 +87,15 @@ const p = (text) => h("p", text);
 /** @param {string | undefined} name @param {string} what */
 const jobPath = (name = "", what) => `jobs/${encodeURIComponent(name)}/${what}`;
 /** @param {string} run */
-const openRun = (run) => h("a", { href: to("run", { run }) }, "Open it");
+const openRun = (run) => a("Open it", "run", { run });
 
 /** @param {boolean} required */
-const note = (required) => h("label", required ? "Why, for whoever finds it" : "Why (may be left out)", h("input", { name: "note", maxlength: 200, required, autocomplete: "off" }));
+const note = (required) =>
+  h(
+    "label",
+    required ? "Why, for whoever finds it" : "Why (may be left out)",
+    h("input", { name: "note", maxlength: 200, required, autocomplete: "off" })
+  );
 
 /** @param {FormData} values */
 function noted(values) {
@@ -88,12 +103,27 @@ function noted(values) {
   return text === "" ? {} : { note: text };
 }
 
-const RESTS = [["", "until somebody resumes it"], [1, "for 1 hour"], [4, "for 4 hours"], [24, "for a day"], [168, "for a week"], ["at", "until another time"]];
+const RESTS = [
+  ["", "until somebody resumes it"],
+  [1, "for 1 hour"],
+  [4, "for 4 hours"],
+  [24, "for a day"],
+  [168, "for a week"],
+  ["at", "until another time"]
+];
 
 /** The fields of a pause. */
 function rest() {
-  const other = /** @type {HTMLInputElement} */ (h("input", { name: "at", type: "datetime-local", hidden: true, "aria-label": "Until, in my zone" }));
-  const select = /** @type {HTMLSelectElement} */ (h("select", { name: "hours" }, RESTS.map(([value, text]) => h("option", { value }, text))));
+  const other = /** @type {HTMLInputElement} */ (
+    h("input", { name: "at", type: "datetime-local", hidden: true, "aria-label": "Until, in my zone" })
+  );
+  const select = /** @type {HTMLSelectElement} */ (
+    h(
+      "select",
+      { name: "hours" },
+      RESTS.map(([value, text]) => h("option", { value }, text))
+    )
+  );
   select.addEventListener("change", () => (other.required = !(other.hidden = select.value !== "at")));
   return [note(true), h("label", "How long", select, other)];
 }
@@ -102,7 +132,8 @@ function rest() {
 function resting(values) {
   const hours = String(values.get("hours"));
   if (hours === "") return noted(values);
-  const until = hours === "at" ? new Date(String(values.get("at"))) : new Date(now() + Number(hours) * 3_600_000);
+  const until =
+    hours === "at" ? new Date(String(values.get("at"))) : new Date(now() + Number(hours) * 3_600_000);
   return { ...noted(values), until: until.toISOString() };
 }
 
@@ -111,64 +142,118 @@ const ONE = {
   run({ job = "" }, house) {
     // The same time twice is the same run: a second click starts nothing.
     const at = new Date(now()).toISOString();
-    open(house, `Run ${job} now?`, "Run now", p("It runs once, beside its schedule, by its own rules for overlap and retry."), async () => {
-      /** @type {Started} */
-      const { run } = await send("POST", jobPath(job, "run"), { at });
-      return [`${job} is asked to run. `, openRun(run)];
-    });
+    open(
+      house,
+      `Run ${job} now?`,
+      "Run now",
+      p("It runs once, beside its schedule, by its own rules for overlap and retry."),
+      async () => {
+        /** @type {Started} */
+        const { run } = await send("POST", jobPath(job, "run"), { at });
+        return [`${job} is asked to run. `, openRun(run)];
+      }
+    );
   },
   again(about, house) {
     const { job, run = "", state } = about;
     if (state !== "dead") return ONE.run?.(about, house);
-    open(house, `Run ${job} again?`, "Run again", p("The dead letter is tried again, for the same nominal time and with all of its attempts."), async () => {
-      await send("POST", `${runPath(run)}/retry`, {});
-      return [`${job} is asked to run again. `, openRun(run)];
-    });
+    open(
+      house,
+      `Run ${job} again?`,
+      "Run again",
+      p("The dead letter is tried again, for the same nominal time and with all of its attempts."),
+      async () => {
+        await send("POST", `${runPath(run)}/retry`, {});
+        return [`${job} is asked to run again. `, openRun(run)];
+      }
+    );
   },
   cancel({ job, run = "" }, house) {
-    open(house, `Cancel this run of ${job}?`, "Cancel the run", [p(run), p("A process that runs gets its kill signal, and then its time to end.")], async () => {
-      await send("POST", `${runPath(run)}/cancel`, {});
-      return `The run of ${job} is asked to end.`;
-    });
+    open(
+      house,
+      `Cancel this run of ${job}?`,
+      "Cancel the run",
+      [p(run), p("A process that runs gets its kill signal, and then its time to end.")],
+      async () => {
+        await send("POST", `${runPath(run)}/cancel`, {});
+        return `The run of ${job} is asked to end.`;
+      }
+    );
   },
   drop({ job, run = "" }, house) {
-    open(house, `Drop this dead letter of ${job}?`, "Drop", [p(run), p("It stays in the history as cancelled, and will not be run again."), note(false)], async (values) => {
-      await send("POST", `${runPath(run)}/drop`, noted(values));
-      return `The dead letter of ${job} is dropped.`;
-    });
+    open(
+      house,
+      `Drop this dead letter of ${job}?`,
+      "Drop",
+      [p(run), p("It stays in the history as cancelled, and will not be run again."), note(false)],
+      async (values) => {
+        await send("POST", `${runPath(run)}/drop`, noted(values));
+        return `The dead letter of ${job} is dropped.`;
+      }
+    );
   },
   pause(about, house) {
     const { job, paused } = about;
     if (paused !== undefined) return ONE.resume?.(about, house);
-    open(house, `Pause ${job}`, "Pause", [rest(), p("Runs that run go on. What becomes due meanwhile is recorded as skipped.")], async (values) => {
-      await send("POST", jobPath(job, "pause"), resting(values));
-      return [jobLink(job ?? ""), " is paused."];
-    });
+    open(
+      house,
+      `Pause ${job}`,
+      "Pause",
+      [rest(), p("Runs that run go on. What becomes due meanwhile is recorded as skipped.")],
+      async (values) => {
+        await send("POST", jobPath(job, "pause"), resting(values));
+        return [jobLink(job ?? ""), " is paused."];
+      }
+    );
   },
   resume({ job }, house) {
-    open(house, `Resume ${job}?`, "Resume", p("It is due again from now on; what was skipped stays skipped."), async () => {
-      await send("POST", jobPath(job, "resume"), {});
-      return [jobLink(job ?? ""), " goes on."];
-    });
+    open(
+      house,
+      `Resume ${job}?`,
+      "Resume",
+      p("It is due again from now on; what was skipped stays skipped."),
+      async () => {
+        await send("POST", jobPath(job, "resume"), {});
+        return [jobLink(job ?? ""), " goes on."];
+      }
+    );
   },
   "pause-all"(_, house) {
-    open(house, "Pause all jobs", "Pause all", [rest(), p("Nothing starts until it ends. Runs that run go on.")], async (values) => {
-      await send("POST", "pause", resting(values));
-      return "Everything is paused.";
-    });
+    open(
+      house,
+      "Pause all jobs",
+      "Pause all",
+      [rest(), p("Nothing starts until it ends. Runs that run go on.")],
+      async (values) => {
+        await send("POST", "pause", resting(values));
+        return "Everything is paused.";
+      }
+    );
   },
   "resume-all"(_, house) {
-    open(house, "Resume all jobs?", "Resume all", p("Jobs that were paused one by one stay paused."), async () => {
-      await send("POST", "resume", {});
-      return "Everything goes on.";
-    });
+    open(
+      house,
+      "Resume all jobs?",
+      "Resume all",
+      p("Jobs that were paused one by one stay paused."),
+      async () => {
+        await send("POST", "resume", {});
+        return "Everything goes on.";
+      }
+    );
   },
   backfill({ job }, house) {
     const shown = h("div");
-    const field = (/** @type {string} */ name, /** @type {string} */ label) => h("label", label, h("input", { name, type: "datetime-local", required: true }));
+    const field = (/** @type {string} */ name, /** @type {string} */ label) =>
+      h("label", label, h("input", { name, type: "datetime-local", required: true }));
     let seen = "";
     let expected = 0;
-    const body = [p("Runs the times of a range again, each as a run of its own, one after the other."), field("from", "From, in my zone"), field("to", "To"), shown];
+    const body = [
+      p("Runs the times of a range again, each as a run of its own, one after the other."),
+      field("from", "From, in my zone"),
+      field("to", "To"),
+      shown
+    ];
     open(house, `Backfill ${job}`, "Preview", body, async (values) => {
       const [from, until] = ["from", "to"].map((name) => new Date(String(values.get(name))).toISOString());
       if (seen === `${from} ${until}` && 0 < expected) {
@@ -176,16 +261,22 @@ const ONE = {
         return `${plural(expected, "run")} of ${job} will follow.`;
       }
       /** @type {BackfillPreview} */
-      const { count, times } = await send("POST", jobPath(job, "backfill"), { from, to: until, preview: true });
+      const { count, times } = await send("POST", jobPath(job, "backfill"), {
+        from,
+        to: until,
+        preview: true
+      });
       [seen, expected] = [`${from} ${until}`, count];
       shown.replaceChildren(moments(times.slice(0, 5)), h("p", 5 < count && `and ${number(count - 5)} more`));
-      throw stay(count === 0 ? "Nothing is due in that time: choose another." : "Look at the times, then press again.", count === 0 ? "Preview" : `Run ${plural(count, "time")}`);
+      throw stay(
+        count === 0 ? "Nothing is due in that time: choose another." : "Look at the times, then press again.",
+        count === 0 ? "Preview" : `Run ${plural(count, "time")}`
+      );
     });
   },
   help() {
     const copy = template("t-help");
     the("[name=keys]", HTMLInputElement, copy).checked = localStorage.getItem("keys") !== "off";
-    the("[name=theme]", HTMLSelectElement, copy).value = localStorage.getItem("theme") ?? "";
     dialog.replaceChildren(copy);
     dialog.showModal();
   },
@@ -197,15 +288,19 @@ const ONE = {
     } catch {
       house.say("This browser does not let the page copy: select the text and copy it.");
     }
-  },
+  }
 };
 
 // Many at once -----------------------------------------------------------------------------------------------------
 
 /** What is done with many, on the button and afterwards. @type {Record<string, [string, string]>} */
 export const MANY = {
-  run: ["Run", "are asked to run"], pause: ["Pause", "are paused"], resume: ["Resume", "go on"],
-  cancel: ["Cancel", "are asked to end"], retry: ["Run again", "are run again"], drop: ["Drop", "are dropped"],
+  run: ["Run", "are asked to run"],
+  pause: ["Pause", "are paused"],
+  resume: ["Resume", "go on"],
+  cancel: ["Cancel", "are asked to end"],
+  retry: ["Run again", "are run again"],
+  drop: ["Drop", "are dropped"]
 };
 
 /** How often the progress of an action is asked for. */
@@ -222,32 +317,54 @@ async function many(what, which, house) {
     /** @type {ActionPreview} */
     const { count, examples } = await send("POST", "actions", { ...asked, preview: true });
     expected = count;
-    shown.replaceChildren(...examples.map((name) => h("li", name)), h("li", examples.length < count && `and ${number(count - examples.length)} more`));
+    shown.replaceChildren(
+      ...examples.map((name) => h("li", name)),
+      h("li", examples.length < count && `and ${number(count - examples.length)} more`)
+    );
   };
   try {
     await preview();
   } catch (error) {
     return house.say(reason(error));
   }
-  open(house, `${verb}: ${plural(expected, noun)}`, `${verb} ${number(expected)}`, [shown, what === "pause" ? rest() : note(false)], async (values) => {
-    try {
-      /** @type {Accepted} */
-      const { id } = await send("POST", "actions", { ...asked, ...(what === "pause" ? resting(values) : noted(values)), preview: false, expected });
-      house.unpick();
-      setTimeout(() => progress(id));
-      return `${verb}: ${plural(expected, noun)} …`;
-    } catch (error) {
-      if (!(error instanceof Refused) || error.code !== "changed") throw error;
-      await preview();
-      throw stay(`Meanwhile it is ${plural(expected, noun)}. Look at them, then press again.`, `${verb} ${number(expected)}`);
+  open(
+    house,
+    `${verb}: ${plural(expected, noun)}`,
+    `${verb} ${number(expected)}`,
+    [shown, what === "pause" ? rest() : note(false)],
+    async (values) => {
+      try {
+        /** @type {Accepted} */
+        const { id } = await send("POST", "actions", {
+          ...asked,
+          ...(what === "pause" ? resting(values) : noted(values)),
+          preview: false,
+          expected
+        });
+        house.unpick();
+        setTimeout(() => progress(id));
+        return `${verb}: ${plural(expected, noun)} …`;
+      } catch (error) {
+        if (!(error instanceof Refused) || error.code !== "changed") throw error;
+        await preview();
+        throw stay(
+          `Meanwhile it is ${plural(expected, noun)}. Look at them, then press again.`,
+          `${verb} ${number(expected)}`
+        );
+      }
     }
-  });
+  );
   /** @param {string} id */
   async function progress(id) {
     /** @type {ActionState} */
     const state = await get(`actions/${encodeURIComponent(id)}`);
-    const refused = state.failed === 0 ? "" : ` ${number(state.failed)} were refused: ${state.errors[0]?.detail}.`;
-    house.say(state.state === "running" ? `${verb}: ${number(state.done)} of ${plural(state.count, noun)} …` : `${plural(state.done, noun)} ${done}.${refused}`);
+    const refused =
+      state.failed === 0 ? "" : ` ${number(state.failed)} were refused: ${state.errors[0]?.detail}.`;
+    house.say(
+      state.state === "running"
+        ? `${verb}: ${number(state.done)} of ${plural(state.count, noun)} …`
+        : `${plural(state.done, noun)} ${done}.${refused}`
+    );
     if (state.state === "running") setTimeout(() => progress(id), PROGRESS_MS);
   }
 }
@@ -255,9 +372,11 @@ async function many(what, which, house) {
 /** @type {Record<string, Act>} */
 export const ACTS = {
   ...ONE,
-  "retry-filter": ({ filter }, house) => many("retry", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
-  "drop-filter": ({ filter }, house) => many("drop", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
-  many: ({ what = "" }, house) => many(what, house.picked(), house),
+  "retry-filter": ({ filter }, house) =>
+    many("retry", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
+  "drop-filter": ({ filter }, house) =>
+    many("drop", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
+  many: ({ what = "" }, house) => many(what, house.picked(), house)
 };
 
 // Forms ------------------------------------------------------------------------------------------------------------
@@ -269,19 +388,37 @@ export const FORMS = {
     if (values.get("do") === "preview") return apply(files, house);
     await answer("#checked", async () => {
       /** @type {Checked} */
-      const { files: [file] } = await send("POST", "check", { files });
+      const {
+        files: [file]
+      } = await send("POST", "check", { files });
       const { faults = [], jobs = [] } = file ?? {};
-      return [h("p", faults.length === 0 ? "No problems" : plural(faults.length, "problem"), `, ${plural(jobs.length, "job")}.`), faultList(faults), h("ul", jobs.map(({ name, sentence }) => h("li", h("b", name), ` ${sentence}`)))];
+      return [
+        h(
+          "p",
+          faults.length === 0 ? "No problems" : plural(faults.length, "problem"),
+          `, ${plural(jobs.length, "job")}.`
+        ),
+        faultList(faults),
+        h(
+          "ul",
+          jobs.map(({ name, sentence }) => h("li", h("b", name), ` ${sentence}`))
+        )
+      ];
     });
   },
   async convert(values) {
     await answer("#converted", async () => {
       /** @type {Checked} */
-      const { files: [file] } = await send("POST", "check", { files: [{ path: "crontab", text: `${values.get("text")}\n` }] });
+      const {
+        files: [file]
+      } = await send("POST", "check", { files: [{ path: "crontab", text: `${values.get("text")}\n` }] });
       const text = (file?.jobs ?? []).map(({ definition }) => definition.trim()).join("\n\n");
-      return [faultList(file?.faults ?? []), text === "" ? nothing("There is no job in it.") : code("As TOML", text)];
+      return [
+        faultList(file?.faults ?? []),
+        text === "" ? nothing("There is no job in it.") : code("As TOML", text)
+      ];
     });
-  },
+  }
 };
 
 /** @param {string} place @param {() => Promise<Child[]>} work */
@@ -290,19 +427,33 @@ async function answer(place, work) {
   try {
     shown.replaceChildren(h("div", await work()));
   } catch (error) {
-    shown.replaceChildren(h("p.bad", { role: "alert" }, reason(error)), faultList(error instanceof Refused ? (error.problem?.problems ?? []) : []));
+    shown.replaceChildren(
+      h("p.bad", { role: "alert" }, reason(error)),
+      faultList(error instanceof Refused ? (error.problem?.problems ?? []) : [])
+    );
   }
 }
 
 /** @param {{path: string, text: string}[]} files @param {House} house */
-const apply = (files, house) => answer("#checked", async () => {
-  /** @type {Applied} */
-  const found = await send("POST", "apply", { files, prune: false, preview: true });
-  const counts = /** @type {const} */ (["added", "changed", "removed", "refused"]);
-  const body = [h("ul", counts.map((name) => 0 < found[name].length && h("li", `${name}: ${found[name].slice(0, 10).join(", ")}`)), h("li", `${number(found.unchanged)} unchanged`)), h("pre.code", { tabindex: 0 }, found.diff), faultList(found.faults)];
-  open(house, "Apply?", "Apply", body, async () => {
-    await send("POST", "apply", { files, prune: false, preview: false });
-    return "Applied.";
+const apply = (files, house) =>
+  answer("#checked", async () => {
+    /** @type {Applied} */
+    const found = await send("POST", "apply", { files, prune: false, preview: true });
+    const counts = /** @type {const} */ (["added", "changed", "removed", "refused"]);
+    const body = [
+      h(
+        "ul",
+        counts.map(
+          (name) => 0 < found[name].length && h("li", `${name}: ${found[name].slice(0, 10).join(", ")}`)
+        ),
+        h("li", `${number(found.unchanged)} unchanged`)
+      ),
+      pre("Changes", found.diff),
+      faultList(found.faults)
+    ];
+    open(house, "Apply?", "Apply", body, async () => {
+      await send("POST", "apply", { files, prune: false, preview: false });
+      return "Applied.";
+    });
+    return [];
   });
-  return [];
-});

@@ -91,7 +91,8 @@ function select(codes, style) {
     else if (100 <= code && code <= 107) style.back = code - 92;
     else if (code === 49) style.back = null;
     else if (code === 38 || code === 48) {
-      const colour = codes[index + 1] === 5 ? near256(codes[index + 2] ?? 0) : nearest(codes.slice(index + 2, index + 5));
+      const colour =
+        codes[index + 1] === 5 ? near256(codes[index + 2] ?? 0) : nearest(codes.slice(index + 2, index + 5));
       if (code === 38) style.fore = colour;
       else style.back = colour;
       index += codes[index + 1] === 5 ? 2 : 4;
@@ -119,9 +120,13 @@ function nearest([red = 0, green = 0, blue = 0]) {
 /** @param {Style} style */
 function classes({ fore, back, bold, dim, italic, under, inverse }) {
   const found = [
-    fore !== null && `a${fore % 8}`, bold && "a-b", dim && "a-d", italic && "a-i", under && "a-u",
+    fore !== null && `a${fore % 8}`,
+    bold && "a-b",
+    dim && "a-d",
+    italic && "a-i",
+    under && "a-u",
     // A background is shown as a frame: two colours of a program seldom have contrast in both themes.
-    (back !== null || inverse) && "a-r",
+    (back !== null || inverse) && "a-r"
   ];
   return found.filter((name) => name !== false).join(" ");
 }

@@ -81,7 +81,8 @@ export async function get(path, query, signal) {
 
 /** @template T @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<T>} */
 export async function send(method, path, body) {
-  const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const json =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
   const answer = await ask(address(path), { method, ...json });
   return answer.status === 204 ? /** @type {T} */ (undefined) : answer.json();
 }

@@ -7,6 +7,8 @@
 //
 // Cost: one pass over old and new nodes.
 
+import { tone } from "./format.js";
+
 /** @typedef {string | number | Node | null | undefined | false | Child[]} Child */
 /** @typedef {{[name: string]: string | number | boolean | null | undefined}} Attributes */
 
@@ -41,7 +43,8 @@ function adorn(element, attributes) {
 /** @param {Element} element @param {string[]} classes @param {(Attributes | Child)[]} rest */
 function build(element, classes, rest) {
   const [first] = rest;
-  const isPlain = typeof first === "object" && first !== null && !Array.isArray(first) && !(first instanceof Node);
+  const isPlain =
+    typeof first === "object" && first !== null && !Array.isArray(first) && !(first instanceof Node);
   if (0 < classes.length) element.setAttribute("class", classes.join(" "));
   if (isPlain) adorn(element, /** @type {Attributes} */ (rest.shift()));
   return fill(element, /** @type {Child[]} */ (rest));
@@ -65,13 +68,14 @@ export function dim(...children) {
   return h("span.dim", ...children);
 }
 
-/** States that share a symbol with another. */
-const ALIKE = /** @type {Record<string, string>} */ ({ bad: "failed", failing: "failed", problems: "failed", problem: "failed", unreadable: "failed", ok: "succeeded", applied: "succeeded", mismatched: "warning", differs: "warning", behind: "warning" });
+/** The symbols of states that have none of their own. @type {Record<string, string>} */
+const SHAPES = { bad: "failed", warn: "warning", ok: "succeeded", rest: "paused", dim: "timed_out" };
 
-/** A symbol of index.html. @param {string} name */
-export function icon(name) {
-  const id = ALIKE[name] ?? name.replace(/^(skipped|paused)_.*/, "$1");
-  return s("svg.i", { "aria-hidden": "true" }, s("use", { href: `#i-${id}` }));
+/** A symbol of index.html. @param {string} state */
+export function icon(state) {
+  const own = `i-${state.replace(/^skipped_.*/, "skipped")}`;
+  const id = document.getElementById(own) === null ? `i-${SHAPES[tone(state)]}` : own;
+  return s("svg.i", { "aria-hidden": "true" }, s("use", { href: `#${id}` }));
 }
 
 /** A copy of a template of index.html. @param {string} id */

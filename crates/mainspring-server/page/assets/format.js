@@ -10,7 +10,7 @@
 /** @import {Civil, Instant} from "../api.d.ts" */
 /** @typedef {"job" | "mine" | "utc"} Zoning */
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+export const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const CIVIL = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)(?:\[(.+)\])?$/;
 
 /** @typedef {{date: string, clock: string, seconds: string, offset: string, zone: string | null}} Parts */
@@ -20,7 +20,13 @@ export function parts(text) {
   const found = CIVIL.exec(text);
   if (found === null) return null;
   const [, year, month, day, hour, minute, second, , offset = "", zone] = found;
-  return { date: `${year}-${month}-${day}`, clock: `${hour}:${minute}`, seconds: second ?? "00", offset, zone: zone ?? null };
+  return {
+    date: `${year}-${month}-${day}`,
+    clock: `${hour}:${minute}`,
+    seconds: second ?? "00",
+    offset,
+    zone: zone ?? null
+  };
 }
 
 /** @type {Map<string, Intl.DateTimeFormat>} */
@@ -31,15 +37,29 @@ export function partsIn(ms, zone) {
   let formatter = formatters.get(zone ?? "");
   if (formatter === undefined) {
     formatter = new Intl.DateTimeFormat("en-GB", {
-      year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
-      hourCycle: "h23", ...(zone === undefined ? {} : { timeZone: zone }),
+      year: "numeric",
+      month: "2-digit",
+      day: "2-digit",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hourCycle: "h23",
+      ...(zone === undefined ? {} : { timeZone: zone })
     });
     formatters.set(zone ?? "", formatter);
   }
   const found = Object.fromEntries(formatter.formatToParts(ms).map(({ type, value }) => [type, value]));
   const date = `${found.year}-${found.month}-${found.day}`;
-  return { date, clock: `${found.hour}:${found.minute}`, seconds: found.second ?? "00", offset: "", zone: null };
+  return {
+    date,
+    clock: `${found.hour}:${found.minute}`,
+    seconds: found.second ?? "00",
+    offset: "",
+    zone: null
+  };
 }
+
+const mine = () => Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The short name of a zone: the last part. @param {string} zone */
 export function place(zone) {
@@ -64,41 +84,57 @@ export function civilText(at, civil, zoning, now) {
   const today = partsIn(now, inJob?.zone ?? utc).date;
   const clock = found.seconds === "00" ? found.clock : `${found.clock}:${found.seconds}`;
   const text = found.date === today ? clock : `${day(found.date, today)} ${clock}`;
-  return { text, zone: inJob === null ? (zoning === "job" ? "UTC" : null) : inJob.zone };
+  // The reader's own zone goes without saying.
+  const zone = inJob?.zone ?? "UTC";
+  return { text, zone: zoning === "job" && zone !== mine() ? zone : null };
 }
 
-/** A length of time in at most two units: `1 h 5 m`. @param {number} ms */
+/** Units, and from which length on each is the larger of two. */
+const SPANS = /** @type {const} */ ([
+  ["d", 86_400, 3_600],
+  ["h", 3_600, 60],
+  ["m", 60, 1]
+]);
+
+/** A length of time in at most two units, which no line breaks apart: `1 h 5 m`. @param {number} ms */
 export function length(ms) {
   const size = Math.abs(ms);
-  if (size < 1) return "0 ms";
-  if (size < 1_000) return `${Math.round(size)} ms`;
-  if (size < 10_000) return `${(size / 1_000).toFixed(1)} s`;
+  if (size < 1_000) return `${Math.round(size)}\u00a0ms`;
+  if (size < 10_000) return `${(size / 1_000).toFixed(1)}\u00a0s`;
   const seconds = Math.round(size / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 600) return two(seconds, 60, "m", "s");
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return `${minutes} m`;
-  if (minutes < 1_440) return two(minutes, 60, "h", "m");
-  return two(Math.round(minutes / 60), 24, "d", "h");
-}
-
-/** @param {number} size @param {number} step @param {string} large @param {string} small */
-function two(size, step, large, small) {
-  const rest = size % step;
-  return rest === 0 ? `${Math.floor(size / step)} ${large}` : `${Math.floor(size / step)} ${large} ${rest} ${small}`;
+  for (const [index, [unit, step, small]] of SPANS.entries()) {
+    if (seconds < step) continue;
+    // Ten minutes and more are told without seconds.
+    const whole =
+      step === 60 && 600 <= seconds ? Math.round(seconds / 60) * 60 : Math.floor(seconds / small) * small;
+    const rest = Math.floor((whole % step) / small);
+    return `${Math.floor(whole / step)}\u00a0${unit}${rest === 0 ? "" : `\u00a0${rest}\u00a0${SPANS[index + 1]?.[0] ?? "s"}`}`;
+  }
+  return `${seconds}\u00a0s`;
 }
 
 /** A length that is counted while one looks: whole seconds below a minute. @param {number} ms */
 export function counted(ms) {
   const size = Math.abs(ms);
-  return size < 60_000 ? `${Math.floor(size / 1_000)} s` : length(size);
+  return size < 60_000 ? `${Math.floor(size / 1_000)}\u00a0s` : length(size);
 }
 
-/** `in 5 m`, `5 m ago`, `now`. @param {number} at in ms @param {number} now in ms */
+/** A place in time, from a beginning: `1:05:09`, `0:07`. @param {number} ms */
+export function stamp(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const two = (/** @type {number} */ count) => String(count % 60).padStart(2, "0");
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor(seconds / 60);
+  return `${hours === 0 ? minutes : `${hours}:${two(minutes)}`}:${two(seconds)}`;
+}
+
+/** `in 5 m`, `5 m ago`, `now`: one unit, because the time itself stands beside it.
+ * @param {number} at in ms @param {number} now in ms */
 export function relative(at, now) {
   const ms = at - now;
   if (Math.abs(ms) < 1_000) return "now";
-  return 0 < ms ? `in ${counted(ms)}` : `${counted(ms)} ago`;
+  const text = counted(ms).split("\u00a0").slice(0, 2).join("\u00a0");
+  return 0 < ms ? `in ${text}` : `${text} ago`;
 }
 
 const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -107,7 +143,7 @@ const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
 export function bytes(count) {
   let [size, unit] = [count, 0];
   while (1_024 <= size && unit < UNITS.length - 1) [size, unit] = [size / 1_024, unit + 1];
-  return `${unit === 0 || 100 <= size ? Math.round(size) : size.toFixed(1)} ${UNITS[unit]}`;
+  return `${unit === 0 || 100 <= size ? Math.round(size) : size.toFixed(1)}\u00a0${UNITS[unit]}`;
 }
 
 /** @param {number} count */
@@ -122,9 +158,18 @@ export function plural(count, one, many = `${one}s`) {
 
 /** @type {Record<string, string>} */
 const WORDS = {
-  timed_out: "timed out", skipped_overlap: "skipped: overlap", skipped_paused: "skipped: paused",
-  catch_up: "catch-up", trigger: "schedule", boot: "at boot", request: "by hand", dead: "dead letter",
-  paused_failures: "paused: failures", paused_deaths: "paused: crashes", mismatched: "not as computed", failing: "failing",
+  timed_out: "timed out",
+  skipped_overlap: "skipped: overlap",
+  skipped_paused: "skipped: paused",
+  catch_up: "catch-up",
+  trigger: "schedule",
+  boot: "at boot",
+  request: "by hand",
+  dead: "dead letter",
+  paused_failures: "paused: failures",
+  paused_deaths: "paused: crashes",
+  mismatched: "not as computed",
+  failing: "failing"
 };
 
 /** The word for a code. @param {string} code */
@@ -132,10 +177,17 @@ export function word(code) {
   return WORDS[code] ?? code.replaceAll("_", " ");
 }
 
-const TONES = new Map(Object.entries({
-  bad: "failed timed_out dead abandoned bad failing problems problem unreadable", warn: "missed warning differs silent mismatched behind",
-  ok: "succeeded ok applied", run: "running", rest: "paused paused_failures paused_deaths",
-}).flatMap(([tone, codes]) => codes.split(" ").map((code) => /** @type {[string, string]} */ ([code, tone]))));
+const TONES = new Map(
+  Object.entries({
+    bad: "failed timed_out dead abandoned bad failing problems problem unreadable",
+    warn: "missed warning differs silent mismatched behind",
+    ok: "succeeded ok applied",
+    run: "running",
+    rest: "paused paused_failures paused_deaths"
+  }).flatMap(([tone, codes]) =>
+    codes.split(" ").map((code) => /** @type {[string, string]} */ ([code, tone]))
+  )
+);
 
 /** Which colour a state of a run, a job or a file has; see README. @param {string} code */
 export const tone = (code) => TONES.get(code) ?? "dim";

@@ -8,7 +8,17 @@ import { the } from "./dom.js";
 import { to } from "./table.js";
 
 /** @type {Record<string, string>} */
-const PAGES = { n: "now", j: "jobs", r: "runs", d: "dead", u: "upcoming", f: "files", l: "lab", a: "audit", s: "server" };
+const PAGES = {
+  n: "now",
+  j: "jobs",
+  r: "runs",
+  d: "dead",
+  u: "upcoming",
+  f: "files",
+  l: "lab",
+  a: "audit",
+  s: "server"
+};
 
 /** The second letter of a pair has to come within this time. */
 const PAIR_MS = 1_500;
@@ -24,7 +34,8 @@ const PAIR_MS = 1_500;
 const rows = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll("main :is(tr, .lane) .open")]);
 
 /** The row with the focus. */
-const row = () => /** @type {HTMLElement | null} */ (document.activeElement?.closest("main :is(tr, .lane)") ?? null);
+const row = () =>
+  /** @type {HTMLElement | null} */ (document.activeElement?.closest("main :is(tr, .lane)") ?? null);
 
 /** @param {number} step */
 function walk(step) {
@@ -66,7 +77,8 @@ export function listen({ go, act, search, zone }) {
     const isTyping = target.matches("input:not([type=checkbox]), textarea, select");
     if (event.key === "Escape" && isTyping && target.closest("main")) return target.blur();
     const isOff = localStorage.getItem("keys") === "off" || the("#dialog", HTMLDialogElement).open;
-    if (isTyping || isOff || event.ctrlKey || event.metaKey || event.altKey || !/^[a-z/?.]$/.test(event.key)) return;
+    if (isTyping || isOff || event.ctrlKey || event.metaKey || event.altKey || !/^[a-z/?.]$/.test(event.key))
+      return;
     event.preventDefault();
     press(event.key);
   });

@@ -1,17 +1,42 @@
-// The pages that are lists: now, jobs, runs, dead letters, audit.
+// The pages that are lists: jobs, runs, dead letters, audit.
 //
 // Each page is two functions: `load` asks the server, `view` makes elements of the answers. Neither knows other pages.
 // Cost: a request for each list.
 
-/** @import {AuditEntry, Health, Job, List, Once, Run, Upcoming} from "../api.d.ts" */
+/** @import {AuditEntry, Job, List, Run} from "../api.d.ts" */
 /** @import {Column, Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
 import { dim, h } from "./dom.js";
-import { filterOf, number, plural, tone, word } from "./format.js";
+import { filterOf, number, tone, word } from "./format.js";
 import {
-  PAGE_ROWS, ago, findings, isOpen, jobButtons, jobLink, jobState, link, more, ofJob, ofRun, pauseText, prose, rowButton,
-  runButtons, runLink, section, since, span, squares, state, table, time, title, to, when,
+  CODE,
+  JOB,
+  JOBS,
+  JOB_ACTS,
+  PAGE_ROWS,
+  RUNS,
+  RUN_ACTS,
+  a,
+  ago,
+  count,
+  isOpen,
+  jobLink,
+  jobState,
+  link,
+  more,
+  nextOf,
+  rowButton,
+  runLink,
+  section,
+  since,
+  span,
+  squares,
+  state,
+  table,
+  title,
+  to,
+  when
 } from "./table.js";
 
 /** A page. @template T @typedef {object} PageOf
@@ -23,17 +48,25 @@ import {
  * @property {boolean} [settles]   whether new rows come in by themselves when nobody touches the page
  */
 
-const FAILED = "failed,timed_out,abandoned,dead";
+export const FAILED = "failed,timed_out,abandoned,dead";
 const JOB_FILTERS = ["state", "group", "label", "source"];
 const RUN_FILTERS = ["job", "state", "cause", "group", "since", "until", "line"];
 
 /** The filter of a list: one line of words. @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
 export function filter(query, names, hint) {
   const words = names.filter((name) => query.has(name)).map((name) => `${name}:${query.get(name)}`);
-  return h("form.filter", { "data-form": "filter", "data-names": names.join(" "), role: "search" }, h("input", {
-    name: "q", type: "search", value: [...words, query.get("q")].join(" ").trim(), placeholder: hint, "aria-label": `Filter: ${hint}`,
-    autocomplete: "off", spellcheck: "false",
-  }));
+  return h(
+    "form.filter",
+    { "data-form": "filter", "data-names": names.join(" "), role: "search" },
+    h("input", {
+      name: "q",
+      type: "search",
+      value: [...words, query.get("q")].join(" ").trim(),
+      placeholder: hint,
+      "aria-label": `Filter: ${hint}`,
+      ...CODE
+    })
+  );
 }
 
 /** The address for the words of a filter. @param {string} text @param {readonly string[]} names @param {URLSearchParams} query */
@@ -44,18 +77,28 @@ export function filtered(text, names, query) {
 
 /** Links that set a filter. @param {URLSearchParams} query @param {[string, Record<string, string | null>, number?][]} chips */
 export function chips(query, chips) {
-  return h("div.chips", chips.map(([text, changes, count]) => {
-    const isOn = Object.entries(changes).every(([name, value]) => query.get(name) === value);
-    return h("a.chip", { href: link(query, { ...changes, after: null }), "aria-current": isOn && "true" }, text, count && h("b", number(count)));
-  }));
+  return h(
+    "div.chips",
+    chips.map(([text, changes, count]) => {
+      const isOn = Object.entries(changes).every(([name, value]) => query.get(name) === value);
+      return h(
+        "a.chip",
+        { href: link(query, { ...changes, after: null }), "aria-current": isOn && "true" },
+        text,
+        count && h("b", number(count))
+      );
+    })
+  );
 }
 
 /** @param {URLSearchParams} query @param {readonly string[]} names */
 function parameters(query, names) {
-  return Object.fromEntries([...names, "q", "sort", "after"].map((name) => {
-    const text = query.get(name);
-    return [name, name === "since" || name === "until" ? instantOf(text) : text];
-  }));
+  return Object.fromEntries(
+    [...names, "q", "sort", "after"].map((name) => {
+      const text = query.get(name);
+      return [name, name === "since" || name === "until" ? instantOf(text) : text];
+    })
+  );
 }
 
 const HOUR_MS = 3_600_000;
@@ -70,148 +113,12 @@ function instantOf(text) {
 /** What stands in place of rows. @param {URLSearchParams} query @param {string} plain */
 function none(query, plain) {
   const isFiltered = [...query.keys()].some((name) => !["page", "sort"].includes(name));
-  return isFiltered ? ["Nothing matches. ", h("a", { href: to(query.get("page") ?? "now") }, "Show all")] : plain;
+  return isFiltered
+    ? ["Nothing matches. ", h("a", { href: to(query.get("page") ?? "now") }, "Show all")]
+    : plain;
 }
-
-// Now --------------------------------------------------------------------------------------------------------------
-
-/** Rows of a list on this page; the link beside it leads to all. */
-const NOW_ROWS = 12;
-
-/** @typedef {{health: Health, troubled: List<Job>, open: List<Run>, soon: Upcoming, once: List<Once>, missed: List<Run>,
- *   failed: List<Run>, paused: List<Job>}} Now */
-
-/** @type {PageOf<Now>} */
-export const nowPage = {
-  title: "Now",
-  events: ["run.changed", "job.changed", "file.changed", "once.changed", "clock.jumped"],
-  settles: true,
-  async load(_, signal) {
-    const instant = (/** @type {number} */ ms) => new Date(Math.floor((now() + ms) / 60_000) * 60_000).toISOString();
-    const since = instant(-24 * HOUR_MS);
-    const limit = NOW_ROWS;
-    const asked = {
-      health: get("health", {}, signal),
-      troubled: get("jobs", { state: "troubled", limit }, signal),
-      open: get("runs", { state: "running,queued", order: "nominal", limit }, signal),
-      soon: get("upcoming", { from: instant(0), to: instant(HOUR_MS + 60_000) }, signal),
-      once: get("once", { limit }, signal),
-      missed: get("runs", { state: "missed", since, order: "ended", limit }, signal),
-      failed: get("runs", { state: FAILED, since, order: "ended", limit: 1 }, signal),
-      paused: get("jobs", { state: "paused", limit }, signal),
-    };
-    const answers = await Promise.all(Object.entries(asked).map(async ([name, answer]) => [name, await answer]));
-    return Object.fromEntries(answers);
-  },
-  view(data, context) {
-    const { health, troubled, open, missed, failed, paused } = data;
-    const part = (/** @type {string} */ name, /** @type {number | null} */ count, /** @type {string} */ href, /** @type {Child[]} */ ...children) =>
-      section([h("a", { href }, name), count !== null && 0 < count && h("span.count", number(count))], children);
-    return [
-      h("h1.hide", { tabindex: -1 }, "Now"),
-      summary(data),
-      findings(health.findings.filter(({ level }) => level !== "ok").map(({ code, level, text, hint, job, file }) => ({
-        isBad: level === "bad", key: `${code} ${job ?? file}`,
-        body: [prose(text), " ", hint !== undefined && dim(prose(hint), " "), job !== undefined ? jobLink(job) : file !== undefined && h("a", { href: to("files") }, "Files")],
-      }))),
-      part("Needs attention", troubled.total, to("jobs", { state: "troubled" }), troublesTable(context, troubled.items),
-        0 < failed.items.length && h("p", h("a", { href: to("runs", { state: FAILED, since: "24h" }) }, "What failed in the last 24 hours"))),
-      part("Running", open.total, to("runs", { state: "running,queued" }), openTable(context, open.items)),
-      h("div.columns", part("Due within the hour", null, to("upcoming"), soonTable(context, data)),
-        h("div", part("Missed in the last 24 hours", missed.total, to("runs", { state: "missed", since: "24h" }), missedTable(context, missed.items)),
-          part("Paused", paused.total, to("jobs", { state: "paused" }), pausedTable(context, paused.items)))),
-    ];
-  },
-};
-
-/** What there is to say in a sentence. @param {Now} data */
-function summary({ troubled, open, soon }) {
-  const status = known();
-  const count = troubled.total ?? troubled.items.length;
-  const next = soon.lanes.filter((lane) => !lane.paused).flatMap(({ job, times }) => times.map(({ at }) => ({ at, job })))
-    .filter(({ at }) => now() < Date.parse(at)).sort((a, b) => (a.at < b.at ? -1 : 1))[0];
-  return h("p.summary",
-    status?.pause && [state("paused", "Everything is paused"), " ", pauseText(status.pause), ". "],
-    count === 0 ? state("ok", "Nothing needs attention.") : state("failed", `${plural(count, "job needs", "jobs need")} attention.`),
-    open.items.length === 0 ? " Nothing runs." : ` ${plural(open.total ?? open.items.length, "run is", "runs are")} open.`,
-    next !== undefined && [" Next is ", jobLink(next.job), " ", ago(next.at), "."]);
-}
-
-/** @param {Context} context @param {Job[]} rows */
-const troublesTable = (context, rows) => table(context, {
-  name: "troubled", caption: "Jobs that need attention", rows, keyOf: ({ name }) => name, of: ofJob, empty: "No job fails, and none is silent.",
-  columns: [
-    ["Job", "main", ({ name }) => jobLink(name, "a.open")],
-    ["Last 20", "", ({ recent }) => squares(recent)],
-    ["What is wrong", "wide", ({ troubles }) => troubles.slice(0, 2).map(({ code, text, hint, since }) =>
-      h("div", state(code, prose(text)), " ", since !== null && [ago(since), " "], h("span.hint", prose(hint))))],
-    ["Next", "time", nextOf],
-    ["Actions", "act", jobButtons],
-  ],
-});
-
-/** @param {Context} context @param {Run[]} rows */
-const openTable = (context, rows) => table(context, {
-  name: "open", caption: "Runs that run or wait", rows, keyOf: ({ run }) => run, of: ofRun, empty: "Nothing runs.",
-  columns: [
-    ["Job", "main", runLink],
-    ["State", "state", (run) => state(lately(context, run))],
-    ["For", "num", (run) => (run.started !== null && lately(context, run) === "running" ? since(run.started) : span(run.duration_ms))],
-    ["Usual", "num", ({ usual_ms }) => span(usual_ms)],
-    ["Last line", "wide line", ({ last_line, reason }) => last_line ?? dim(reason || "no output yet")],
-    ["Actions", "act", runButtons],
-  ],
-});
-
-/** The state by the last event, which is younger than the row. @param {Context} context @param {Run} run */
-const lately = (context, run) => context.lately.get(run.run) ?? run.state;
-
-/** @param {Context} context @param {Now} data */
-function soonTable(context, { soon, once }) {
-  const jobs = soon.lanes.filter((lane) => !lane.paused).flatMap(({ job, times: [first], count, median_ms }) =>
-    (first === undefined ? [] : [{ name: job, at: first.at, civil: first.civil, count, median_ms }]));
-  const onces = once.items.filter(({ due }) => due < soon.to).map(({ name, due, civil }) => ({ name, at: due, civil: civil.due, count: 1, median_ms: null }));
-  return table(context, {
-    name: "soon", caption: "Jobs that are due within the hour", rows: [...jobs, ...onces].sort((a, b) => (a.at < b.at ? -1 : 1)).slice(0, NOW_ROWS),
-    keyOf: ({ name }) => name, of: ({ name }) => ({ job: name }), empty: "Nothing is due within the hour.",
-    columns: [
-      ["Job", "main", ({ name }) => jobLink(name, "a.open")],
-      ["Times", "num", ({ count }) => number(count)],
-      ["Takes", "num", ({ median_ms }) => span(median_ms)],
-      ["When", "time", ({ at, civil }) => [time(at, civil), " ", ago(at)]],
-    ],
-  });
-}
-
-/** @param {Context} context @param {Run[]} rows */
-const missedTable = (context, rows) => table(context, {
-  name: "missed", caption: "Missed in the last 24 hours", rows, keyOf: ({ run }) => run, of: ofRun, empty: "Nothing was missed.",
-  columns: [
-    ["Job", "main", runLink],
-    ["Due", "time", (run) => when(run, "nominal")],
-    ["Why", "wide", ({ count, reason }) => [1 < count && `${number(count)} times: `, reason]],
-    ["Actions", "act", runButtons],
-  ],
-});
-
-/** @param {Context} context @param {Job[]} rows */
-const pausedTable = (context, rows) => table(context, {
-  name: "paused", caption: "Paused jobs", rows, keyOf: ({ name }) => name, of: ofJob, empty: "No job is paused.",
-  columns: [
-    ["Job", "main", ({ name }) => jobLink(name, "a.open")],
-    ["Paused", "wide", ({ pause }) => pause && pauseText(pause)],
-    ["Actions", "act", ({ name }) => may("operate") && rowButton("resume", "Resume", name)],
-  ],
-});
 
 // Jobs -------------------------------------------------------------------------------------------------------------
-
-/** What is armed, and a word where that is not what the timetable says. @param {Job} job */
-export function nextOf(job) {
-  if (job.pause !== null) return dim("paused");
-  return [job.next === null ? dim("—") : [when(job, "next"), " ", ago(job.next)],
-    job.next !== job.computed_next && [" ", state("mismatched", job.next === null ? "not armed" : "not as computed")]];
-}
 
 /** @type {PageOf<List<Job>>} */
 export const jobsPage = {
@@ -222,76 +129,154 @@ export const jobsPage = {
     const { query } = context;
     const status = known();
     return [
-      title("Jobs", total && number(total)),
-      h("div.bar", filter(query, JOB_FILTERS, "name, state: group: label: source:"), chips(query, [
-        ["All", { state: null }, status?.jobs], ["In trouble", { state: "troubled" }, status?.troubled], ["Failing", { state: "failing" }],
-        ["Silent", { state: "silent" }], ["Running", { state: "running" }], ["Paused", { state: "paused" }, status?.resting],
-      ])),
+      title("Jobs", count(total)),
+      h(
+        "div.bar",
+        filter(query, JOB_FILTERS, "name, state: group: label: source:"),
+        chips(query, [
+          ["All", { state: null }, status?.jobs],
+          ["In trouble", { state: "troubled" }, status?.troubled],
+          ["Failing", { state: "failing" }],
+          ["Silent", { state: "silent" }],
+          ["Running", { state: "running" }],
+          ["Paused", { state: "paused" }, status?.resting]
+        ])
+      ),
       table(context, {
-        name: "jobs", caption: "Jobs", rows: items, keyOf: ({ name }) => name, of: ofJob, pick: "jobs",
-        empty: none(query, "There are no jobs yet. Start the server with a file: mainspring serve jobs.toml."),
+        caption: "Jobs",
+        rows: items,
+        ...JOBS,
+        pick: "jobs",
+        empty: none(
+          query,
+          "There are no jobs yet. Start the server with a file: mainspring serve jobs.toml."
+        ),
         columns: [
-          ["Job", "main", ({ name, group }) => [jobLink(name, "a.open"), group !== null && h("a.group", { href: link(query, { group, after: null }), title: `group ${group}` }, group)], "name"],
-          ["Schedule", "wide line", ({ sentences, triggers }) => h("span", { title: triggers.join("\n") }, sentences[0], 1 < sentences.length && dim(` and ${sentences.length - 1} more`))],
+          [
+            "Job",
+            "main",
+            ({ name, group }) => [
+              jobLink(name, "a.open"),
+              group !== null &&
+                h("a.group", { href: link(query, { group, after: null }), title: `group ${group}` }, group)
+            ],
+            "name"
+          ],
+          [
+            "Schedule",
+            "wide line",
+            ({ sentences, triggers }) =>
+              h(
+                "span",
+                { title: triggers.join("\n") },
+                sentences[0],
+                1 < sentences.length && dim(` and ${sentences.length - 1} more`)
+              )
+          ],
           ["Next", "time", nextOf, "next"],
           ["Last 20", "", ({ recent }) => squares(recent)],
-          ["Last", "time", ({ last }) => (last !== null && last.ended !== null ? ago(last.ended) : dim("—")), "last"],
+          [
+            "Last",
+            "time",
+            ({ last }) => (last !== null && last.ended !== null ? ago(last.ended) : dim("—")),
+            "last"
+          ],
           ["Median", "num", ({ median_ms }) => span(median_ms), "median"],
           ["p95", "num", ({ p95_ms }) => span(p95_ms), "p95"],
           ["State", "state", jobState, "state"],
-          ["Actions", "act", jobButtons],
-        ],
+          JOB_ACTS
+        ]
       }),
-      more(query, next),
+      more(query, next)
     ];
-  },
+  }
 };
 
 // Runs -------------------------------------------------------------------------------------------------------------
 
+/** The state by the last event, which is younger than the row. @param {Context} context @param {Run} run */
+export const lately = (context, run) => context.lately.get(run.run) ?? run.state;
+
 /** The columns after the first. @param {Context} context @returns {Column<Run>[]} */
 export function runColumns(context) {
   return [
-    ["State", "state", (run) => [state(lately(context, run)), 1 < run.attempt && dim(` attempt ${run.attempt}`), 1 < run.count && dim(` ×${number(run.count)}`)]],
+    [
+      "State",
+      "state",
+      (run) => [
+        state(lately(context, run)),
+        1 < run.attempt && dim(` attempt ${run.attempt}`),
+        1 < run.count && dim(` ×${number(run.count)}`)
+      ]
+    ],
     ["Ended", "time", ({ ended }) => (ended === null ? dim("—") : ago(ended))],
     ["Late", "num", ({ lateness_ms }) => span(lateness_ms)],
-    ["Took", "num", (run) => (run.started !== null && isOpen(run) ? since(run.started) : span(run.duration_ms))],
+    [
+      "Took",
+      "num",
+      (run) => (run.started !== null && isOpen(run) ? since(run.started) : span(run.duration_ms))
+    ],
     ["Why", "why", ({ cause }) => dim(word(cause))],
     ["Result", "wide line", result],
-    ["Actions", "act", runButtons],
+    RUN_ACTS
   ];
 }
 
 /** @param {Run} run */
 function result({ outcome, reason, last_line, state }) {
   const isGood = outcome === "succeeded" || outcome === null;
-  return [!isGood && h(`span.${tone(state)}`, outcome), !isGood && last_line !== null && " · ", last_line ?? (reason || dim("no output"))];
+  return [
+    !isGood && h(`span.${tone(state)}`, outcome),
+    !isGood && last_line !== null && " · ",
+    last_line ?? (reason || dim("no output"))
+  ];
 }
 
-/** @param {Context} context @param {"runs" | "dead"} name @param {Run[]} rows @param {string} plain */
-const runsTable = (context, name, rows, plain) => table(context, {
-  name, caption: "Runs, the newest end first", rows, keyOf: ({ run }) => run, of: ofRun, pick: "runs", empty: none(context.query, plain),
-  columns: [["Job", "main", runLink], ["Due", "time", (run) => when(run, "nominal")], ...runColumns(context)],
-});
+/** @param {Context} context @param {Run[]} rows @param {string} plain */
+const runsTable = (context, rows, plain) =>
+  table(context, {
+    caption: "Runs, the newest end first",
+    rows,
+    ...RUNS,
+    pick: "runs",
+    empty: none(context.query, plain),
+    columns: [
+      ["Job", "main", runLink],
+      ["Due", "time", (run) => when(run, "nominal")],
+      ...runColumns(context)
+    ]
+  });
 
 /** @type {PageOf<List<Run>>} */
 export const runsPage = {
   title: "Runs",
   events: ["run.changed"],
-  load: (query, signal) => get("runs", { ...parameters(query, RUN_FILTERS), order: query.get("order") ?? "ended", limit: PAGE_ROWS }, signal),
+  load: (query, signal) =>
+    get(
+      "runs",
+      { ...parameters(query, RUN_FILTERS), order: query.get("order") ?? "ended", limit: PAGE_ROWS },
+      signal
+    ),
   concerns: ({ job }, query) => !query.has("job") || query.get("job") === job,
   view({ items, next }, context) {
     const { query } = context;
     return [
       title("Runs"),
-      h("div.bar", filter(query, RUN_FILTERS, "job, state: cause: group: since:24h"), chips(query, [
-        ["All", { state: null, since: null }], ["Failed, 24 h", { state: FAILED, since: "24h" }], ["Running", { state: "running,queued", since: null }],
-        ["Missed, 24 h", { state: "missed", since: "24h" }], ["Skipped", { state: "skipped_overlap,skipped_paused", since: null }],
-      ])),
-      runsTable(context, "runs", items, "Nothing has run yet."),
-      more(query, next),
+      h(
+        "div.bar",
+        filter(query, RUN_FILTERS, "job, state: cause: group: since:24h"),
+        chips(query, [
+          ["All", { state: null, since: null }],
+          ["Failed, 24 h", { state: FAILED, since: "24h" }],
+          ["Running", { state: "running,queued", since: null }],
+          ["Missed, 24 h", { state: "missed", since: "24h" }],
+          ["Skipped", { state: "skipped_overlap,skipped_paused", since: null }]
+        ])
+      ),
+      runsTable(context, items, "Nothing has run yet."),
+      more(query, next)
     ];
-  },
+  }
 };
 
 // Dead letters -----------------------------------------------------------------------------------------------------
@@ -316,28 +301,49 @@ export function grouped(runs) {
 export const deadPage = {
   title: "Dead letters",
   events: ["run.changed"],
-  load: (query, signal) => get("runs", { ...parameters(query, RUN_FILTERS), state: "dead", order: "ended", limit: MAX_DEAD }, signal),
+  load: (query, signal) =>
+    get(
+      "runs",
+      { ...parameters(query, RUN_FILTERS), state: "dead", order: "ended", limit: MAX_DEAD },
+      signal
+    ),
   view({ items, next, total }, context) {
     const again = (/** @type {number} */ count) => (count === 1 ? "Run again" : `Run ${number(count)} again`);
     return [
-      title("Dead letters", total && number(total)),
+      title("Dead letters", count(total)),
       h("p.lead", "Runs whose attempts are used up. Each waits until somebody runs it again or drops it."),
       h("div.bar", filter(context.query, ["job", "group", "line"], "job, group:")),
-      next !== null && h("p.warn", `Grouped are the newest ${number(items.length)}. Filter by job to see the others.`),
-      0 < items.length && section("By job and last line", table(context, {
-        name: "groups", caption: "By job and last line", rows: grouped(items).slice(0, PAGE_ROWS), keyOf: ({ key }) => key, empty: "",
-        of: ({ job, line }) => ({ job, filter: `${new URLSearchParams({ job, line, state: "dead" })}` }),
-        columns: [
-          ["Job", "main", ({ job }) => jobLink(job, "a.open")],
-          ["Runs", "num", ({ runs }) => number(runs.length)],
-          ["Latest", "time", ({ runs: [latest] }) => latest?.ended && ago(latest.ended)],
-          ["Last line", "wide line", ({ line }) => line],
-          ["Actions", "act", ({ job, runs }) => may("operate") && [rowButton("retry-filter", again(runs.length), `of ${job}`), rowButton("drop-filter", "Drop", `${number(runs.length)} of ${job}`)]],
-        ],
-      })),
-      section("Each of them", runsTable(context, "dead", items.slice(0, PAGE_ROWS), "No run is a dead letter.")),
+      next !== null &&
+        h("p.warn", `Grouped are the newest ${number(items.length)}. Filter by job to see the others.`),
+      0 < items.length &&
+        section(
+          "By job and last line",
+          table(context, {
+            caption: "By job and last line",
+            rows: grouped(items).slice(0, PAGE_ROWS),
+            keyOf: ({ key }) => key,
+            empty: "",
+            of: ({ job, line }) => ({ job, filter: `${new URLSearchParams({ job, line, state: "dead" })}` }),
+            columns: [
+              JOB,
+              ["Runs", "num", ({ runs }) => number(runs.length)],
+              ["Latest", "time", ({ runs: [latest] }) => latest?.ended && ago(latest.ended)],
+              ["Last line", "wide line", ({ line }) => line],
+              [
+                "Actions",
+                "act",
+                ({ job, runs }) =>
+                  may("operate") && [
+                    rowButton("retry-filter", again(runs.length), `of ${job}`),
+                    rowButton("drop-filter", "Drop", `${number(runs.length)} of ${job}`)
+                  ]
+              ]
+            ]
+          })
+        ),
+      section("Each of them", runsTable(context, items.slice(0, PAGE_ROWS), "No run is a dead letter."))
     ];
-  },
+  }
 };
 
 // Audit ------------------------------------------------------------------------------------------------------------
@@ -346,20 +352,41 @@ export const deadPage = {
 export const AUDIT = [
   ["When", "main", (entry) => [when(entry, "at"), " ", ago(entry.at)]],
   ["Who", "time", ({ actor, origin }) => [actor, dim(` ${origin}`)]],
-  ["What", "wide", ({ text, run, job, note }) => [
-    run !== null || job !== null ? h("a.open", { href: run === null ? to("job", { job }) : to("run", { run }) }, text) : text, note !== null && [" ", h("q", note)]]],
+  [
+    "What",
+    "wide",
+    ({ text, run, job, note }) => [
+      run !== null || job !== null
+        ? h("a.open", { href: run === null ? to("job", { job }) : to("run", { run }) }, text)
+        : text,
+      note !== null && [" ", h("q", note)]
+    ]
+  ]
 ];
 
 /** @type {PageOf<List<AuditEntry>>} */
 export const auditPage = {
   title: "Audit",
   events: ["audit.added"],
-  load: (query, signal) => get("audit", { ...parameters(query, ["actor", "job", "since"]), limit: PAGE_ROWS }, signal),
+  load: (query, signal) =>
+    get("audit", { ...parameters(query, ["actor", "job", "since"]), limit: PAGE_ROWS }, signal),
   view: ({ items, next }, context) => [
     title("Audit"),
-    h("p.lead", "What people asked for, by whom and from where. What the server does by itself is under ", h("a", { href: to("runs") }, "Runs"), "."),
+    h(
+      "p.lead",
+      "What people asked for, by whom and from where. What the server does by itself is under ",
+      a("Runs", "runs"),
+      "."
+    ),
     h("div.bar", filter(context.query, ["actor", "job", "since"], "words, actor: job: since:7d")),
-    table(context, { name: "audit", caption: "What people asked for, the newest first", rows: items, keyOf: ({ id }) => String(id), of: ({ job, run }) => ({ job, run }), columns: AUDIT, empty: none(context.query, "Nobody has asked for anything yet.") }),
-    more(context.query, next),
-  ],
+    table(context, {
+      caption: "What people asked for, the newest first",
+      rows: items,
+      keyOf: ({ id }) => String(id),
+      of: ({ job, run }) => ({ job, run }),
+      columns: AUDIT,
+      empty: none(context.query, "Nobody has asked for anything yet.")
+    }),
+    more(context.query, next)
+  ]
 };

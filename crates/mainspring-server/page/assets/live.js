@@ -24,8 +24,15 @@ import { address, askStatus, Refused } from "./api.js";
 
 /** @type {readonly EventName[]} */
 const EVENTS = [
-  "hello", "run.changed", "job.changed", "file.changed", "once.changed", "clock.jumped", "audit.added",
-  "server.ending", "reset",
+  "hello",
+  "run.changed",
+  "job.changed",
+  "file.changed",
+  "once.changed",
+  "clock.jumped",
+  "audit.added",
+  "server.ending",
+  "reset"
 ];
 
 /** The longest wait before the next try: one who looks at the page waits with it. */
@@ -124,10 +131,18 @@ export function follow(onEvent, onState) {
   }
   document.addEventListener("visibilitychange", look);
   look();
-  return { isLeading: () => leave !== null, retry: () => (leave === null ? undefined : (leave(), (wish = null), look())) };
+  return {
+    /** Tries again at once, if the stream is ours. */
+    retry() {
+      if (leave === null) return;
+      leave();
+      wish = null;
+      look();
+    }
+  };
 }
 
-/** Counts down until somebody leaves: at most this many logs of a browser have a stream; others ask again and again. */
+/** At most so many logs of a browser have a stream; others ask again and again. */
 const MAX_LOG_STREAMS = 3;
 
 /** One of the few places for streams of logs, or null. Call it to give it back. @returns {Promise<(() => void) | null>} */

@@ -9,47 +9,50 @@
 // Cost: the requests of one page, at most once a second while something happens.
 // Does not know what is on a page.
 
-/** @import {EventName, JobDetail, RunState} from "../api.d.ts" */
+/** @import {EventName, RunState} from "../api.d.ts" */
 /** @import {Context} from "./table.js" */
 /** @import {PageOf} from "./lists.js" */
 /** @import {Child} from "./dom.js" */
 import { ACTS, FORMS, MANY, reason } from "./acts.js";
 import { labPage, upcomingPage } from "./ahead.js";
-import { Refused, askStatus, clockSkew, get, known, send } from "./api.js";
+import { Refused, askStatus, known, send } from "./api.js";
 import { h, hold, morphChildren, template, the } from "./dom.js";
-import { length, number, word } from "./format.js";
+import { number, word } from "./format.js";
 import { filesPage, serverPage } from "./house.js";
 import { jobPage } from "./job.js";
 import { listen } from "./keys.js";
-import { auditPage, deadPage, filtered, jobsPage, nowPage, runsPage } from "./lists.js";
+import { auditPage, deadPage, filtered, jobsPage, runsPage } from "./lists.js";
 import { follow } from "./live.js";
+import { nowPage } from "./now.js";
 import { runPage } from "./run.js";
-import { link, tick, title, to, zoning } from "./table.js";
+import { announce, connect, say } from "./strip.js";
+import { a, link, prose, tick, title, to, zoning } from "./table.js";
 
 /** @type {Record<string, PageOf<any>>} */
 const PAGES = {
-  now: nowPage, jobs: jobsPage, job: jobPage, runs: runsPage, run: runPage, dead: deadPage, upcoming: upcomingPage,
-  files: filesPage, lab: labPage, audit: auditPage, server: serverPage,
+  now: nowPage,
+  jobs: jobsPage,
+  job: jobPage,
+  runs: runsPage,
+  run: runPage,
+  dead: deadPage,
+  upcoming: upcomingPage,
+  files: filesPage,
+  lab: labPage,
+  audit: auditPage,
+  server: serverPage
 };
 
 /** The shortest time between two updates: a person sees no more, and the server has other work. */
 const MIN_UPDATE_MS = 1_000;
 /** A page that nobody has touched for so long may move its rows. */
 const IDLE_MS = 20_000;
-/** The live region says at most a sentence in this time. */
-const SAY_MS = 5_000;
-/** A sentence in the strip stays so long. */
-const SAID_MS = 8_000;
 /** A field is asked about when nobody has typed for so long. */
 const TYPING_MS = 200;
 /** States by event that are remembered. */
 const MAX_LATELY = 500;
-/** A difference of clocks that is worth a word. */
-const MAX_SKEW_MS = 5_000;
 
 const main = the("#main", HTMLElement);
-const strip = the("#state", HTMLElement);
-const said = the("#said", HTMLElement);
 const selection = the("#selection", HTMLElement);
 
 let query = new URLSearchParams(location.search);
@@ -79,12 +82,14 @@ function draw(isFresh) {
   const kept = new Map();
   /** @type {Context} */
   const context = {
-    query, lately, picked,
+    query,
+    lately,
+    picked,
     held(name, fresh, keyOf) {
       const held = hold(isFresh ? undefined : tables.get(name), fresh, keyOf);
       kept.set(name, new Map(held.rows.map((row) => [keyOf(row), row])));
       return held;
-    },
+    }
   };
   put(page().view(shown, context), isFresh && document.activeElement?.closest("form") === null);
   tables = kept;
@@ -131,11 +136,27 @@ async function show(isFresh, isMoved = false) {
 /** @param {unknown} error @param {boolean} isFresh */
 function fail(error, isFresh) {
   // What is on the page stays when an update fails: the strip says that it is old.
-  if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status)) return connect("down");
+  if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status))
+    return connect("down");
   const isGone = error instanceof Refused && error.status === 404;
-  put(h("section.narrow", title(isGone ? "Not here" : "This did not work"), h("p", { role: "alert" }, reason(error)),
-    isGone ? h("p", "It may have been removed, or its history let go by retention. See ", h("a", { href: to("jobs") }, "all jobs"), " or ", h("a", { href: to("runs") }, "all runs"), ".")
-      : h("button.main", { "data-do": "reload" }, "Try again")), true);
+  put(
+    h(
+      "section.narrow",
+      title(isGone ? "Not here" : "This did not work"),
+      h("p", { role: "alert" }, prose(reason(error))),
+      isGone
+        ? h(
+            "p",
+            "It may have been removed, or its history let go by retention. See ",
+            a("all jobs", "jobs"),
+            " or ",
+            a("all runs", "runs"),
+            "."
+          )
+        : h("button.main", { "data-do": "reload" }, "Try again")
+    ),
+    true
+  );
   shown = null;
 }
 
@@ -198,32 +219,15 @@ async function status() {
   entitle();
 }
 
-let connection = "connecting";
-
-/** @param {string} state */
-function connect(state) {
-  const wasDown = connection === "down" || connection === "ending";
-  if (isSignedOut || (state === "down" && connection === "ending")) return;
-  connection = state;
-  const skew = clockSkew();
-  const text = {
-    live: Math.abs(skew) < MAX_SKEW_MS ? "live" : `live; times follow the server’s clock, which is ${length(skew)} ${0 < skew ? "ahead" : "behind"}`,
-    ending: "The server is ending. The page waits for the next one.",
-    down: "The server does not answer. What you see is old; the page tries again by itself.",
-  }[state];
-  strip.className = `state ${state}`;
-  strip.textContent = text ?? state;
-  if (state === "live" && wasDown) {
-    say("The server answers again.");
-    update(true);
-  }
-}
-
 /** @param {EventName} event @param {any} data */
 function changed(event, data) {
   if (event === "hello") {
     const assets = known()?.assets ?? data.assets;
-    if (assets !== data.assets) say(["The server has a newer page. ", h("a", { href: location.search, "data-reload": true }, "Reload")]);
+    if (assets !== data.assets)
+      say([
+        "The server has a newer page. ",
+        h("a", { href: location.search, "data-reload": true }, "Reload")
+      ]);
     return;
   }
   if (event === "run.changed") {
@@ -244,41 +248,27 @@ let isPageOld = false;
 function update(isOurs) {
   isPageOld ||= isOurs;
   if (timer !== 0 || document.visibilityState !== "visible" || isSignedOut) return;
-  timer = setTimeout(async () => {
-    timer = 0;
-    last = performance.now();
-    const isOld = isPageOld;
-    isPageOld = false;
-    await status().catch(() => {});
-    const isIdle = IDLE_MS < performance.now() - touched && getSelection()?.isCollapsed !== false;
-    if (shown === null) await show(true);
-    else if (isOld) await show(page().settles === true && isIdle);
-  }, Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now()));
-}
-
-// Words ------------------------------------------------------------------------------------------------------------
-
-let saidTimer = 0;
-let spoken = -SAY_MS;
-
-/** @param {Child} text */
-function say(text) {
-  clearTimeout(saidTimer);
-  said.replaceChildren(h("span", text));
-  spoken = performance.now();
-  saidTimer = setTimeout(() => said.replaceChildren(), SAID_MS);
-}
-
-/** For those who hear the page. @param {string} text */
-function announce(text) {
-  if (performance.now() - spoken < SAY_MS) return;
-  spoken = performance.now();
-  said.replaceChildren(h("span.hide", text));
+  timer = setTimeout(
+    async () => {
+      timer = 0;
+      last = performance.now();
+      const isOld = isPageOld;
+      isPageOld = false;
+      await status().catch(() => {});
+      const isIdle = IDLE_MS < performance.now() - touched && getSelection()?.isCollapsed !== false;
+      if (shown === null) await show(true);
+      else if (isOld) await show(page().settles === true && isIdle);
+    },
+    Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now())
+  );
 }
 
 // Picking rows -----------------------------------------------------------------------------------------------------
 
-const pickable = () => /** @type {"jobs" | "runs" | undefined} */ (main.querySelector("[data-pick]")?.getAttribute("data-pick") ?? undefined);
+const pickable = () =>
+  /** @type {"jobs" | "runs" | undefined} */ (
+    main.querySelector("[data-pick]")?.getAttribute("data-pick") ?? undefined
+  );
 
 /** What is done with many, by page. @type {Record<string, string[]>} */
 const OFFERS = { jobs: ["run", "pause", "resume"], runs: ["cancel"], dead: ["retry", "drop"] };
@@ -287,9 +277,19 @@ function drawSelection() {
   selection.hidden = pickable() === undefined || (picked.size === 0 && !isAllPicked);
   document.body.classList.toggle("picking", !selection.hidden);
   if (selection.hidden) return;
-  const offers = (OFFERS[pageName()] ?? []).map((what) => h("button", { "data-do": "many", "data-what": what }, `${MANY[what]?.[0]}…`));
-  morphChildren(selection, h("span", h("b", isAllPicked ? "All that match" : `${number(picked.size)} picked`), offers,
-    !isAllPicked && h("button", { "data-do": "pick-matching" }, "All that match"), h("button", { "data-do": "unpick" }, "Clear")));
+  const offers = (OFFERS[pageName()] ?? []).map((what) =>
+    h("button", { "data-do": "many", "data-what": what }, `${MANY[what]?.[0]}…`)
+  );
+  morphChildren(
+    selection,
+    h(
+      "span",
+      h("b", isAllPicked ? "All that match" : `${number(picked.size)} picked`),
+      offers,
+      !isAllPicked && h("button", { "data-do": "pick-matching" }, "All that match"),
+      h("button", { "data-do": "unpick" }, "Clear")
+    )
+  );
 }
 
 /** @type {import("./acts.js").House} */
@@ -300,9 +300,11 @@ const house = {
   picked() {
     const of = pickable() ?? "jobs";
     if (!isAllPicked) return { ids: [...picked], of };
-    const filter = Object.fromEntries([...query].filter(([name]) => !["page", "sort", "after", "order"].includes(name)));
+    const filter = Object.fromEntries(
+      [...query].filter(([name]) => !["page", "sort", "after", "order"].includes(name))
+    );
     return { filter: pageName() === "dead" ? { ...filter, state: "dead" } : filter, of };
-  },
+  }
 };
 
 /** @param {Element} element */
@@ -336,29 +338,21 @@ const HERE = {
   help() {
     ACTS.help?.({}, house);
     const you = known()?.you;
-    the("#who", HTMLElement).textContent = you === undefined ? "" : `You are ${you.name}, and may ${you.scope}.`;
+    the("#who", HTMLElement).textContent =
+      you === undefined ? "" : `You are ${you.name}, and may ${you.scope}.`;
   },
   async "sign-out"() {
     ACTS.close?.({}, house);
     await send("DELETE", "session").catch(() => {});
     signedOut();
-  },
-  // The row of a run does not know whether its job is paused.
-  async pause(element) {
-    const about = aboutOf(element);
-    if (about.state === undefined) return ACTS.pause?.(about, house);
-    try {
-      /** @type {JobDetail} */
-      const { pause } = await get(`jobs/${encodeURIComponent(about.job ?? "")}`);
-      ACTS[pause === null ? "pause" : "resume"]?.({ job: about.job }, house);
-    } catch (error) {
-      say(reason(error));
-    }
-  },
+  }
 };
 
 /** @param {HTMLElement} element */
-const aboutOf = (element) => ({ .../** @type {HTMLElement | null} */ (element.closest("tr, article"))?.dataset, ...element.dataset });
+const aboutOf = (element) => ({
+  .../** @type {HTMLElement | null} */ (element.closest("tr, article"))?.dataset,
+  ...element.dataset
+});
 
 /** Does what a button or key asks for. @param {string} name @param {HTMLElement} element */
 function act(name, element) {
@@ -391,7 +385,8 @@ function typed(form) {
   clearTimeout(typing);
   const values = new FormData(form);
   const text = (/** @type {string} */ name) => String(values.get(name));
-  if (form.dataset.form === "filter") go(filtered(text("q"), (form.dataset.names ?? "").split(" "), query), true);
+  if (form.dataset.form === "filter")
+    go(filtered(text("q"), (form.dataset.names ?? "").split(" "), query), true);
   else go(link(query, { q: text("q"), zone: text("zone"), dialect: text("dialect") }), true);
 }
 
@@ -420,14 +415,6 @@ function setting({ target }) {
   const field = /** @type {HTMLInputElement} */ (target);
   if (field.id === "zone") setZone(field.value);
   if (field.name === "keys") localStorage.setItem("keys", field.checked ? "on" : "off");
-  if (field.name === "theme") {
-    localStorage.setItem("theme", field.value);
-    theme();
-  }
-}
-
-function theme() {
-  document.documentElement.dataset.theme = localStorage.getItem("theme") ?? "";
 }
 
 /** @param {MouseEvent} event */
@@ -437,7 +424,14 @@ function click(event) {
   if (button !== null) return act(button.dataset.do ?? "", button);
   const anchor = target.closest("a");
   const href = anchor?.getAttribute("href") ?? "";
-  if (!href.startsWith("?") || anchor?.dataset.reload !== undefined || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (
+    !href.startsWith("?") ||
+    anchor?.dataset.reload !== undefined ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.shiftKey
+  )
+    return;
   event.preventDefault();
   if (document.querySelector("#nav:popover-open")) the("#nav", HTMLElement).hidePopover();
   go(href);
@@ -456,7 +450,10 @@ async function signIn(proof) {
   } catch (error) {
     signedOut();
     const isRefused = error instanceof Refused && error.status === 401;
-    const text = "code" in proof ? "That code is used or too old. Type mainspring open again." : "There is no such token.";
+    const text =
+      "code" in proof
+        ? "That code is used or too old. Type mainspring open again."
+        : "There is no such token.";
     the("#sign-in-error", HTMLElement).textContent = isRefused ? text : reason(error);
   }
 }
@@ -470,8 +467,7 @@ function signedOut() {
   document.body.classList.add("signed-out");
   main.replaceChildren(template("t-sign-in"));
   main.setAttribute("aria-busy", "false");
-  strip.className = "state down";
-  strip.textContent = "signed out";
+  connect("signed out");
   document.title = "Sign in · Mainspring";
   the("#main h1", HTMLElement).focus();
 }
@@ -487,7 +483,6 @@ function signedIn() {
 
 // Beginning --------------------------------------------------------------------------------------------------------
 
-theme();
 the("#zone", HTMLSelectElement).value = zoning();
 mark();
 addEventListener("signed-out", signedOut);
@@ -503,15 +498,17 @@ document.addEventListener("submit", submit);
 document.addEventListener("visibilitychange", () => update(true));
 setInterval(() => document.visibilityState === "visible" && tick(), 1_000);
 listen({
-  go, act, search,
+  go,
+  act,
+  search,
   zone() {
     const names = /** @type {(keyof typeof ZONES)[]} */ (Object.keys(ZONES));
     const next = names[(names.indexOf(zoning()) + 1) % names.length] ?? "job";
     setZone(next);
     say(`Times in ${ZONES[next]}.`);
-  },
+  }
 });
-const live = follow(changed, connect);
+const live = follow(changed, (state) => !isSignedOut && connect(state) && update(true));
 const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
 if (code === undefined) show(true, true);
 else {

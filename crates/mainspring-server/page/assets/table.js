@@ -24,8 +24,7 @@ export const PAGE_ROWS = 100;
  * @template T @typedef {[label: string, kind: string, cell: (row: T) => Child, sort?: string]} Column */
 
 /** @template T @typedef {object} Table
- * @property {string} name
- * @property {string} caption
+ * @property {string} caption   names the table, also from one update to the next
  * @property {Column<T>[]} columns
  * @property {T[]} rows
  * @property {(row: T) => string} keyOf
@@ -48,6 +47,9 @@ export function link(query, changes) {
 /** @param {string} page @param {Record<string, string | null>} [query] */
 export const to = (page, query = {}) => link(new URLSearchParams({ page }), query);
 
+/** A link to a page. @param {Child} text @param {string} page @param {Record<string, string | null>} [query] */
+export const a = (text, page, query) => h("a", { href: to(page, query) }, text);
+
 /** @param {string} job @param {string} [spec] */
 export const jobLink = (job, spec = "a") => h(spec, { href: to("job", { job }), title: job }, job);
 
@@ -55,12 +57,27 @@ export const jobLink = (job, spec = "a") => h(spec, { href: to("job", { job }), 
 export const runLink = (run, text = run.job) =>
   h("a.open", { href: to("run", { run: run.run }), title: run.run }, text);
 
+/** What keys and buttons find in an element. @param {Record<string, string | null>} of */
+export const about = (of) =>
+  Object.fromEntries(Object.entries(of).map(([name, value]) => [`data-${name}`, value]));
+
+/** Text as it stands, which can be scrolled with keys. @param {string} label @param {Child[]} text */
+export const pre = (label, ...text) =>
+  h("pre.code", { tabindex: 0, role: "region", "aria-label": label }, text);
+
+/** Fields for what is no prose. */
+export const CODE = { autocomplete: "off", spellcheck: "false", autocapitalize: "off" };
+
 /** @template T @param {Context} context @param {Table<T>} table */
-export function table(context, { name, caption, columns, rows, keyOf, of, pick, empty }) {
-  const { rows: shown, added, gone } = context.held(name, rows, keyOf);
+export function table(context, { caption, columns, rows, keyOf, of, pick, empty }) {
+  const { rows: shown, added, gone } = context.held(caption, rows, keyOf);
   const news = [added && `${number(added)} new`, gone.size && `${number(gone.size)} gone`].filter(Boolean);
-  const button = h("button.news", { "data-do": "news", hidden: news.length === 0, title: "Show it (.)" }, news.join(", "));
-  if (shown.length === 0) return h("div.list", { "data-key": name }, button, nothing(empty));
+  const button = h(
+    "button.news",
+    { "data-do": "news", hidden: news.length === 0, title: "Show it (.)" },
+    news.join(", ")
+  );
+  if (shown.length === 0) return h("div.list", { "data-key": caption }, button, nothing(empty));
   const picks = pick !== undefined && may("operate");
   const box = (/** @type {string} */ act, /** @type {string} */ label, checked = false) =>
     h("input", { type: "checkbox", "data-do": act, "aria-label": label, checked });
@@ -69,16 +86,26 @@ export function table(context, { name, caption, columns, rows, keyOf, of, pick, 
     const cells = columns.map(([label, kind, cell], index) =>
       index === 0
         ? h("th", { class: kind, scope: "row" }, cell(row))
-        : h("td", { class: kind || null, "data-label": kind === "act" ? null : label }, cell(row)),
+        : h("td", { class: kind || null, "data-label": kind === "act" ? null : label }, cell(row))
     );
-    const about = Object.entries(of?.(row) ?? {}).map(([name, value]) => [`data-${name}`, value]);
-    return h("tr", { "data-key": key, class: gone.has(key) ? "gone" : null, ...Object.fromEntries(about) },
-      picks && h("td.pick", box("pick", `Select ${key}`, context.picked.has(key))), cells);
+    return h(
+      "tr",
+      { "data-key": key, class: gone.has(key) ? "gone" : null, ...about(of?.(row) ?? {}) },
+      picks && h("td.pick", box("pick", `Select ${key}`, context.picked.has(key))),
+      cells
+    );
   });
-  const head = h("tr", picks && h("th.pick", { scope: "col" }, box("pick-all", "Select all rows")),
-    columns.map((column) => header(context.query, column)));
-  return h("div.list", { "data-key": name, "data-pick": pick }, button,
-    h("table", h("caption", caption), h("thead", head), h("tbody", body)));
+  const head = h(
+    "tr",
+    picks && h("th.pick", { scope: "col" }, box("pick-all", "Select all rows")),
+    columns.map((column) => header(context.query, column))
+  );
+  return h(
+    "div.list",
+    { "data-key": caption, "data-pick": pick },
+    button,
+    h("table", h("caption", caption), h("thead", head), h("tbody", body))
+  );
 }
 
 /** @template T @param {URLSearchParams} query @param {Column<T>} column */
@@ -87,10 +114,13 @@ function header(query, [label, kind, , sort]) {
   const isUp = current === sort;
   const isDown = current === `-${sort}`;
   const next = isUp ? `-${sort}` : isDown ? null : (sort ?? null);
-  return h("th", { scope: "col", class: kind || null, "aria-sort": isUp ? "ascending" : isDown ? "descending" : null },
+  return h(
+    "th",
+    { scope: "col", class: kind || null, "aria-sort": isUp ? "ascending" : isDown ? "descending" : null },
     sort === undefined
       ? h(kind === "act" ? "span.hide" : "span", label)
-      : h("a.sort", { href: link(query, { sort: next, after: null }) }, label, isUp ? " ↑" : isDown && " ↓"));
+      : h("a.sort", { href: link(query, { sort: next, after: null }) }, label, isUp ? " ↑" : isDown && " ↓")
+  );
 }
 
 /** @param {Child[]} text */
@@ -98,24 +128,43 @@ export const nothing = (...text) => h("p.empty", text);
 
 /** The link to the rest of a list. @param {URLSearchParams} query @param {string | null} next */
 export function more(query, next) {
-  return h("p.more", query.has("after") && h("a", { href: link(query, { after: null }) }, "From the beginning"),
-    next !== null && h("a", { href: link(query, { after: next }) }, "More"));
+  return h(
+    "p.more",
+    query.has("after") && h("a", { href: link(query, { after: null }) }, "From the beginning"),
+    next !== null && h("a", { href: link(query, { after: next }) }, "More")
+  );
 }
+
+/** @param {number | null | undefined} size */
+export const count = (size) => size && h("span.count", number(size));
 
 /** @param {Child} title @param {Child[]} children */
 export const section = (title, ...children) => h("section", h("h2", title), children);
 
-/** @param {Child} text @param {Child} [count] */
-export const title = (text, count) => h("h1", { tabindex: -1 }, text, count && h("span.count", count));
+/** @param {Child[]} text */
+export const title = (...text) => h("h1", { tabindex: -1 }, text);
 
 /** @param {[Child, Child][]} rows */
-export const facts = (rows) => h("dl.facts", rows.map(([name, value]) => [h("dt", name), h("dd", value)]));
+export const facts = (rows) =>
+  h(
+    "dl.facts",
+    rows.map(([name, value]) => [h("dt", name), h("dd", value)])
+  );
 
 /** Things to know: what is bad first. @param {{isBad?: boolean, key: string, body: Child}[]} items */
 export function findings(items) {
   const sorted = [...items].sort((a, b) => Number(b.isBad ?? false) - Number(a.isBad ?? false));
-  return h("ul.findings", sorted.map(({ isBad, key, body }) =>
-    h(isBad ? "li.bad" : "li.warn", { "data-key": key }, icon(isBad ? "failed" : "warning"), h("span", body))));
+  return h(
+    "ul.findings",
+    sorted.map(({ isBad, key, body }) =>
+      h(
+        isBad ? "li.bad" : "li.warn",
+        { "data-key": key },
+        icon(isBad ? "failed" : "warning"),
+        h("span", body)
+      )
+    )
+  );
 }
 
 /** A sentence of the server: a capital, a full stop, and what is in backticks as code. @param {string} text */
@@ -142,7 +191,12 @@ export function when(of, name) {
 /** @param {Instant} at @param {Civil} [civil] */
 export function time(at, civil) {
   const { text, zone } = civilText(at, civil, zoning(), now());
-  return h("time", { datetime: at, title: `${civil ?? ""} ${at}` }, text, zone !== null && h("span.zone", ` ${place(zone)}`));
+  return h(
+    "time",
+    { datetime: at, title: `${civil ?? ""} ${at}` },
+    text,
+    zone !== null && h("span.zone", ` ${place(zone)}`)
+  );
 }
 
 /** A length of time that goes on. */
@@ -187,16 +241,36 @@ export const state = (code, text = word(code)) => h(`span.s.${tone(code)}`, icon
 
 /** @param {Job} job */
 export function jobState({ state_code, pause, running, failures, troubles, state: text }) {
-  if (pause !== null) return [state(state_code), pause.until !== null && [" until ", time(pause.until, pause.civil.until)]];
+  if (pause !== null)
+    return [
+      state(state_code),
+      pause.until !== null && h("div", "until ", time(pause.until, pause.civil.until))
+    ];
   if (0 < running) return state("running", running === 1 ? "running" : `${running} running`);
   if (0 < failures) return state("failed", failures === 1 ? "failed" : `failed ${failures} times`);
   return troubles[0] === undefined ? dim(text) : state(troubles[0].code);
 }
 
+/** What is armed, and a word where that is not what the timetable says. @param {Job} job */
+export function nextOf(job) {
+  if (job.pause !== null) return dim("paused");
+  return [
+    job.next === null ? dim("—") : [when(job, "next"), " ", ago(job.next)],
+    job.next !== job.computed_next && [
+      " ",
+      state("mismatched", job.next === null ? "not armed" : "not as computed")
+    ]
+  ];
+}
+
 /** Words for a pause. @param {Pause} pause */
 export function pauseText({ by, reason, since, until, note, civil }) {
-  return [by === null ? `${reason}, ` : `by ${by} `, ago(since), until !== null && [", until ", time(until, civil.until)],
-    note !== null && [": ", h("q", note)]];
+  return [
+    by === null ? `${reason}, ` : `by ${by} `,
+    ago(since),
+    until !== null && [", until ", time(until, civil.until)],
+    note !== null && [": ", h("q", note)]
+  ];
 }
 
 const SQUARES = 20;
@@ -206,38 +280,83 @@ export function squares(recent) {
   const last = recent.slice(-SQUARES);
   const bad = last.filter(({ state }) => tone(state) === "bad").length;
   const label = `${plural(last.length, "last run")}, ${bad} failed`;
-  return s("svg.squares", { viewBox: "0 0 140 14", role: "img", "aria-label": label }, last.map(({ state }, index) => {
-    const of = tone(state);
-    const [fill, height] = of === "bad" ? ["bad", 12] : of === "warn" ? ["warn", 8] : of === "run" ? ["run", 8] : of === "ok" ? ["ok", 6] : ["dim", 2];
-    return s(`rect.f-${fill}`, { x: (SQUARES - last.length + index) * 7, y: 13 - Number(height), width: 5, height });
-  }));
+  return s(
+    "svg.squares",
+    { viewBox: "0 0 100 14", role: "img", "aria-label": label },
+    last.map(({ state }, index) => {
+      const of = tone(state);
+      const [fill, height] =
+        of === "bad"
+          ? ["bad", 12]
+          : of === "warn"
+            ? ["warn", 8]
+            : of === "run"
+              ? ["run", 8]
+              : of === "ok"
+                ? ["ok", 6]
+                : ["dim", 2];
+      return s(`rect.f-${fill}`, {
+        x: (SQUARES - last.length + index) * 5,
+        y: 13 - Number(height),
+        width: 3.6,
+        height
+      });
+    })
+  );
 }
 
 // What can be done -------------------------------------------------------------------------------------------------
 
 /** A button in a row. @param {string} act @param {string} label @param {string} name */
-export const rowButton = (act, label, name) => h("button.mini", { "data-do": act, "aria-label": `${label} ${name}` }, label);
+export const rowButton = (act, label, name) =>
+  h("button.mini", { "data-do": act, "aria-label": `${label} ${name}` }, label);
 
 /** @param {Run} run */
 export const isOpen = ({ state }) => ["scheduled", "queued", "running"].includes(state);
 
 /** @param {string} run @param {string} [spec] */
-export const logLink = (run, spec = "a.mini") => h(spec, { href: to("run", { run, at: "log" }), "aria-label": `Log of ${run}` }, "Log");
+export const logLink = (run, spec = "a.mini") =>
+  h(spec, { href: to("run", { run, at: "log" }), "aria-label": `Log of ${run}` }, "Log");
 
 /** @param {Run} run */
-export function runButtons(run) {
-  return [run.started !== null && logLink(run.run), may("operate") &&
-    (isOpen(run) ? rowButton("cancel", "Cancel", run.run) : run.cause !== "once" && rowButton("again", "Run again", run.run))];
-}
+const runButtons = (run) => [
+  run.started !== null && logLink(run.run),
+  may("operate") &&
+    (isOpen(run)
+      ? rowButton("cancel", "Cancel", run.run)
+      : run.cause !== "once" && rowButton("again", "Run again", run.run))
+];
 
 /** @param {Job} job */
-export function jobButtons({ name, pause, last }) {
-  return [last !== null && last.started !== null && logLink(last.run), may("operate") &&
-    [rowButton("run", "Run", name), pause === null ? rowButton("pause", "Pause", name) : rowButton("resume", "Resume", name)]];
-}
+const jobButtons = ({ name, pause, last }) => [
+  last !== null && last.started !== null && logLink(last.run),
+  may("operate") && [
+    rowButton("run", "Run", name),
+    pause === null ? rowButton("pause", "Pause", name) : rowButton("resume", "Resume", name)
+  ]
+];
 
-/** What keys are about in a row. @param {Run} run */
-export const ofRun = ({ run, job, state }) => ({ run, job, state });
+/** Rows that are runs: their key, and what keys and buttons are about. */
+export const RUNS = {
+  keyOf: (/** @type {Run} */ { run }) => run,
+  of: (/** @type {Run} */ { run, job, state }) => ({ run, job, state })
+};
 
-/** @param {Job} job */
-export const ofJob = ({ name, pause, last }) => ({ job: name, paused: pause && "", run: last && last.run });
+/** Rows that are jobs. */
+export const JOBS = {
+  keyOf: (/** @type {Job} */ { name }) => name,
+  of: (/** @type {Job} */ { name, pause, last }) => ({
+    job: name,
+    paused: pause && "",
+    run: last && last.run
+  })
+};
+
+/** @type {Column<{name: string}>} */
+export const NAME = ["Job", "main", ({ name }) => jobLink(name, "a.open")];
+/** @type {Column<{job: string}>} */
+export const JOB = ["Job", "main", ({ job }) => jobLink(job, "a.open")];
+/** @type {Column<Run>} */
+export const RUN_ACTS = ["Actions", "act", runButtons];
+/** @type {Column<Job>} */
+export const JOB_ACTS = ["Actions", "act", jobButtons];

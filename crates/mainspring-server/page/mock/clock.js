@@ -14,14 +14,29 @@ export function offset(zone, at) {
     let formatter = formatters.get(zone);
     if (formatter === undefined) {
       formatter = new Intl.DateTimeFormat("en-GB", {
-        timeZone: zone, hourCycle: "h23",
-        year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+        timeZone: zone,
+        hourCycle: "h23",
+        year: "numeric",
+        month: "2-digit",
+        day: "2-digit",
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit"
       });
       formatters.set(zone, formatter);
     }
     const start = quarter * 900_000;
-    const part = Object.fromEntries(formatter.formatToParts(start).map(({ type, value }) => [type, Number(value)]));
-    const local = Date.UTC(part.year ?? 0, (part.month ?? 1) - 1, part.day, part.hour, part.minute, part.second);
+    const part = Object.fromEntries(
+      formatter.formatToParts(start).map(({ type, value }) => [type, Number(value)])
+    );
+    const local = Date.UTC(
+      part.year ?? 0,
+      (part.month ?? 1) - 1,
+      part.day,
+      part.hour,
+      part.minute,
+      part.second
+    );
     found = local - start;
     offsets.set(key, found);
   }
@@ -49,7 +64,9 @@ export function local(at, zone) {
 
 /** Civil times beside the instants of an object. @param {Record<string, any>} of @param {string} zone @param {string[]} names */
 export function civils(of, zone, names) {
-  return Object.fromEntries(names.filter((name) => of[name]).map((name) => [name, civil(Date.parse(of[name]), zone)]));
+  return Object.fromEntries(
+    names.filter((name) => of[name]).map((name) => [name, civil(Date.parse(of[name]), zone)])
+  );
 }
 
 /** A number from 0 to 1 that belongs to a text: FNV-1a. @param {string} text */
