@@ -80,6 +80,7 @@ export interface Status {
   runs: number;
   dead: number;
   next: Instant | null;
+  files: Pick<FileState, "name" | "read" | "jobs" | "problems">[];
   is_kept: boolean;
   changes_max: number;
   connection_changes_max: number;

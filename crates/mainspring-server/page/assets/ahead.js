@@ -59,6 +59,11 @@ export const upcomingPage = {
     const isDense = (/** @type {Lane} */ { count, times }) => Number(times.length < count);
     const lanes = upcoming.lanes.filter(({ count }) => 0 < count).sort((a, b) => isDense(a) - isDense(b));
     const shown = query.get("lanes") === "all" ? lanes : lanes.slice(0, LANES);
+    const due = plural(lanes.length, "job is due", "jobs are due");
+    const times = plural(
+      lanes.reduce((sum, { count }) => sum + count, 0),
+      "time"
+    );
     const met = lanes.filter(({ overlaps }) => 0 < overlaps.length);
     return [
       title("Upcoming"),
@@ -70,13 +75,7 @@ export const upcomingPage = {
           ["7 days", { span: "7d" }]
         ])
       ),
-      h(
-        "p.lead",
-        `${plural(lanes.length, "job is", "jobs are")} due, ${plural(
-          lanes.reduce((sum, { count }) => sum + count, 0),
-          "time"
-        )} in all. A bar is as long as the job usually runs.`
-      ),
+      h("p.lead", `${due}, ${times} in all. A bar is as long as the job usually runs.`),
       findings([
         ...changes(upcoming),
         ...met.map(({ job, overlaps }) => ({

@@ -101,14 +101,14 @@ export function length(ms) {
   const size = Math.abs(ms);
   if (size < 1_000) return `${Math.round(size)}\u00a0ms`;
   if (size < 10_000) return `${(size / 1_000).toFixed(1)}\u00a0s`;
-  const seconds = Math.round(size / 1_000);
+  const exact = Math.round(size / 1_000);
+  // Ten minutes and more are told without seconds.
+  const seconds = exact < 600 ? exact : Math.round(exact / 60) * 60;
   for (const [index, [unit, step, small]] of SPANS.entries()) {
     if (seconds < step) continue;
-    // Ten minutes and more are told without seconds.
-    const whole =
-      step === 60 && 600 <= seconds ? Math.round(seconds / 60) * 60 : Math.floor(seconds / small) * small;
-    const rest = Math.floor((whole % step) / small);
-    return `${Math.floor(whole / step)}\u00a0${unit}${rest === 0 ? "" : `\u00a0${rest}\u00a0${SPANS[index + 1]?.[0] ?? "s"}`}`;
+    const rest = Math.floor((seconds % step) / small);
+    const more = rest === 0 ? "" : `\u00a0${rest}\u00a0${SPANS[index + 1]?.[0] ?? "s"}`;
+    return `${Math.floor(seconds / step)}\u00a0${unit}${more}`;
   }
   return `${seconds}\u00a0s`;
 }

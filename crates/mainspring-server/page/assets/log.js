@@ -81,9 +81,7 @@ class Log extends HTMLElement {
       await work();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      // 416: nothing has come since.
-      if (error.status !== 416)
-        this.#note.textContent = error.status === 410 ? "The output is no longer kept." : error.message;
+      this.#note.textContent = error.status === 410 ? "The output is no longer kept." : error.message;
     }
   }
 
@@ -194,8 +192,10 @@ class Log extends HTMLElement {
       const timer = setInterval(
         () =>
           this.#try(async () => {
-            const { piece, isComplete } = await this.#ask(`bytes=${this.#end}-`);
-            this.#more(piece, isComplete);
+            // A byte that is there already comes too: a range of nothing would be an error.
+            const from = Math.max(0, this.#end - 1);
+            const { piece, isComplete } = await this.#ask(from === 0 ? undefined : `bytes=${from}-`);
+            this.#more(piece.subarray(this.#end - from), isComplete);
           }),
         POLL_MS
       );

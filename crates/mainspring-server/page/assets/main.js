@@ -510,7 +510,7 @@ listen({
 });
 const live = follow(changed, (state) => !isSignedOut && connect(state) && update(true));
 const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
-if (code === undefined) show(true, true);
+if (code === undefined) show(true, query.has("at"));
 else {
   // The code has done its work, and an address is easily copied.
   history.replaceState(null, "", location.search || "?page=now");

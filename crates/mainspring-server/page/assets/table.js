@@ -63,7 +63,7 @@ export const about = (of) =>
 
 /** Text as it stands, which can be scrolled with keys. @param {string} label @param {Child[]} text */
 export const pre = (label, ...text) =>
-  h("pre.code", { tabindex: 0, role: "region", "aria-label": label }, text);
+  h("pre.code", { tabindex: 0, role: "group", "aria-label": label }, text);
 
 /** Fields for what is no prose. */
 export const CODE = { autocomplete: "off", spellcheck: "false", autocapitalize: "off" };

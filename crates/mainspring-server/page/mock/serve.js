@@ -59,8 +59,9 @@ class Refusal extends Error {
 /** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response: ServerResponse, actor: string}} Asked */
 
 export class Mock {
-  /** @param {{frozen?: boolean, base?: string, scope?: Scope | null}} [options] */
-  constructor({ frozen = false, base = "/", scope = null } = {}) {
+  /** `rows` is the most that a list has on a page. @param {{frozen?: boolean, base?: string, scope?: Scope | null, rows?: number}} [options] */
+  constructor({ frozen = false, base = "/", scope = null, rows = 1_000 } = {}) {
+    this.rows = rows;
     this.base = base.endsWith("/") ? base : `${base}/`;
     this.scope = scope;
     this.began = Date.now();
@@ -226,6 +227,7 @@ export class Mock {
     if (SCOPES.indexOf(scope) < SCOPES.indexOf(needed))
       throw new Refusal(403, "denied", `this needs the scope ${needed}, and you have ${scope}`);
     /** @type {Asked} */
+    query.set("limit", String(Math.min(this.rows, Number(query.get("limit") ?? 100))));
     const asked = { path: parts, query, body, request, response, actor: "mara" };
     if (path === "metrics")
       return response
@@ -381,6 +383,7 @@ export class Mock {
       runs: house.runs().length,
       dead: count("dead"),
       next: next?.next ?? null,
+      files: house.files().map(({ name, read, jobs, problems }) => ({ name, read, jobs, problems })),
       is_kept: true,
       changes_max: 500_000,
       connection_changes_max: 250_000,
@@ -606,6 +609,7 @@ export class Mock {
         };
       });
     lanes.sort((a, b) => ((a.times[0]?.at ?? "~") < (b.times[0]?.at ?? "~") ? -1 : 1));
+    lanes.splice(this.rows);
     const zones = [...new Set(lanes.map(({ zone }) => zone))];
     return {
       from,
