@@ -251,7 +251,7 @@ const ONE = {
     const body = [
       p("Runs the times of a range again, each as a run of its own, one after the other."),
       field("from", "From, in my zone"),
-      field("to", "To"),
+      field("to", "To, in my zone"),
       shown
     ];
     open(house, `Backfill ${job}`, "Preview", body, async (values) => {

@@ -80,7 +80,7 @@ export const upcomingPage = {
         ...changes(upcoming),
         ...met.map(({ job, overlaps }) => ({
           key: job,
-          body: [jobLink(job), `, ${plural(overlaps.length, "time")}: `, prose(overlaps[0]?.text ?? "")]
+          body: [jobLink(job), `, ${plural(overlaps.length, "time")}: ${overlaps[0]?.text}.`]
         }))
       ]),
       lanes.length === 0

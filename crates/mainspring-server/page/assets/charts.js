@@ -318,7 +318,7 @@ export function timeline(run) {
     "ol.timeline",
     points.map(({ name, at }, index) => {
       const gap = Date.parse(at) - Date.parse(points[index - 1]?.at ?? at);
-      return h("li", 0 < gap && h("span.gap", length(gap)), h("b", name), time(at, run.civil[name]));
+      return h("li", h("b", name), time(at, run.civil[name]), 0 < gap && h("span.gap", `+${length(gap)}`));
     })
   );
 }

@@ -84,7 +84,7 @@ export const jobPage = {
       section(["Year", years(context.query, heatmap.year)], heat(heatmap)),
       h(
         "div.columns.three",
-        section("Next", moments(next.items)),
+        section("Next", job.pause === null ? moments(next.items) : nothing("Nothing, while it is paused.")),
         section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
         section(["Starts late", distribution(stats.lateness)], dots(stats.points, "lateness_ms", "lateness"))
       ),

@@ -31,14 +31,16 @@ const NEAR_PX = 24;
 const NEW_LINE = 10;
 const LINE = /^(\d{4}-\S+Z) (\d+) (stdout|stderr) ?/;
 
+/** What goes on from line to line: the attempt, and the colours of each stream.
+ * @typedef {{attempt: string, styles: Record<string, Style>}} Reading */
+
 class Log extends HTMLElement {
   #path = "";
   #first = 0;
   #end = 0;
   #isComplete = true;
-  #attempt = "";
-  /** @type {Record<string, Style>} */
-  #styles = {};
+  /** @type {Reading} */
+  #reading = { attempt: "", styles: {} };
   /** @type {(() => void) | null} */
   #leave = null;
   #box = h("div.log", { tabindex: 0, role: "region", "aria-label": "Output" });
@@ -110,7 +112,7 @@ class Log extends HTMLElement {
     const cut = from === 0 ? 0 : piece.indexOf(NEW_LINE) + 1;
     this.#first = from + cut;
     const height = this.#box.scrollHeight;
-    this.#box.prepend(...this.#rows(piece.subarray(cut), {}));
+    this.#box.prepend(...this.#rows(piece.subarray(cut), { attempt: "", styles: {} }));
     this.#box.scrollTop += this.#box.scrollHeight - height;
     press(this.#follow, false);
     this.#settle(false);
@@ -120,34 +122,37 @@ class Log extends HTMLElement {
   #add(piece) {
     const whole = this.#isComplete ? piece.length : piece.lastIndexOf(NEW_LINE) + 1;
     this.#end += whole;
-    this.#box.append(...this.#rows(piece.subarray(0, whole), this.#styles));
+    this.#box.append(...this.#rows(piece.subarray(0, whole), this.#reading));
     const excess = this.#box.childElementCount - MAX_LINES;
     for (let index = 0; index < excess; index += 1) this.#box.firstChild?.remove();
     if (0 < excess) this.#first = -1;
   }
 
-  /** @param {Uint8Array} piece @param {Record<string, Style>} styles */
-  #rows(piece, styles) {
+  /** @param {Uint8Array} piece @param {Reading} reading */
+  #rows(piece, reading) {
     const text = new TextDecoder().decode(piece).replace(/\n$/, "");
     const began = Date.parse(this.getAttribute("started") ?? "");
     return text === ""
       ? []
-      : text.split("\n").map((line) => {
-          const [head = "", at = "", attempt = this.#attempt, stream = "stdout"] = LINE.exec(line) ?? [];
-          const isNext = this.#attempt !== "" && attempt !== this.#attempt;
-          this.#attempt = attempt;
-          const style = (styles[stream] ??= plain());
+      : text.split("\n").flatMap((line) => {
+          const [head = "", at = "", attempt = reading.attempt, stream = "stdout"] = LINE.exec(line) ?? [];
+          const isNext = reading.attempt !== "" && attempt !== reading.attempt;
+          reading.attempt = attempt;
+          const style = (reading.styles[stream] ??= plain());
           const whole = line.slice(head.length);
           const parts = ansi(whole.slice(0, MAX_CHARS), style).map(({ text, classes }) =>
             classes === "" ? text : h("span", { class: classes }, text)
           );
           const rest = whole.length - MAX_CHARS;
-          return h(
-            "div",
-            { class: `${stream === "stderr" ? "err" : ""}${isNext ? " next" : ""}` },
-            h("time", { title: `${at} attempt ${attempt}` }, at && stamp(Date.parse(at) - began)),
-            h("span", parts, 0 < rest && h("b", ` … ${number(rest)} characters more are in the download`))
-          );
+          return [
+            isNext ? [h("div.next", `attempt ${attempt}`)] : [],
+            h(
+              "div",
+              { class: stream === "stderr" && "err" },
+              h("time", { title: at }, at && stamp(Date.parse(at) - began)),
+              h("span", parts, 0 < rest && h("b", ` … ${number(rest)} characters more are in the download`))
+            )
+          ].flat();
         });
   }
 

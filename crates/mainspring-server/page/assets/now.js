@@ -173,6 +173,16 @@ const troublesTable = (context, rows) =>
     ]
   });
 
+/** So many times the usual length, and a minute more, and a run is probably stuck. */
+const STUCK = 3;
+
+/** How long a run has been running; marked if that is much longer than usual. @param {Run} run @param {boolean} isOn */
+function lasts({ started, usual_ms, duration_ms }, isOn) {
+  if (started === null || !isOn) return span(duration_ms);
+  const isStuck = usual_ms !== null && STUCK * usual_ms + 60_000 < now() - Date.parse(started);
+  return isStuck ? state("warning", since(started)) : since(started);
+}
+
 /** @param {Context} context @param {Run[]} rows */
 const openTable = (context, rows) =>
   table(context, {
@@ -183,14 +193,7 @@ const openTable = (context, rows) =>
     columns: [
       ["Job", "main", runLink],
       ["State", "state", (run) => state(lately(context, run))],
-      [
-        "For",
-        "num",
-        (run) =>
-          run.started !== null && lately(context, run) === "running"
-            ? since(run.started)
-            : span(run.duration_ms)
-      ],
+      ["For", "num", (run) => lasts(run, lately(context, run) === "running")],
       ["Usual", "num", ({ usual_ms }) => span(usual_ms)],
       ["Last line", "wide line", ({ last_line, reason }) => last_line ?? dim(reason || "no output yet")],
       RUN_ACTS

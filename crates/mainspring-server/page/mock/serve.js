@@ -655,7 +655,10 @@ export class Mock {
     const kept = house.jobs.get(name);
     if (kept === undefined) throw new Refusal(404, "not_found", `there is no job \`${name}\``);
     if (what === "run") {
-      const started = house.start(name, body.at ?? instant(this.now()));
+      const at = body.at ?? instant(this.now());
+      if (60_000 < Math.abs(Date.parse(at) - this.now()) || Number.isNaN(Date.parse(at)))
+        throw new Refusal(422, "invalid", "`at` must be within a minute of now", { problems: [] });
+      const started = house.start(name, at);
       if (started?.isNew) house.record("run", `ran ${name}`, { job: name, run: started.run.run });
       return [started?.isNew ? 202 : 200, { run: started?.run.run, href: "" }];
     }

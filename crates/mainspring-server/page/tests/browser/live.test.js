@@ -152,10 +152,14 @@ test("a log shows its last lines, earlier ones on request, and follows to the en
     assert.ok(await isAtEnd(), "it follows");
     await page.click("button:has-text('Earlier lines')");
     await page.waitForFunction(() => 1_000 < document.querySelectorAll(".log > div").length);
+    await page.click("button:has-text('Earlier lines')");
+    await page.waitForFunction(() => 1_500 < document.querySelectorAll(".log > div").length);
     const lines = await page.locator(".log > div > span").allInnerTexts();
     const numbers = lines
       .map((line) => Number(/(?:part|wheel)_(\d+)/.exec(line)?.[1] ?? Number.NaN))
       .filter((number) => !Number.isNaN(number));
+    for (const line of lines)
+      assert.match(line, /^(\[ *\d+%\] Building|warning:|new line|\[ 61%\])/, "no line is cut");
     for (const [index, number] of numbers.entries())
       assert.equal(number, (numbers[0] ?? 0) + index, "no line is lost or doubled");
     mock.write(run, "last line");
