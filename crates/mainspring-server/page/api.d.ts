@@ -552,6 +552,8 @@ export interface Events {
   "clock.jumped": { by_ms: number };
   "audit.added": { id: number };
   "server.ending": Record<string, never>;
+  /** Every 15 seconds, without an id: by this the page knows that the stream lives. */
+  beat: Record<string, never>;
   /** What was missed is not known: ask again. */
   reset: Record<string, never>;
 }

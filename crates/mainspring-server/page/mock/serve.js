@@ -90,6 +90,10 @@ export class Mock {
     this.ring = [];
     /** Answers this status to everything below api/v1, if set. */
     this.failing = 0;
+    /** Whether there are no streams of events. */
+    this.deaf = false;
+    /** Answers to GET runs wait for this. @type {Promise<void>} */
+    this.gate = Promise.resolve();
     this.port = 0;
     this.server = createServer((request, response) => this.#answer(request, response));
   }
@@ -166,6 +170,7 @@ export class Mock {
           this.failing === 401 ? "unauthenticated" : "temporary",
           "the store does not answer"
         );
+      if (path === "api/v1/runs") await this.gate;
       await this.#api(path, url.searchParams, request, response);
     } catch (error) {
       if (response.headersSent) return response.end();
@@ -257,6 +262,7 @@ export class Mock {
 
   /** @param {Asked} asked */
   #stream({ query, request, response }) {
+    if (this.deaf) throw new Refusal(429, "too_many", "there are 32 streams already, which is the limit");
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -270,6 +276,8 @@ export class Mock {
     );
     if (last !== "" && last !== id && at < 0) response.write(`event: reset\ndata: {}\n\n`);
     for (const { text } of at < 0 ? [] : this.ring.slice(at + 1)) response.write(text);
+    const beat = setInterval(() => response.write("event: beat\ndata: {}\n\n"), 15_000);
+    response.on("close", () => clearInterval(beat));
     this.streams.add(response);
     response.on("close", () => this.streams.delete(response));
   }
