@@ -76,7 +76,7 @@ let stream = "connecting";
 const pageName = () => (Object.hasOwn(PAGES, query.get("page") ?? "") ? (query.get("page") ?? "now") : "now");
 const page = () => /** @type {PageOf<any>} */ (PAGES[pageName()]);
 
-// Showing ----------------------------------------------------------------------------------------------------------
+// Showing ---------------------------------------------------------------------------------------------------
 
 /** Shows what was loaded. Rows that are shown stay, unless it is fresh. @param {boolean} isFresh */
 function draw(isFresh) {
@@ -169,7 +169,8 @@ function fail(error, isFresh) {
 function entitle() {
   const subject = ["job", "run"].includes(pageName()) ? query.get(pageName()) : null;
   const count = known()?.troubled ?? 0;
-  document.title = `${count === 0 ? "" : `(${count}) `}${subject ?? page().title} · ${known()?.host ?? "Mainspring"}`;
+  const title = `${subject ?? page().title} · ${known()?.host ?? "Mainspring"}`;
+  document.title = count === 0 ? title : `(${count}) ${title}`;
 }
 
 /** After somebody went to another page: where the focus goes. */
@@ -213,7 +214,7 @@ function mark() {
   }
 }
 
-// What happens on the server ---------------------------------------------------------------------------------------
+// What happens on the server --------------------------------------------------------------------------------
 
 async function status() {
   const { host, troubled, dead, bad_files } = await askStatus();
@@ -272,7 +273,7 @@ function update(isOurs) {
   }, wait);
 }
 
-// Picking rows -----------------------------------------------------------------------------------------------------
+// Picking rows ----------------------------------------------------------------------------------------------
 
 const pickable = () =>
   /** @type {"jobs" | "runs" | undefined} */ (
@@ -369,7 +370,7 @@ function act(name, element) {
   return here === undefined ? ACTS[name]?.(aboutOf(element), house) : here(element);
 }
 
-// Fields -----------------------------------------------------------------------------------------------------------
+// Fields ----------------------------------------------------------------------------------------------------
 
 function search() {
   const field = main.querySelector("form.filter input, form.lab input");
@@ -446,7 +447,7 @@ function click(event) {
   go(href);
 }
 
-// Signing in -------------------------------------------------------------------------------------------------------
+// Signing in ------------------------------------------------------------------------------------------------
 
 const signals = new BroadcastChannel(`mainspring sign-in ${new URL(".", location.href).pathname}`);
 
@@ -490,7 +491,7 @@ function signedIn() {
   show(true, true);
 }
 
-// Beginning --------------------------------------------------------------------------------------------------------
+// Beginning -------------------------------------------------------------------------------------------------
 
 the("#zone", HTMLSelectElement).value = zoning();
 mark();

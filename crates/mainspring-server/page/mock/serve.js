@@ -1,8 +1,10 @@
-// The HTTP side of the mock server: the real assets with the real headers, and the API of api.d.ts over `house.js`.
+// The HTTP side of the mock server: the real assets with the real headers, and the API of api.d.ts over
+// `house.js`.
 //
 //   node mock/serve.js [--port 7411] [--base /some/path] [--scope look]      then open the address it prints
 //
-// It holds to what the page may rely on: scopes, cookies, checks of origin, problem documents, ranges, event ids.
+// It holds to what the page may rely on: scopes, cookies, checks of origin, problem documents, ranges, event
+// ids.
 
 /** @import {IncomingMessage, ServerResponse} from "node:http" */
 /** @import {Run, Scope, Status, RunState} from "../api.d.ts" */
@@ -56,10 +58,12 @@ class Refusal extends Error {
   }
 }
 
-/** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response: ServerResponse, actor: string}} Asked */
+/** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response:
+ * ServerResponse, actor: string}} Asked */
 
 export class Mock {
-  /** `rows` is the most that a list has on a page. @param {{frozen?: boolean, base?: string, scope?: Scope | null, rows?: number}} [options] */
+  /** `rows` is the most that a list has on a page.
+   * @param {{frozen?: boolean, base?: string, scope?: Scope | null, rows?: number}} [options] */
   constructor({ frozen = false, base = "/", scope = null, rows = 1_000 } = {}) {
     this.rows = rows;
     this.base = base.endsWith("/") ? base : `${base}/`;
@@ -126,7 +130,8 @@ export class Mock {
     for (const stream of this.streams) stream.write(text);
   }
 
-  /** A line of a run that somebody may follow. @param {Run} run @param {string} text @param {string} [stream] */
+  /** A line of a run that somebody may follow.
+   * @param {Run} run @param {string} text @param {string} [stream] */
   write(run, text, stream) {
     const before = Buffer.byteLength(this.house.output(run));
     this.house.write(run, text, stream);
@@ -203,7 +208,8 @@ export class Mock {
       .end(body);
   }
 
-  /** @param {string} path @param {URLSearchParams} query @param {IncomingMessage} request @param {ServerResponse} response */
+  /** @param {string} path
+   * @param {URLSearchParams} query @param {IncomingMessage} request @param {ServerResponse} response */
   async #api(path, query, request, response) {
     const method = request.method ?? "GET";
     let text = "";

@@ -28,7 +28,8 @@ function begin(mock, job) {
   return started.run;
 }
 
-/** Makes a page think that it is hidden, as a tab in the background is. @param {Page} page @param {boolean} isHidden */
+/** Makes a page think that it is hidden, as a tab in the background is.
+ * @param {Page} page @param {boolean} isHidden */
 async function hide(page, isHidden) {
   await page.evaluate((isHidden) => {
     Object.defineProperty(document, "visibilityState", {
