@@ -1,20 +1,22 @@
 // The HTTP API as the page uses it: the exact shape of every document below `api/v1/`.
 //
 // ```text
-// page --(JSON, cookie)--> api/v1/..  --> the same answers as the command line's --json, and what is marked (+) beside them
+// page --(JSON, cookie)--> api/v1/..  --> the answers of the command line's --json, and what is marked (+)
 // ```
 //
-// The base are the wire types of src/protocol.rs and src/wire.rs: a field that stands there has the same name, type and
-// meaning here. Fields are only added, never renamed. Rules that hold everywhere:
+// The base are the wire types of src/protocol.rs and src/wire.rs: a field that stands there has the same
+// name, type and meaning here. Fields are only added, never renamed. Rules that hold everywhere:
 //
-// - An instant is RFC 3339 in UTC (`2026-10-25T00:30:00Z`). The civil time of the same instant, in the zone of the job,
-//   stands in `civil` under the same name, as RFC 9557 (`2026-10-25T02:30:00+02:00[Europe/Berlin]`). The server computes
-//   it; the page computes civil times only for "my zone" and "UTC", which belong to no job.
+// - An instant is RFC 3339 in UTC (`2026-10-25T00:30:00Z`). The civil time of the same instant, in the zone
+//   of the job, stands in `civil` under the same name, as RFC 9557
+//   (`2026-10-25T02:30:00+02:00[Europe/Berlin]`). The server computes it; the page computes civil times only
+//   for "my zone" and "UTC", which belong to no job.
 // - A sentence for people has a code beside it. The page decides by codes and shows sentences.
 // - A length of time is a number of milliseconds and ends in `_ms`.
 // - A list is `{items, next}`; `next` is a text for the parameter `after`, or null at the end.
 // - An answer outside of 2xx is `application/problem+json`: see Problem.
-// - Every answer has a `Date` header with the server's clock. The page counts down by that clock, not by its own.
+// - Every answer has a `Date` header with the server's clock. The page counts down by that clock, not by its
+//   own.
 //
 // Source: RFC 3339, RFC 9557, RFC 9457.
 
@@ -22,7 +24,8 @@
 export type Instant = string;
 /** RFC 9557: local time, offset and zone. */
 export type Civil = string;
-/** Civil times of instants of the same object, by the names of those. A name that is missing has no instant either. */
+/** Civil times of instants of the same object, by the names of those. A name that is missing has no instant
+ * either. */
 export type Civils = Record<string, Civil | undefined>;
 
 export interface List<T> {
@@ -34,7 +37,8 @@ export interface List<T> {
 
 /** RFC 9457. `detail` is the sentence that the command line prints. */
 export interface Problem {
-  /** `urn:mainspring:problem:CODE`; CODE is usage, unauthenticated, denied, not_found, conflict, changed, .. */
+  /** `urn:mainspring:problem:CODE`; CODE is usage, unauthenticated, denied, not_found, conflict, changed, ..
+   * */
   type: string;
   title: string;
   status: number;
@@ -63,7 +67,7 @@ export interface Fault {
 
 export type Scope = "metrics" | "look" | "operate" | "define";
 
-// GET status -------------------------------------------------------------------------------------------------------
+// GET status ------------------------------------------------------------------------------------------------
 
 /** StatusWire, and (+). */
 export interface Status {
@@ -115,7 +119,7 @@ export interface You {
   scope: Scope;
 }
 
-// GET health -------------------------------------------------------------------------------------------------------
+// GET health ------------------------------------------------------------------------------------------------
 
 /** The document of `doctor --json`, and (+). */
 export interface Health {
@@ -149,7 +153,7 @@ export interface Limit {
   max: number;
 }
 
-// GET jobs?q,state,group,label,source,sort,after,limit  ->  List<Job> ---------------------------------------------
+// GET jobs?q,state,group,label,source,sort,after,limit  ->  List<Job> ---------------------------------------
 // state: any of active, paused, done, troubled, failing, silent, running, mismatched, with commas between.
 // sort: name, state, next, last, median, p95; with "-" before it descending.
 
@@ -225,7 +229,7 @@ export interface Trouble {
   run: string | null;
 }
 
-// GET jobs/{job}  ->  JobDetail, with an ETag ----------------------------------------------------------------------
+// GET jobs/{job}  ->  JobDetail, with an ETag ---------------------------------------------------------------
 
 export interface JobDetail extends Job {
   /** A table of a job file. Secrets are not in it. */
@@ -234,7 +238,7 @@ export interface JobDetail extends Job {
   policy_words: { code: string; text: string }[];
 }
 
-// POST jobs/{job}/run      {at: Instant}                     -> 202 Started, 200 if that run was there already
+// POST jobs/{job}/run      {at: Instant}                     -> 202 Started, 200 if that run was there
 // POST jobs/{job}/pause    {note: string, until?: Instant}   -> JobDetail
 // POST jobs/{job}/resume   {}                                -> JobDetail
 // POST pause, resume       the same for everything           -> Status
@@ -258,7 +262,7 @@ export interface Accepted {
   href: string;
 }
 
-// GET jobs/{job}/next?n,from  ->  {items: Moment[]} ----------------------------------------------------------------
+// GET jobs/{job}/next?n,from  ->  {items: Moment[]} ---------------------------------------------------------
 
 export interface Moment {
   at: Instant;
@@ -267,7 +271,7 @@ export interface Moment {
   remark?: { code: "gap" | "overlap_first" | "overlap_second"; text: string };
 }
 
-// GET jobs/{job}/stats?window=7d|30d|90d ---------------------------------------------------------------------------
+// GET jobs/{job}/stats?window=7d|30d|90d --------------------------------------------------------------------
 
 export interface Stats {
   duration: Distribution;
@@ -292,7 +296,7 @@ export interface Distribution {
   max_ms: number | null;
 }
 
-// GET jobs/{job}/heatmap?year  -------------------------------------------------------------------------------------
+// GET jobs/{job}/heatmap?year  ------------------------------------------------------------------------------
 
 export interface Heatmap {
   year: number;
@@ -300,7 +304,7 @@ export interface Heatmap {
   days: { date: string; worst: RunState; runs: number; failed: number; missed: number }[];
 }
 
-// GET runs?job,state,cause,group,line,since,until,order=ended|nominal,after,limit  ->  List<Run> ---------------------
+// GET runs?job,state,cause,group,line,since,until,order=ended|nominal,after,limit  ->  List<Run> ------------
 // GET runs/{run}  ->  RunDetail.   {run} = job/nominal/series, each encoded.
 
 export type RunState =
@@ -363,8 +367,9 @@ export interface Attempt {
 
 // GET runs/{run}/output?attempt,tail   Range   ->   200 or 206, text/plain; charset=utf-8
 //
-// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`. `tail=N` asks for the last N lines, at
-// most 256 KiB of them, and is answered by 206 with Content-Range. `X-Complete: true` says that nothing follows.
+// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`. `tail=N` asks for the last N
+// lines, at most 256 KiB of them, and is answered by 206 with Content-Range. `X-Complete: true` says that
+// nothing follows.
 //
 // GET runs/{run}/output/events?after=OFFSET   SSE
 //
@@ -379,7 +384,7 @@ export interface OutputText {
   text: string;
 }
 
-// POST actions -----------------------------------------------------------------------------------------------------
+// POST actions ----------------------------------------------------------------------------------------------
 
 export interface ActionAsked {
   do: "run" | "pause" | "resume" | "cancel" | "retry" | "drop";
@@ -412,7 +417,7 @@ export interface ActionState {
   errors: { id: string; detail: string }[];
 }
 
-// GET once  ->  List<Once>;  DELETE once/{id} ----------------------------------------------------------------------
+// GET once  ->  List<Once>;  DELETE once/{id} ---------------------------------------------------------------
 
 /** OnceWire, and (+). */
 export interface Once {
@@ -426,7 +431,7 @@ export interface Once {
   civil: Civils;
 }
 
-// GET files;  POST check {files: Sent[]};  POST apply {files: Sent[], prune, preview, expected?} --------------------
+// GET files;  POST check {files: Sent[]};  POST apply {files: Sent[], prune, preview, expected?} ------------
 
 /** FileStateWire, and (+). */
 export interface FileState {
@@ -468,7 +473,7 @@ export interface Applied {
   faults: Fault[];
 }
 
-// POST explain {schedule, dialect, zone, from?, n, name?}  ->  Explained; 422 with one Fault ------------------------
+// POST explain {schedule, dialect, zone, from?, n, name?}  ->  Explained; 422 with one Fault ----------------
 
 export type Dialect = "unix" | "quartz" | "oncalendar";
 
@@ -494,7 +499,7 @@ export interface Explained {
   days: { date: string; count: number }[];
 }
 
-// GET upcoming?from,to ---------------------------------------------------------------------------------------------
+// GET upcoming?from,to --------------------------------------------------------------------------------------
 
 export interface Upcoming {
   from: Instant;
@@ -516,11 +521,12 @@ export interface Lane {
   times: Moment[];
   /** How many there are in all. */
   count: number;
-  /** Where a run will probably still be going when the next is due. `until` is the end of the first of the two. */
+  /** Where a run will probably still be going when the next is due. `until` is the end of the first of the
+   * two. */
   overlaps: { at: Instant; until: Instant; code: string; text: string }[];
 }
 
-// GET audit?since,actor,job,after,limit  ->  List<AuditEntry> --------------------------------------------------------
+// GET audit?since,actor,job,after,limit  ->  List<AuditEntry> -----------------------------------------------
 
 export interface AuditEntry {
   id: number;
@@ -540,7 +546,7 @@ export interface AuditEntry {
 
 // POST session {code} or {token}  ->  204 with the cookie, 401, 429;  DELETE session  ->  204
 
-// GET events?after=EPOCH.N   SSE; `after` does for a new stream what Last-Event-ID does for one that comes back -----
+// GET events?after=EPOCH.N   SSE; `after` does for a new stream what Last-Event-ID does for an old one ---
 
 export interface Events {
   /** First on each stream. */
@@ -552,6 +558,8 @@ export interface Events {
   "clock.jumped": { by_ms: number };
   "audit.added": { id: number };
   "server.ending": Record<string, never>;
+  /** Every 15 seconds, without an id: by this the page knows that the stream lives. */
+  beat: Record<string, never>;
   /** What was missed is not known: ask again. */
   reset: Record<string, never>;
 }

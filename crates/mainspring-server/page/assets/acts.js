@@ -8,7 +8,10 @@
 // Cost: one request; for many at once a preview before it.
 // Does not change the page: what changed comes back as an event.
 
-/** @import {Accepted, ActionPreview, ActionState, Applied, BackfillPreview, Checked, Started} from "../api.d.ts" */
+/**
+ * @import {Accepted, ActionPreview, ActionState, Applied, BackfillPreview} from "../api.d.ts"
+ * @import {Checked, Started} from "../api.d.ts"
+ */
 /** @import {Child} from "./dom.js" */
 import { Refused, get, now, send } from "./api.js";
 import { h, template, the } from "./dom.js";
@@ -29,7 +32,8 @@ import { a, jobLink, nothing, pre } from "./table.js";
 
 const dialog = the("#dialog", HTMLDialogElement);
 
-/** Shows what will be done, does it, and says what `action` answers. @param {House} house @param {string} title
+/** Shows what will be done, does it, and says what `action` answers.
+ * @param {House} house @param {string} title
  * @param {string} submit @param {Child} body @param {(values: FormData) => Promise<Child>} action */
 function open(house, title, submit, body, action) {
   const error = h("p.bad", { role: "alert" });
@@ -291,7 +295,7 @@ const ONE = {
   }
 };
 
-// Many at once -----------------------------------------------------------------------------------------------------
+// Many at once ----------------------------------------------------------------------------------------------
 
 /** What is done with many, on the button and afterwards. @type {Record<string, [string, string]>} */
 export const MANY = {
@@ -379,7 +383,7 @@ export const ACTS = {
   many: ({ what = "" }, house) => many(what, house.picked(), house)
 };
 
-// Forms ------------------------------------------------------------------------------------------------------------
+// Forms -----------------------------------------------------------------------------------------------------
 
 /** @type {Record<string, (values: FormData, house: House) => Promise<void>>} */
 export const FORMS = {

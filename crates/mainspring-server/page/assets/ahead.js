@@ -168,7 +168,7 @@ const hatch = () =>
     )
   );
 
-// Lab --------------------------------------------------------------------------------------------------------------
+// Lab -------------------------------------------------------------------------------------------------------
 
 const LANGUAGES = [
   ["unix", "cron"],
@@ -176,7 +176,8 @@ const LANGUAGES = [
   ["oncalendar", "systemd OnCalendar"]
 ];
 
-/** @typedef {{schedule: string, zone: string, dialect: string, explained?: Explained, fault?: Fault, text?: string}} Trial */
+/** @typedef {{schedule: string, zone: string, dialect: string, explained?: Explained, fault?: Fault, text?:
+ * string}} Trial */
 
 /** @type {PageOf<Trial>} */
 export const labPage = {

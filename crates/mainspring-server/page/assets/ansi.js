@@ -6,15 +6,18 @@
 //                  '--] P X ^ _--> string --BEL, ESC \--> text   dropped
 // ```
 //
-// The state goes on from line to line, as in a terminal. What is not closed at the end of a line is dropped with it.
+// The state goes on from line to line, as in a terminal. What is not closed at the end of a line is dropped
+// with it.
 //
 // Cost: one pass over the characters.
 //
-// Does not know 256 colours by their number: they become the nearest of the 16, which have contrast in both themes.
+// Does not know 256 colours by their number: they become the nearest of the 16, which have contrast in both
+// themes.
 //
 // Source: ECMA-48, 5th edition, 8.3.117 (SGR).
 
-/** @typedef {{fore: number | null, back: number | null, bold: boolean, dim: boolean, italic: boolean, under: boolean, inverse: boolean}} Style */
+/** @typedef {{fore: number | null, back: number | null, bold: boolean, dim: boolean, italic: boolean, under:
+ * boolean, inverse: boolean}} Style */
 /** @typedef {{text: string, classes: string}} Part */
 
 /** Longer sequences are no sequences: the longest that is in use has about 20 characters. */
@@ -25,7 +28,8 @@ export function plain() {
   return { fore: null, back: null, bold: false, dim: false, italic: false, under: false, inverse: false };
 }
 
-/** The parts of a line; `style` is changed to what holds after it. @param {string} line @param {Style} style @returns {Part[]} */
+/** The parts of a line; `style` is changed to what holds after it.
+ * @param {string} line @param {Style} style @returns {Part[]} */
 export function ansi(line, style) {
   if (!line.includes("\u001b") && !line.includes("\u009b")) return [{ text: line, classes: classes(style) }];
   /** @type {Part[]} */
@@ -51,7 +55,8 @@ export function ansi(line, style) {
   return found;
 }
 
-/** Reads a control sequence; the index of its last character. @param {string} line @param {number} from @param {Style} style */
+/** Reads a control sequence; the index of its last character.
+ * @param {string} line @param {number} from @param {Style} style */
 function sequence(line, from, style) {
   let at = from;
   while (at < line.length && at - from < MAX_SEQUENCE && /[\x20-\x3f]/.test(line[at] ?? "")) at += 1;
@@ -61,7 +66,8 @@ function sequence(line, from, style) {
   return /[\x40-\x7e]/.test(line[at] ?? "") ? at : at - 1;
 }
 
-/** Passes over a string of a terminal; the index of its last character. @param {string} line @param {number} from */
+/** Passes over a string of a terminal; the index of its last character.
+ * @param {string} line @param {number} from */
 function string(line, from) {
   for (let at = from; at < line.length; at += 1) {
     if (line[at] === "\u0007" || line[at] === "\u009c") return at;

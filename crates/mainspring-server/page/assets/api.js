@@ -1,4 +1,5 @@
-// What the page asks of the server: JSON below `api/v1/`, relative to the page, so that any base path will do.
+// What the page asks of the server: JSON below `api/v1/`, relative to the page, so that any base path will
+// do.
 //
 // Cost: one request each; at most 10 seconds.
 //
@@ -6,10 +7,12 @@
 
 /** @import {Problem, Scope, Status} from "../api.d.ts" */
 
-/** After this long without an answer the server is said not to answer: its own statements take 2 seconds at most. */
+/** After this long without an answer the server is said not to answer: its own statements take 2 seconds at
+ * most. */
 const PATIENCE_MS = 10_000;
 
-/** A smaller difference of two clocks is the travel of an answer and the whole seconds of the `Date` header. */
+/** A smaller difference of two clocks is the travel of an answer and the whole seconds of the `Date` header.
+ * */
 const MIN_SKEW_MS = 1_500;
 
 /** An answer that is not what was asked for. `status` is 0 if there was none. */
@@ -73,7 +76,8 @@ export async function ask(url, options = {}) {
   throw new Refused(answer.status, problem, `The server answered ${answer.status}.`);
 }
 
-/** @template T @param {string} path @param {Query} [query] @param {AbortSignal} [signal] @returns {Promise<T>} */
+/** @template T
+ * @param {string} path @param {Query} [query] @param {AbortSignal} [signal] @returns {Promise<T>} */
 export async function get(path, query, signal) {
   const answer = await ask(address(path, query), signal ? { signal } : {});
   return answer.json();

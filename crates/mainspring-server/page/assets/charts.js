@@ -192,12 +192,13 @@ export function dots(points, field, label) {
   ];
 }
 
-// What is ahead ----------------------------------------------------------------------------------------------------
+// What is ahead ---------------------------------------------------------------------------------------------
 
 const WIDTH = 1_000;
 const QUARTER_MS = 900_000;
 
-/** A picture as wide as there is room. @param {string} label @param {number} height @param {Child[]} children */
+/** A picture as wide as there is room.
+ * @param {string} label @param {number} height @param {Child[]} children */
 const wide = (label, height, ...children) =>
   s(
     "svg",
@@ -283,7 +284,7 @@ export function lane(upcoming, { job, zone, times, count, median_ms, overlaps, p
           `${civil}${remark ? `: ${remark.text}` : ""}`
         )
       );
-  const label = `${job}: ${plural(count, "time")}${overlaps.length === 0 ? "" : `, ${plural(overlaps.length, "overlap")} predicted`}`;
+  const label = `${job}: ${plural(count, "time")}, ${plural(overlaps.length, "overlap")} predicted`;
   return h(
     `div.lane${paused ? ".paused" : ""}`,
     { "data-key": job, "data-job": job },

@@ -2,8 +2,8 @@
 //
 //   view(data) -> new nodes --morph--> the nodes on the page: same key, same node, so focus and scroll stay
 //
-// All text goes through `text`, into text nodes: there is no other way for a string to reach the page. Characters that
-// would act instead of being seen (controls, changes of direction) are shown as a mark.
+// All text goes through `text`, into text nodes: there is no other way for a string to reach the page.
+// Characters that would act instead of being seen (controls, changes of direction) are shown as a mark.
 //
 // Cost: one pass over old and new nodes.
 
@@ -12,7 +12,8 @@ import { tone } from "./format.js";
 /** @typedef {string | number | Node | null | undefined | false | Child[]} Child */
 /** @typedef {{[name: string]: string | number | boolean | null | undefined}} Attributes */
 
-// Controls but tab and line feed; direction marks, embeddings, overrides, isolates; separators of lines; byte order mark.
+// Controls but tab and line feed; direction marks, embeddings, overrides, isolates; separators of lines; byte
+// order mark.
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A string with all of its characters visible. @param {string} raw */
@@ -96,7 +97,8 @@ export function the(selector, type, root = document) {
 // What a person sets and the server does not know: never taken back by an update.
 const OWN = { DETAILS: ["open"], DIALOG: ["open"] };
 
-/** Changes the children of `from` into those of `to`. @param {Element} from @param {Element | DocumentFragment} to */
+/** Changes the children of `from` into those of `to`.
+ * @param {Element} from @param {Element | DocumentFragment} to */
 export function morphChildren(from, to) {
   /** @type {Map<string, Element>} */
   const keyed = new Map();
@@ -147,13 +149,14 @@ export function morph(from, to) {
   if (!from.hasAttribute("data-own")) morphChildren(from, to);
 }
 
-// Rows that stay ---------------------------------------------------------------------------------------------------
+// Rows that stay --------------------------------------------------------------------------------------------
 //
 //   shown:  a b c      fresh:  d a c      ->  rows: a b c (b as it was last known, marked),  1 new, 1 gone
 
 /** @template T @typedef {{rows: T[], added: number, gone: Set<string>}} Held */
 
-/** What stays of the rows that are shown when fresh ones come. @template T @param {Map<string, T> | undefined} shown
+/** What stays of the rows that are shown when fresh ones come.
+ * @template T @param {Map<string, T> | undefined} shown
  * @param {T[]} fresh @param {(row: T) => string} keyOf @returns {Held<T>} */
 export function hold(shown, fresh, keyOf) {
   if (shown === undefined) return { rows: fresh, added: 0, gone: new Set() };

@@ -1,6 +1,6 @@
 // Times, lengths of time and counts as people read them.
 //
-//   2026-10-25T02:30:00+02:00[Europe/Berlin]  ->  25 Oct 02:30 Berlin      the job's zone, as the server computed it
+//   2026-10-25T02:30:00+02:00[Europe/Berlin]  ->  25 Oct 02:30 Berlin      the job's zone, as the server says
 //   2026-10-25T00:30:00Z                      ->  25 Oct 01:30             my zone, by the browser; or UTC
 //
 // Cost: a formatter for each zone, made once.
@@ -32,7 +32,8 @@ export function parts(text) {
 /** @type {Map<string, Intl.DateTimeFormat>} */
 const formatters = new Map();
 
-/** The parts of an instant in a zone, as this browser knows it. @param {number} ms @param {string} [zone] @returns {Parts} */
+/** The parts of an instant in a zone, as this browser knows it.
+ * @param {number} ms @param {string} [zone] @returns {Parts} */
 export function partsIn(ms, zone) {
   let formatter = formatters.get(zone ?? "");
   if (formatter === undefined) {

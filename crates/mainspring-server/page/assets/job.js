@@ -33,7 +33,8 @@ import {
   when
 } from "./table.js";
 
-/** @typedef {{job: JobDetail, next: {items: Moment[]}, stats: Stats, heatmap: Heatmap, runs: List<Run>, audit: List<AuditEntry>}} Data */
+/** @typedef {{job: JobDetail, next: {items: Moment[]}, stats: Stats, heatmap: Heatmap, runs: List<Run>,
+ * audit: List<AuditEntry>}} Data */
 
 const ROWS = 20;
 

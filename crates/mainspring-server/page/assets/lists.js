@@ -1,6 +1,7 @@
 // The pages that are lists: jobs, runs, dead letters, audit.
 //
-// Each page is two functions: `load` asks the server, `view` makes elements of the answers. Neither knows other pages.
+// Each page is two functions: `load` asks the server, `view` makes elements of the answers. Neither knows
+// other pages.
 // Cost: a request for each list.
 
 /** @import {AuditEntry, Job, List, Run} from "../api.d.ts" */
@@ -52,7 +53,8 @@ export const FAILED = "failed,timed_out,abandoned,dead";
 const JOB_FILTERS = ["state", "group", "label", "source"];
 const RUN_FILTERS = ["job", "state", "cause", "group", "since", "until", "line"];
 
-/** The filter of a list: one line of words. @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
+/** The filter of a list: one line of words.
+ * @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
 export function filter(query, names, hint) {
   const words = names.filter((name) => query.has(name)).map((name) => `${name}:${query.get(name)}`);
   return h(
@@ -69,13 +71,15 @@ export function filter(query, names, hint) {
   );
 }
 
-/** The address for the words of a filter. @param {string} text @param {readonly string[]} names @param {URLSearchParams} query */
+/** The address for the words of a filter.
+ * @param {string} text @param {readonly string[]} names @param {URLSearchParams} query */
 export function filtered(text, names, query) {
   const found = filterOf(text, names);
   return link(query, Object.fromEntries([...names, "q", "after"].map((name) => [name, found[name] ?? null])));
 }
 
-/** Links that set a filter. @param {URLSearchParams} query @param {[string, Record<string, string | null>, number?][]} chips */
+/** Links that set a filter.
+ * @param {URLSearchParams} query @param {[string, Record<string, string | null>, number?][]} chips */
 export function chips(query, chips) {
   return h(
     "div.chips",
@@ -118,7 +122,7 @@ function none(query, plain) {
     : plain;
 }
 
-// Jobs -------------------------------------------------------------------------------------------------------------
+// Jobs ------------------------------------------------------------------------------------------------------
 
 /** @type {PageOf<List<Job>>} */
 export const jobsPage = {
@@ -192,7 +196,7 @@ export const jobsPage = {
   }
 };
 
-// Runs -------------------------------------------------------------------------------------------------------------
+// Runs ------------------------------------------------------------------------------------------------------
 
 /** The state by the last event, which is younger than the row. @param {Context} context @param {Run} run */
 export const lately = (context, run) => context.lately.get(run.run) ?? run.state;
@@ -279,7 +283,7 @@ export const runsPage = {
   }
 };
 
-// Dead letters -----------------------------------------------------------------------------------------------------
+// Dead letters ----------------------------------------------------------------------------------------------
 
 const MAX_DEAD = 1_000;
 
@@ -346,7 +350,7 @@ export const deadPage = {
   }
 };
 
-// Audit ------------------------------------------------------------------------------------------------------------
+// Audit -----------------------------------------------------------------------------------------------------
 
 /** @type {Column<AuditEntry>[]} */
 export const AUDIT = [

@@ -6,9 +6,10 @@
 //      '------- BroadcastChannel <---------'
 // ```
 //
-// A browser has six connections to a host, and a stream holds one for good: with a stream in each tab the seventh tab
-// would load for ever. A hidden page gives the lock back, so that without a page that is looked at there is no stream.
-// Without Web Locks (http to another machine) each visible page has a stream of its own.
+// A browser has six connections to a host, and a stream holds one for good: with a stream in each tab the
+// seventh tab would load for ever. A hidden page gives the lock back, so that without a page that is looked
+// at there is no stream. Without Web Locks (http to another machine) each visible page has a stream of its
+// own.
 //
 // Cost: one connection.
 //
@@ -19,7 +20,8 @@
 /** @import {EventName} from "../api.d.ts" */
 import { address, askStatus, Refused } from "./api.js";
 
-/** @typedef {"live" | "connecting" | "down" | "ending"} Connection */
+/** `deaf`: the server answers, and gives no stream.
+ * @typedef {"live" | "connecting" | "down" | "ending" | "deaf"} Connection */
 /** @typedef {{event: EventName, data: any, id: string} | {state: Connection} | {hello: true}} Said */
 
 /** @type {readonly EventName[]} */
@@ -32,11 +34,16 @@ const EVENTS = [
   "clock.jumped",
   "audit.added",
   "server.ending",
+  "beat",
   "reset"
 ];
 
 /** The longest wait before the next try: one who looks at the page waits with it. */
 const MAX_WAIT_MS = 15_000;
+
+/** The server says something every 15 seconds. A stream that is silent for so long is dead, whatever the
+ * browser thinks. */
+const SILENCE_MS = 45_000;
 
 const NAME = `mainspring ${new URL(".", location.href).pathname}`;
 
@@ -82,6 +89,7 @@ export function follow(onEvent, onState) {
         source = new EventSource(address("events", { after: last }));
         for (const event of EVENTS) {
           source.addEventListener(event, (message) => {
+            listen();
             tell({ event, data: JSON.parse(message.data), id: message.lastEventId });
             if (event === "server.ending") tell({ state: "ending" });
           });
@@ -89,19 +97,28 @@ export function follow(onEvent, onState) {
         source.onopen = () => {
           wait = 500;
           tell({ state: "live" });
+          listen();
         };
         source.onerror = retry;
+      };
+      const listen = () => {
+        clearTimeout(timer);
+        timer = setTimeout(retry, SILENCE_MS);
       };
       // EventSource tries again by itself only after some errors, and does not say which one it was.
       const retry = async () => {
         source?.close();
-        tell({ state: "down" });
+        clearTimeout(timer);
+        /** @type {Connection} */
+        let state = "deaf";
         try {
           await askStatus();
         } catch (error) {
+          state = "down";
           if (error instanceof Refused && error.status === 401) wait = MAX_WAIT_MS;
         }
         if (leave === null) return;
+        tell({ state });
         timer = setTimeout(open, wait);
         wait = Math.min(MAX_WAIT_MS, wait * 2);
       };
@@ -145,7 +162,8 @@ export function follow(onEvent, onState) {
 /** At most so many logs of a browser have a stream; others ask again and again. */
 const MAX_LOG_STREAMS = 3;
 
-/** One of the few places for streams of logs, or null. Call it to give it back. @returns {Promise<(() => void) | null>} */
+/** One of the few places for streams of logs, or null. Call it to give it back.
+ * @returns {Promise<(() => void) | null>} */
 export async function logPlace() {
   const locks = /** @type {LockManager | undefined} */ (navigator.locks);
   if (locks === undefined) return () => {};

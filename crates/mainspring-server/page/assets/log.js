@@ -1,10 +1,11 @@
 // The output of a run: the last lines first, earlier ones on request, new ones as they are written.
 //
 // ```text
-// tail=500 -> [first .. end)      "earlier" -> [first - 64 KiB .. first)      stream from end on -> more lines
+// tail=500 -> [first .. end)    "earlier" -> [first - 64 KiB .. first)    stream from end on -> more lines
 // ```
 //
-// Cost: an element for each line, at most 5,000; from there on the oldest leave the page and stay on the server.
+// Cost: an element for each line, at most 5,000; from there on the oldest leave the page and stay on the
+// server.
 // Source: RFC 9110, section 14 (ranges).
 
 /** @import {Run} from "../api.d.ts" */

@@ -70,11 +70,13 @@ let touched = 0;
 let cost = 0;
 let isSignedOut = false;
 let wantsSearch = false;
+/** How the stream of events stands. */
+let stream = "connecting";
 
 const pageName = () => (Object.hasOwn(PAGES, query.get("page") ?? "") ? (query.get("page") ?? "now") : "now");
 const page = () => /** @type {PageOf<any>} */ (PAGES[pageName()]);
 
-// Showing ----------------------------------------------------------------------------------------------------------
+// Showing ---------------------------------------------------------------------------------------------------
 
 /** Shows what was loaded. Rows that are shown stay, unless it is fresh. @param {boolean} isFresh */
 function draw(isFresh) {
@@ -124,6 +126,7 @@ async function show(isFresh, isMoved = false) {
     if (signal.aborted) return;
     shown = data;
     draw(isFresh);
+    connect(stream);
     if (isMoved) arrive();
   } catch (error) {
     if (!signal.aborted && !isSignedOut) fail(error, isFresh);
@@ -136,8 +139,11 @@ async function show(isFresh, isMoved = false) {
 /** @param {unknown} error @param {boolean} isFresh */
 function fail(error, isFresh) {
   // What is on the page stays when an update fails: the strip says that it is old.
-  if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status))
+  if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status)) {
+    isOld = isPageOld = true;
+    cost = Math.max(cost, MIN_UPDATE_MS / 2);
     return connect("down");
+  }
   const isGone = error instanceof Refused && error.status === 404;
   put(
     h(
@@ -163,7 +169,8 @@ function fail(error, isFresh) {
 function entitle() {
   const subject = ["job", "run"].includes(pageName()) ? query.get(pageName()) : null;
   const count = known()?.troubled ?? 0;
-  document.title = `${count === 0 ? "" : `(${count}) `}${subject ?? page().title} · ${known()?.host ?? "Mainspring"}`;
+  const title = `${subject ?? page().title} · ${known()?.host ?? "Mainspring"}`;
+  document.title = count === 0 ? title : `(${count}) ${title}`;
 }
 
 /** After somebody went to another page: where the focus goes. */
@@ -207,7 +214,7 @@ function mark() {
   }
 }
 
-// What happens on the server ---------------------------------------------------------------------------------------
+// What happens on the server --------------------------------------------------------------------------------
 
 async function status() {
   const { host, troubled, dead, bad_files } = await askStatus();
@@ -221,6 +228,7 @@ async function status() {
 
 /** @param {EventName} event @param {any} data */
 function changed(event, data) {
+  if (event === "beat") return;
   if (event === "hello") {
     const assets = known()?.assets ?? data.assets;
     if (assets !== data.assets)
@@ -243,27 +251,29 @@ function changed(event, data) {
 let timer = 0;
 let last = 0;
 let isPageOld = false;
+let isOld = false;
 
-/** Asks again: soon, and once for all that happens until then. @param {boolean} isOurs */
+/** Asks again: soon, once for all that happens until then, and not before the last answer is there.
+ * @param {boolean} isOurs */
 function update(isOurs) {
   isPageOld ||= isOurs;
+  isOld = true;
   if (timer !== 0 || document.visibilityState !== "visible" || isSignedOut) return;
-  timer = setTimeout(
-    async () => {
-      timer = 0;
-      last = performance.now();
-      const isOld = isPageOld;
-      isPageOld = false;
-      await status().catch(() => {});
-      const isIdle = IDLE_MS < performance.now() - touched && getSelection()?.isCollapsed !== false;
-      if (shown === null) await show(true);
-      else if (isOld) await show(page().settles === true && isIdle);
-    },
-    Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now())
-  );
+  const wait = Math.max(0, last + Math.max(MIN_UPDATE_MS, cost * 10) - performance.now());
+  timer = setTimeout(async () => {
+    const isPage = isPageOld;
+    isOld = isPageOld = false;
+    await status().catch(() => {});
+    const isIdle = IDLE_MS < performance.now() - touched && getSelection()?.isCollapsed !== false;
+    if (shown === null) await show(true);
+    else if (isPage) await show(page().settles === true && isIdle);
+    last = performance.now();
+    timer = 0;
+    if (isOld) update(false);
+  }, wait);
 }
 
-// Picking rows -----------------------------------------------------------------------------------------------------
+// Picking rows ----------------------------------------------------------------------------------------------
 
 const pickable = () =>
   /** @type {"jobs" | "runs" | undefined} */ (
@@ -360,7 +370,7 @@ function act(name, element) {
   return here === undefined ? ACTS[name]?.(aboutOf(element), house) : here(element);
 }
 
-// Fields -----------------------------------------------------------------------------------------------------------
+// Fields ----------------------------------------------------------------------------------------------------
 
 function search() {
   const field = main.querySelector("form.filter input, form.lab input");
@@ -437,7 +447,7 @@ function click(event) {
   go(href);
 }
 
-// Signing in -------------------------------------------------------------------------------------------------------
+// Signing in ------------------------------------------------------------------------------------------------
 
 const signals = new BroadcastChannel(`mainspring sign-in ${new URL(".", location.href).pathname}`);
 
@@ -481,7 +491,7 @@ function signedIn() {
   show(true, true);
 }
 
-// Beginning --------------------------------------------------------------------------------------------------------
+// Beginning -------------------------------------------------------------------------------------------------
 
 the("#zone", HTMLSelectElement).value = zoning();
 mark();
@@ -508,7 +518,10 @@ listen({
     say(`Times in ${ZONES[next]}.`);
   }
 });
-const live = follow(changed, (state) => !isSignedOut && connect(state) && update(true));
+const live = follow(changed, (state) => {
+  stream = state;
+  if (!isSignedOut && (connect(state) || state === "deaf")) update(true);
+});
 const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
 if (code === undefined) show(true, query.has("at"));
 else {

@@ -41,8 +41,8 @@ const HOUR_MS = 3_600_000;
 /** Rows of a list on this page; the link beside it leads to all. */
 const NOW_ROWS = 12;
 
-/** @typedef {{health: Health, troubled: List<Job>, open: List<Run>, soon: Upcoming, once: List<Once>, missed: List<Run>,
- *   failed: List<Run>, paused: List<Job>}} Now */
+/** @typedef {{health: Health, troubled: List<Job>, open: List<Run>, soon: Upcoming, once: List<Once>,
+ *   missed: List<Run>, failed: List<Run>, paused: List<Job>}} Now */
 
 /** @type {PageOf<Now>} */
 export const nowPage = {
@@ -176,7 +176,8 @@ const troublesTable = (context, rows) =>
 /** So many times the usual length, and a minute more, and a run is probably stuck. */
 const STUCK = 3;
 
-/** How long a run has been running; marked if that is much longer than usual. @param {Run} run @param {boolean} isOn */
+/** How long a run has been running; marked if that is much longer than usual.
+ * @param {Run} run @param {boolean} isOn */
 function lasts({ started, usual_ms, duration_ms }, isOn) {
   if (started === null || !isOn) return span(duration_ms);
   const isStuck = usual_ms !== null && STUCK * usual_ms + 60_000 < now() - Date.parse(started);

@@ -40,13 +40,14 @@ let connection = "";
 /** Says how the page stands to the server; whether it is live again. @param {string} now */
 export function connect(now) {
   const wasDown = connection === "down" || connection === "ending";
-  if (now === "down" && connection === "ending") return false;
+  if (now === connection || (now === "down" && connection === "ending")) return false;
   connection = now;
   const skew = clockSkew();
   const clock = `, by the server\u2019s clock, which is ${length(skew)} ${0 < skew ? "ahead" : "behind"}`;
   const texts = /** @type {Record<string, string>} */ ({
     live: `live${Math.abs(skew) < MAX_SKEW_MS ? "" : clock}`,
     ending: "The server is ending. The page waits for the next one.",
+    deaf: "Not live: the server gives no stream of events. The page asks every 15 seconds.",
     down: "The server does not answer. What you see is old; the page tries again by itself."
   });
   state.className = `state ${now.replace(" ", "-")}`;

@@ -1,6 +1,7 @@
 // Tables whose rows stay where they are, and the small things that stand in their cells.
 //
-// A live update changes cells and nothing else. What would move rows waits behind a button, until it is pressed.
+// A live update changes cells and nothing else. What would move rows waits behind a button, until it is
+// pressed.
 // Cost: one element for each cell.
 
 /** @import {Civil, Civils, Instant, Job, Pause, Run, RunState, Square} from "../api.d.ts" */
@@ -47,7 +48,8 @@ export function link(query, changes) {
 /** @param {string} page @param {Record<string, string | null>} [query] */
 export const to = (page, query = {}) => link(new URLSearchParams({ page }), query);
 
-/** A link to a page. @param {Child} text @param {string} page @param {Record<string, string | null>} [query] */
+/** A link to a page.
+ * @param {Child} text @param {string} page @param {Record<string, string | null>} [query] */
 export const a = (text, page, query) => h("a", { href: to(page, query) }, text);
 
 /** @param {string} job @param {string} [spec] */
@@ -119,7 +121,12 @@ function header(query, [label, kind, , sort]) {
     { scope: "col", class: kind || null, "aria-sort": isUp ? "ascending" : isDown ? "descending" : null },
     sort === undefined
       ? h(kind === "act" ? "span.hide" : "span", label)
-      : h("a.sort", { href: link(query, { sort: next, after: null }) }, label, isUp ? " ↑" : isDown && " ↓")
+      : h(
+          "a.sort",
+          { href: link(query, { sort: next, after: null }) },
+          label,
+          isUp ? " ↑" : isDown ? " ↓" : ""
+        )
   );
 }
 
@@ -167,13 +174,14 @@ export function findings(items) {
   );
 }
 
-/** A sentence of the server: a capital, a full stop, and what is in backticks as code. @param {string} text */
+/** A sentence of the server: a capital, a full stop, and what is in backticks as code.
+ * @param {string} text */
 export function prose(text) {
   const whole = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
   return whole.split("`").map((part, index) => (index % 2 === 0 ? part : h("code", part)));
 }
 
-// Times ------------------------------------------------------------------------------------------------------------
+// Times -----------------------------------------------------------------------------------------------------
 
 /** @returns {Zoning} */
 export function zoning() {
@@ -234,7 +242,7 @@ export const since = (at) => h("ms-ago", { at, span: true, "data-own": true });
 /** @param {number | null} ms */
 export const span = (ms) => (ms === null ? dim("—") : length(ms));
 
-// States -----------------------------------------------------------------------------------------------------------
+// States ----------------------------------------------------------------------------------------------------
 
 /** A state: shape, colour and word. @param {string} code @param {Child} [text] */
 export const state = (code, text = word(code)) => h(`span.s.${tone(code)}`, icon(code), " ", text);
@@ -305,7 +313,7 @@ export function squares(recent) {
   );
 }
 
-// What can be done -------------------------------------------------------------------------------------------------
+// What can be done ------------------------------------------------------------------------------------------
 
 /** A button in a row. @param {string} act @param {string} label @param {string} name */
 export const rowButton = (act, label, name) =>

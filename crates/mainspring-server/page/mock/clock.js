@@ -62,7 +62,8 @@ export function local(at, zone) {
   return new Date(at + offset(zone, at));
 }
 
-/** Civil times beside the instants of an object. @param {Record<string, any>} of @param {string} zone @param {string[]} names */
+/** Civil times beside the instants of an object.
+ * @param {Record<string, any>} of @param {string} zone @param {string[]} names */
 export function civils(of, zone, names) {
   return Object.fromEntries(
     names.filter((name) => of[name]).map((name) => [name, civil(Date.parse(of[name]), zone)])

@@ -5,7 +5,8 @@
 import { civil, instant, local, offset } from "./clock.js";
 
 /** @import {Fault, Moment} from "../api.d.ts" */
-/** @typedef {{text: string, every: number, minutes: number[], hours: number[], days: Set<number>, months: Set<number>, weekdays: Set<number>, isWild: boolean, isEither: boolean}} Cron */
+/** @typedef {{text: string, every: number, minutes: number[], hours: number[], days: Set<number>, months:
+ * Set<number>, weekdays: Set<number>, isWild: boolean, isEither: boolean}} Cron */
 
 const FIELDS = /** @type {const} */ ([
   ["minute", 0, 59],

@@ -2,7 +2,8 @@
 //
 // It is a night on which Europe's clocks go back: 25 October 2026, 00:14 in Berlin.
 
-/** @import {Job, JobDetail, Run, RunDetail, RunState, Pause, Square, AuditEntry, FileState, Once, Finding, Trouble} from "../api.d.ts" */
+/** @import {Job, JobDetail, Run, RunDetail, RunState, Pause, Square, AuditEntry, FileState, Once, Finding,
+ * Trouble} from "../api.d.ts" */
 /** @import {Cron} from "./cron.js" */
 import { chance, civils, instant } from "./clock.js";
 import { parse, sentence, times } from "./cron.js";

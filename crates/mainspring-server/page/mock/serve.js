@@ -1,8 +1,10 @@
-// The HTTP side of the mock server: the real assets with the real headers, and the API of api.d.ts over `house.js`.
+// The HTTP side of the mock server: the real assets with the real headers, and the API of api.d.ts over
+// `house.js`.
 //
 //   node mock/serve.js [--port 7411] [--base /some/path] [--scope look]      then open the address it prints
 //
-// It holds to what the page may rely on: scopes, cookies, checks of origin, problem documents, ranges, event ids.
+// It holds to what the page may rely on: scopes, cookies, checks of origin, problem documents, ranges, event
+// ids.
 
 /** @import {IncomingMessage, ServerResponse} from "node:http" */
 /** @import {Run, Scope, Status, RunState} from "../api.d.ts" */
@@ -56,10 +58,12 @@ class Refusal extends Error {
   }
 }
 
-/** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response: ServerResponse, actor: string}} Asked */
+/** @typedef {{path: string[], query: URLSearchParams, body: any, request: IncomingMessage, response:
+ * ServerResponse, actor: string}} Asked */
 
 export class Mock {
-  /** `rows` is the most that a list has on a page. @param {{frozen?: boolean, base?: string, scope?: Scope | null, rows?: number}} [options] */
+  /** `rows` is the most that a list has on a page.
+   * @param {{frozen?: boolean, base?: string, scope?: Scope | null, rows?: number}} [options] */
   constructor({ frozen = false, base = "/", scope = null, rows = 1_000 } = {}) {
     this.rows = rows;
     this.base = base.endsWith("/") ? base : `${base}/`;
@@ -90,6 +94,10 @@ export class Mock {
     this.ring = [];
     /** Answers this status to everything below api/v1, if set. */
     this.failing = 0;
+    /** Whether there are no streams of events. */
+    this.deaf = false;
+    /** Answers to GET runs wait for this. @type {Promise<void>} */
+    this.gate = Promise.resolve();
     this.port = 0;
     this.server = createServer((request, response) => this.#answer(request, response));
   }
@@ -122,7 +130,8 @@ export class Mock {
     for (const stream of this.streams) stream.write(text);
   }
 
-  /** A line of a run that somebody may follow. @param {Run} run @param {string} text @param {string} [stream] */
+  /** A line of a run that somebody may follow.
+   * @param {Run} run @param {string} text @param {string} [stream] */
   write(run, text, stream) {
     const before = Buffer.byteLength(this.house.output(run));
     this.house.write(run, text, stream);
@@ -166,6 +175,7 @@ export class Mock {
           this.failing === 401 ? "unauthenticated" : "temporary",
           "the store does not answer"
         );
+      if (path === "api/v1/runs") await this.gate;
       await this.#api(path, url.searchParams, request, response);
     } catch (error) {
       if (response.headersSent) return response.end();
@@ -198,7 +208,8 @@ export class Mock {
       .end(body);
   }
 
-  /** @param {string} path @param {URLSearchParams} query @param {IncomingMessage} request @param {ServerResponse} response */
+  /** @param {string} path
+   * @param {URLSearchParams} query @param {IncomingMessage} request @param {ServerResponse} response */
   async #api(path, query, request, response) {
     const method = request.method ?? "GET";
     let text = "";
@@ -257,6 +268,7 @@ export class Mock {
 
   /** @param {Asked} asked */
   #stream({ query, request, response }) {
+    if (this.deaf) throw new Refusal(429, "too_many", "there are 32 streams already, which is the limit");
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -270,6 +282,8 @@ export class Mock {
     );
     if (last !== "" && last !== id && at < 0) response.write(`event: reset\ndata: {}\n\n`);
     for (const { text } of at < 0 ? [] : this.ring.slice(at + 1)) response.write(text);
+    const beat = setInterval(() => response.write("event: beat\ndata: {}\n\n"), 15_000);
+    response.on("close", () => clearInterval(beat));
     this.streams.add(response);
     response.on("close", () => this.streams.delete(response));
   }

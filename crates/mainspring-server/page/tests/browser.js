@@ -1,4 +1,5 @@
-// A browser and a mock server for tests. Without Chromium or playwright-core the tests are skipped with a word.
+// A browser and a mock server for tests. Without Chromium or playwright-core the tests are skipped with a
+// word.
 
 /** @import {BrowserContext, Page} from "playwright-core" */
 /** @import {Scope} from "../api.d.ts" */
@@ -38,7 +39,9 @@ before(async () => {
 });
 after(() => browser?.close());
 
-/** What a test is given. @typedef {{mock: Mock, url: string, context: BrowserContext, open: (query?: string) => Promise<Page>, faults: string[]}} Stage */
+/** What a test is given.
+ * @typedef {{mock: Mock, url: string, context: BrowserContext, open: (query?: string) => Promise<Page>,
+ *   faults: string[]}} Stage */
 
 /** @typedef {object} Setting
  * @property {Scope | null} [scope]   null: sign in first

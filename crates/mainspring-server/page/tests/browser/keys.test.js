@@ -1,4 +1,5 @@
-// The six daily actions, from the first page, by keyboard alone: three keys each, beside what is typed as a reason.
+// The six daily actions, from the first page, by keyboard alone: three keys each, beside what is typed as a
+// reason.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

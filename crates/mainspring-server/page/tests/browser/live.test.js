@@ -28,7 +28,8 @@ function begin(mock, job) {
   return started.run;
 }
 
-/** Makes a page think that it is hidden, as a tab in the background is. @param {Page} page @param {boolean} isHidden */
+/** Makes a page think that it is hidden, as a tab in the background is.
+ * @param {Page} page @param {boolean} isHidden */
 async function hide(page, isHidden) {
   await page.evaluate((isHidden) => {
     Object.defineProperty(document, "visibilityState", {
@@ -89,6 +90,37 @@ test("eight tabs have one stream, and pass it on", { skip }, () =>
   })
 );
 
+test("a slow answer is waited for, however much happens meanwhile", { skip }, () =>
+  stage({}, async ({ url, context, mock }) => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${url}?page=runs&job=backup-db`);
+    await page.waitForSelector("#state.live");
+    await settled(page);
+    const asked = () => mock.asked.filter((line) => line.startsWith("GET api/v1/runs")).length;
+    let release = () => {};
+    mock.gate = new Promise((resolve) => (release = resolve));
+    const first = asked();
+    const run = begin(mock, "backup-db");
+    await until(async () => {
+      await page.clock.runFor(100);
+      return first < asked();
+    }, "a request");
+    for (let index = 0; index < 7; index += 1) {
+      mock.emit("run.changed", { run: run.run, job: run.job, state: "running" });
+      await page.clock.runFor(1_000);
+    }
+    assert.equal(asked(), first + 1, "one request waits, and no other has taken its place");
+    release();
+    await page.waitForSelector(".news:has-text('1 new')");
+    // What happened meanwhile is asked for once more.
+    await until(async () => {
+      await page.clock.runFor(1_000);
+      return asked() === first + 2;
+    }, "another request");
+  })
+);
+
 test("hidden pages have no stream, and are up to date when they are seen again", { skip }, () =>
   stage({}, async ({ open, mock }) => {
     const page = await open("?page=runs&job=backup-db");
@@ -99,6 +131,36 @@ test("hidden pages have no stream, and are up to date when they are seen again",
     await hide(page, false);
     await page.waitForSelector(".news:has-text('1 new')");
     await until(() => mock.streams.size === 1, "a stream");
+  })
+);
+
+test("a stream that has died in silence is opened again", { skip }, () =>
+  stage({}, async ({ url, context, mock }) => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${url}?page=audit`);
+    await page.waitForSelector("#state.live");
+    const streams = () => mock.asked.filter((line) => line.startsWith("GET api/v1/events")).length;
+    assert.equal(streams(), 1);
+    await page.clock.runFor(44_000);
+    assert.equal(streams(), 1);
+    await until(async () => {
+      await page.clock.runFor(1_000);
+      return streams() === 2;
+    }, "another stream");
+    await page.waitForSelector("#state.live");
+  })
+);
+
+test("without a stream the page asks by itself, and says so", { skip }, () =>
+  stage({}, async ({ open, mock }) => {
+    mock.deaf = true;
+    const page = await open("?page=runs&job=backup-db");
+    await page.waitForSelector("#state:has-text('Not live: the server gives no stream of events.')");
+    begin(mock, "backup-db");
+    await page.waitForSelector(".news:has-text('1 new')");
+    mock.deaf = false;
+    await page.waitForSelector("#state.live");
   })
 );
 
@@ -129,6 +191,9 @@ test("an answer that fails leaves the page as it is; one that is asked for says 
     mock.emit("job.changed", { job: "backup-db" });
     await page.waitForSelector("#state.down");
     assert.deepEqual(await keys(page), before);
+    mock.failing = 0;
+    await page.waitForSelector("#state.live");
+    mock.failing = 503;
     await page.click("#nav a[href='?page=audit']");
     await page.waitForSelector("[role=alert]:has-text('The store does not answer. Try again in a moment.')");
     mock.failing = 0;

@@ -12,7 +12,8 @@ const ROWS = 26;
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 mkdirSync(SCREENSHOTS, { recursive: true });
 
-/** What is wrong with a page. @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>} */
+/** What is wrong with a page.
+ * @param {import("playwright-core").Page} page @param {string} name @returns {Promise<string[]>} */
 async function judged(page, name) {
   const wider = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth
