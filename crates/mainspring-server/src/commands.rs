@@ -9,15 +9,9 @@
 //!
 //! Source: own.
 
-use std::io::{self, IsTerminal, Write};
-
-use jiff::tz::TimeZone;
-use serde::Serialize;
-
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::plain;
 
 mod act;
 mod apply;
@@ -31,10 +25,13 @@ mod look;
 mod manual;
 mod memory;
 mod next;
+mod printing;
 mod progress;
 mod serve;
 mod simulate;
 mod translate;
+
+use printing::{json_line, print, print_faithfully, print_json, printed, zone_name, zone_or_system};
 
 /// Does what the command line asks for.
 ///
@@ -69,52 +66,4 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Translate(args) => translate::translate(&args),
         Command::Simulate(args) => simulate::simulate(&args),
     }
-}
-
-/// The zone to use when none is given: the system's, or UTC when the system does not say.
-fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
-    zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
-}
-
-/// The name of a zone, for messages. Zones without one are those of rare settings of TZ.
-fn zone_name(zone: &TimeZone) -> &str {
-    zone.iana_name().unwrap_or("UTC")
-}
-
-/// Prints text for people on standard output, in plain characters.
-fn print(text: &str) -> Result<(), Error> {
-    printed(io::stdout().write_all(plain::text(text).as_bytes()))
-}
-
-/// Prints what a job wrote, or its definition: as it is where another program or a file takes it, else in plain characters.
-fn print_faithfully(text: &str) -> Result<(), Error> {
-    if io::stdout().is_terminal() { print(text) } else { printed(io::stdout().write_all(text.as_bytes())) }
-}
-
-/// One JSON document on a line.
-fn json_line(document: &impl Serialize) -> String {
-    let text = serde_json::to_string(document).expect("wire types have string keys and finite numbers");
-    format!("{}\n", plain::json(&text))
-}
-
-/// Prints one JSON document on standard output.
-fn print_json(document: &impl Serialize) -> Result<(), Error> {
-    let mut text =
-        serde_json::to_string_pretty(document).expect("wire types have string keys and finite numbers");
-    text.push('\n');
-    printed(io::stdout().write_all(plain::json(&text).as_bytes()))
-}
-
-/// What became of printing. A reader that has seen enough, like `head`, is no failure.
-fn printed(result: io::Result<()>) -> Result<(), Error> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
-        _ => Ok(()),
-    }
-}
-
-/// A count with its noun, as in "1 job" and "2 jobs".
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

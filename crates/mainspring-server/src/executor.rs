@@ -36,8 +36,8 @@ pub mod secret;
 pub mod signature;
 pub mod span;
 pub mod spec;
+pub mod specs;
 mod sys;
-pub mod template;
 pub mod webhook;
 
 use pipe::READ_BYTES;

@@ -18,7 +18,7 @@
 //! crash, and its retry policy decides. What waits goes on waiting.
 //!
 //! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
-//! anything to write. While nothing happens, nothing wakes the loop.
+//! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 //!
@@ -30,9 +30,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{
-    Command, Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
-};
+use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
 use crate::accounts::Account;
 use crate::alarm::Alarm;
@@ -49,6 +47,7 @@ use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 
 pub mod alone;
+mod apply;
 mod ask;
 mod boot;
 mod describe;
@@ -61,30 +60,35 @@ mod output;
 mod peer;
 mod postponed;
 pub mod rate;
+mod record;
+mod reload;
 mod reports;
+pub mod room;
 mod waiters;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
 use effects::Started;
-use files::{Files, Reading};
+use files::Files;
 use output::Outputs;
 use peer::Peers;
 use postponed::Postponed;
 use rate::{Bucket, Rates};
+use record::Held;
 use reports::Heard;
+use room::Room;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
+
+/// How often the server looks at what nothing tells it of: its files, and what it has on disk.
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long the end waits for a reader of the log who reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
-
-/// How often one commit is tried again while the store is busy or its answer was lost.
-const MAX_COMMIT_TRIES: usize = 100;
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
@@ -97,6 +101,13 @@ pub struct Server {
     place: Place,
     store: Box<dyn Store>,
     lease: Lease,
+    /// What could not be committed for lack of room.
+    held: Option<Held>,
+    room: Room,
+    /// What the log says already of the socket.
+    socket_note: Option<String>,
+    /// Whether the log says already that nothing can be recorded.
+    is_said_full: bool,
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
@@ -121,6 +132,8 @@ pub struct Server {
     log: Log<Stdout>,
     ourselves: Account,
     began: Moment,
+    /// When it last looked around.
+    looked: Moment,
     grace: Duration,
     keeping: Keeping,
     rates: Rates,
@@ -164,16 +177,19 @@ impl Server {
         self.take_signals(now);
         self.take_ends(now);
         self.take_requests(now);
+        self.look_around(now)?;
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
+        self.say_notes_of_store(now);
         self.answer_waiters()?;
         self.flush_outputs(now);
         self.feed_peers();
         self.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
-        let next = self.planner.next_due();
+        // What is held is tried by another clock.
+        let next = self.planner.next_due().filter(|_| self.held.is_none());
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -181,14 +197,17 @@ impl Server {
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
+            let mut outputs = Vec::new();
+            if !self.commit_held(now, &mut outputs)? {
+                return Ok(());
+            }
             if self.planner.next_due().is_some_and(|due| due <= now.wall) {
                 self.inputs.push_back(Input::Tick);
             }
-            let mut outputs = Vec::new();
             while let Some(input) = self.inputs.pop_front() {
                 self.planner.handle(now.wall, input, &mut outputs);
             }
-            self.commit(now.wall, &mut outputs)?;
+            self.commit(now, &mut outputs)?;
             let is_quiet = outputs.is_empty();
             self.perform(outputs)?;
             if is_quiet && self.inputs.is_empty() && self.planner.next_due().is_none_or(|due| now.wall < due)
@@ -197,34 +216,6 @@ impl Server {
             }
         }
         Ok(())
-    }
-
-    /// Makes everything durable that the planner has decided.
-    fn commit(&mut self, now: Timestamp, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        while let Some(batch) = self.planner.take_batch() {
-            let mut tries = 0;
-            let answers = loop {
-                match self.store.commit(self.lease, &batch) {
-                    Ok(answers) => break answers,
-                    Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
-                        tries += 1;
-                        wait_for(&[], &[], Some(Duration::from_millis(10))).map_err(polling)?;
-                    }
-                    Err(error) => return Err(self.stop_for(error)),
-                }
-            };
-            self.planner.handle(now, Input::Committed { number: batch.number, answers }, outputs);
-        }
-        Ok(())
-    }
-
-    /// The store is not to be trusted any more: what runs is killed, and nothing more is promised.
-    fn stop_for(&mut self, error: StoreError) -> Error {
-        let now = Moment::now();
-        self.note(now.wall, &format!("the store failed, and the server stops: {error}"));
-        self.executor.kill_all_at_once(now);
-        self.log.flush(now.wall);
-        Error::Store(error)
     }
 
     fn take_signals(&mut self, now: Moment) {
@@ -300,28 +291,15 @@ impl Server {
         }
     }
 
-    fn take_files(&mut self, now: Moment) {
-        self.files.look(now);
-        let is_asked = self.signals.is_reload_asked();
-        if self.phase != Phase::Running {
-            return;
+    /// Looks at what nothing tells of.
+    fn look_around(&mut self, now: Moment) -> Result<(), Error> {
+        if now.since(self.looked) < LOOK_INTERVAL {
+            return Ok(());
         }
-        for index in self.files.due(is_asked, now) {
-            let path = self.files.served[index].path.clone();
-            match self.files.read(index, false, now.wall) {
-                Reading::Loaded(loaded) => {
-                    let ticket = self.ticket(Purpose::Reload { path: path.clone() });
-                    let command = Command::Apply(boot::definitions(loaded, path, false));
-                    self.inputs.push_back(Input::Command { ticket, command });
-                }
-                Reading::Bad => {
-                    let problems = self.files.served[index].problems.clone();
-                    let text = format!("{path} has problems, and what was read before stays in force");
-                    self.note(now.wall, &text);
-                    crate::message::say(&problems);
-                }
-            }
-        }
+        self.looked = now;
+        self.files.compare(now);
+        self.look_at_room(now);
+        self.look_at_store(now)
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
@@ -370,7 +348,13 @@ impl Server {
         self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
-        self.store.release(self.lease).map_err(Error::Store)?;
+        match self.store.release(self.lease) {
+            // The next owner finds what was recorded, and takes this one for dead.
+            Err(StoreError::Full(_)) => {
+                self.note(now.wall, "the end could not be recorded: the disk is full");
+            }
+            other => other.map_err(Error::Store)?,
+        }
         self.note(now.wall, "stopped");
         self.finish_log(now)?;
         match self.log.into_failure() {
@@ -396,7 +380,8 @@ impl Server {
 
     /// Waits for anything to do.
     fn wait(&self, now: Moment) -> Result<(), Error> {
-        if !self.inputs.is_empty() || self.peers.has_request() {
+        let has_work = self.held.is_none() && !self.inputs.is_empty();
+        if has_work || self.peers.has_request() {
             return Ok(());
         }
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
@@ -413,10 +398,11 @@ impl Server {
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
+        let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
+        let held_wait = self.held.as_ref().map(|held| held.wait(now));
         let of_all =
             [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
-        let waits = std::iter::once(phase_wait).chain(of_all);
-        let wait = waits.flatten().min();
+        let wait = [phase_wait, look_wait, held_wait].into_iter().chain(of_all).flatten().min();
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 

@@ -34,7 +34,7 @@ const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A file's name and bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     name: String,
     bytes: Vec<u8>,

@@ -113,7 +113,8 @@ impl Running {
         Running::reading(command.spawn().unwrap())
     }
 
-    fn reading(mut child: Child) -> Running {
+    /// Reads line by line what a child writes.
+    pub(crate) fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();

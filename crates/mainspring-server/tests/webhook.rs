@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mainspring_server::action::template::{Template, Values};
 use mainspring_server::clock::Moment;
 use mainspring_server::executor::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
 use mainspring_server::executor::process::Outcome;
 use mainspring_server::executor::run::{End, KillCause, Reports, Stream};
 use mainspring_server::executor::secret::{SecretForm, SecretVariable};
-use mainspring_server::executor::template::{Template, Values};
 use mainspring_server::executor::webhook::{WebhookSpec, deliver};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ureq::http::Method;

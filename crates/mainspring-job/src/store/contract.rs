@@ -32,7 +32,7 @@ mod laws;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Lease, MemoryStore, Query, Shard, Store, StoreError};
+use super::{Lease, MemoryStore, Owner, Query, Shard, Store, StoreError};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, Operation};
@@ -106,8 +106,8 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
     let mut generator = Generator::new(seed);
     let mut oracle = MemoryStore::new();
     let mut store = ground.fresh();
-    let mut lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
-    let mut oracle_lease = oracle.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let mut lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     for number in 1..=generator.batch_count() {
         let operations = generator.batch();
         let answers = committed(&mut store, lease, number, &operations)?;
@@ -129,8 +129,8 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
         }
         if generator.one_in(6) {
             store = ground.reopened(store);
-            lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
-            oracle_lease = oracle.acquire(Shard::WHOLE, "suite").map_err(text)?;
+            lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+            oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
         }
         same_contents(&mut store, &mut oracle, &mut generator)?;
     }

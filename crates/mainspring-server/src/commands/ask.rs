@@ -8,12 +8,13 @@
 
 use jiff::Timestamp;
 
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::message::counted;
 use crate::place::Place;
 use crate::plain;
 use crate::protocol::{AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire};
@@ -212,6 +213,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
         ("started", when(&status.started, now)),
+        ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, now))),
         ("jobs", status.jobs.to_string()),
@@ -219,6 +221,10 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
         ("kept runs", status.runs.to_string()),
         ("dead letters", status.dead.to_string()),
+        (
+            "in quarantine",
+            if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() },
+        ),
         ("changes", changes_text(status)),
     ]);
     for file in &status.files {

@@ -18,11 +18,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 use serde::Serialize;
 
 use super::finding::{Finding, Level};
 use super::progress::Progress;
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
@@ -31,7 +32,7 @@ use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
 use crate::folder::Folder;
-use crate::message::with_causes;
+use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;
@@ -162,6 +163,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         None => Finding::ok("store", "in memory: nothing is kept"),
         Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk"),
     });
+    let hint = "make room on the disk of the data directory; all goes on by itself then";
+    findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
     let text = format!("{jobs}, {} pending, {} open runs", status.pending, status.open);
     findings.push(Finding::ok("jobs", text));
@@ -204,6 +207,19 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
         let hint = "mainspring history --state failed,timed_out says why, mainspring resume JOB goes on";
         findings.push(Finding::warning("paused", text, hint));
     }
+    if 0 < health.crash_loops.count {
+        let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
+        let hint = "mend them, and mainspring resume JOB goes on";
+        findings.push(Finding::warning("paused", text, hint));
+    }
+    if 0 < health.quarantined.count {
+        let text = format!(
+            "they ran when the server died, and start at most {MAX_ON_PROBATION} at a time: {}",
+            names(&health.quarantined)
+        );
+        let hint = "each is let out when it has ended or has run for ten seconds";
+        findings.push(Finding::warning("quarantine", text, hint));
+    }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
         let hint = "mainspring dead list shows them, dead retry and dead drop let go of them";
@@ -214,7 +230,7 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
 }
 
 fn room(free_bytes: Option<u64>) -> Finding {
-    let hint = "make room, or move the data directory; without room the server stops";
+    let hint = "make room; without it output is dropped first, then new work is refused, then nothing starts";
     match free_bytes {
         None => Finding::warning("room", "cannot be measured", "df shows it"),
         Some(free) => {

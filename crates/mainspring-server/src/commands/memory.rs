@@ -17,10 +17,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mainspring_job::MemoryStore;
+use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::serve::take;
+use super::serve::{owner, take};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::folder::Folder;
@@ -51,7 +51,9 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
     }
     let output = new_folder(&place.directory().join("output-XXXXXX"))?;
     let place = place.with_output(output.clone());
-    let result = Server::prepare(serving(place), Box::new(MemoryStore::new())).and_then(Server::run);
+    let mut store = MemoryStore::new();
+    let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
+    let result = Server::prepare(serving(place), Box::new(store), lease).and_then(Server::run);
     // It is in nobody's way if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);

@@ -25,8 +25,8 @@ use super::is_shortage;
 use super::output::LineSplitter;
 use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
-use super::template::Values;
 use super::webhook::{Delivered, WebhookSpec, deliver};
+use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 

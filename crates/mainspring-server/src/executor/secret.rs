@@ -24,6 +24,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::action::secret::{MASK, Secret};
 use crate::regular::open_regular;
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
@@ -32,56 +33,32 @@ pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
-/// What stands in the place of a secret.
-pub const MASK: &str = "***";
-
-/// A text that shows itself to nobody by accident.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+/// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the file beside
+/// root and us.
+///
+/// # Errors
+///
+/// When it cannot be read, another user decides what is in it, it is no regular file, is empty, is longer than
+/// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
+pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
+    let failed = |source| SecretError { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let opened = open_regular(path).map_err(failed)?;
+    opened.judge(user).map_err(failed)?;
+    opened.file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if MAX_SECRET_BYTES < bytes.len() as u64 {
+        return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
     }
-
-    /// Reads a file, without its final line end. `user` is who may have written it beside root and us: the user of the run.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read, somebody else decides what is in it, it is no regular file, is empty, is longer than
-    /// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
-    pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
-        let failed = |source| SecretError { path: path.to_owned(), source };
-        let mut bytes = Vec::new();
-        let opened = open_regular(path).map_err(failed)?;
-        opened.judge(user).map_err(failed)?;
-        opened.file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if MAX_SECRET_BYTES < bytes.len() as u64 {
-            return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
-        }
-        if bytes.contains(&0) {
-            return Err(failed(io::Error::other("it holds a NUL byte")));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        let text = text.strip_suffix('\r').unwrap_or(text);
-        if text.is_empty() {
-            return Err(failed(io::Error::other("it is empty")));
-        }
-        Ok(Secret(text.to_owned()))
+    if bytes.contains(&0) {
+        return Err(failed(io::Error::other("it holds a NUL byte")));
     }
-
-    /// The text itself: for the one who needs it.
-    pub fn reveal(&self) -> &str {
-        &self.0
+    let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        return Err(failed(io::Error::other("it is empty")));
     }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(MASK)
-    }
+    Ok(Secret::new(text))
 }
 
 /// Why a secret is not to be had. The run does not start then.
@@ -137,9 +114,9 @@ impl SecretVariable {
     ///
     /// # Errors
     ///
-    /// See [`Secret::read`].
+    /// See [`read`].
     pub fn content(&self, user: Option<u32>) -> Result<Secret, SecretError> {
-        Secret::read(&self.path, user)
+        read(&self.path, user)
     }
 
     /// What the run is given of a content.

@@ -42,8 +42,9 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
 
-use super::spec::{Limit, OnServerDeath};
+use super::spec::Limit;
 use crate::accounts::Identity;
+use crate::action::names::OnServerDeath;
 
 /// Everything that a child changes about itself.
 pub(super) struct Preparation {

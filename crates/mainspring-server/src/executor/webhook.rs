@@ -28,22 +28,11 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
 use super::process::Outcome;
-use super::secret::{Masks, Secret, SecretForm, SecretVariable};
+use super::secret::{self, Masks, SecretForm, SecretVariable};
 use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
-use super::template::{Template, Values};
+use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use crate::action::template::{Template, Values};
 use crate::regular::open_regular;
-
-/// How long a delivery may take where the job does not say.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The longest that a delivery may take: as long as it does, it holds one of the few places.
-pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-
-/// The most of an answer that is kept where the job does not say.
-pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
-
-/// The most headers of a webhook: twice what anybody needs.
-pub const MAX_HEADERS: usize = 64;
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
@@ -99,11 +88,6 @@ impl WebhookSpec {
     pub fn is_success(&self, status: u16) -> bool {
         self.success.iter().any(|&(first, last)| (first..=last).contains(&status))
     }
-}
-
-/// Whether a request of this method may carry a body.
-pub fn has_body(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
 
 /// What came of a delivery.
@@ -169,7 +153,7 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
         request = request.header(*name, value);
     }
     if let Some(path) = &spec.signing {
-        let secret = Secret::read(path, None).map_err(|error| error.to_string())?;
+        let secret = secret::read(path, None).map_err(|error| error.to_string())?;
         if secret.reveal().len() < MIN_KEY_BYTES {
             let path = path.display();
             return Err(format!(
@@ -225,7 +209,8 @@ fn certificates(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {
-    let result = if has_body(&spec.method) { agent.run(request) } else { agent.run(request.map(|_| ())) };
+    let result =
+        if has_body(spec.method.as_str()) { agent.run(request) } else { agent.run(request.map(|_| ())) };
     let mut response = match result {
         Ok(response) => response,
         Err(error) => {

@@ -18,8 +18,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
+use crate::action::names::{LIMIT_NAMES, OnServerDeath};
 use crate::action::{ProcessBody, SecretBody};
-use crate::executor::spec::{LIMIT_NAMES, OnServerDeath};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 
@@ -168,7 +168,7 @@ fn umask(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
 
 fn limits(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
     let Some(table) = fields.table("limits", faults) else { return Vec::new() };
-    let names: Vec<&str> = LIMIT_NAMES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = LIMIT_NAMES.to_vec();
     let mut found = Vec::new();
     for (name, value) in table.all() {
         let known = name.get_ref().as_ref();

@@ -13,6 +13,8 @@
 //!
 //! Source: own.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Run, RunState, Shard, Store};
@@ -21,6 +23,7 @@ use super::ask::{not_found, run_key};
 use super::feed::Feed;
 use super::look::MAX_UNSTARTED;
 use super::output::Outputs;
+use super::room::free_bytes;
 use super::{describe, health};
 use crate::error::Error;
 use crate::jobfile::JobFile;
@@ -34,7 +37,6 @@ pub struct Alone {
     store: SqliteStore,
     outputs: Outputs,
     now: Timestamp,
-    _directory: Directory,
 }
 
 impl Alone {
@@ -47,9 +49,9 @@ impl Alone {
         if !place.store().exists() {
             return Ok(None);
         }
-        let directory = Directory::look(place.directory()).map_err(Error::Directory)?;
+        let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::look(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, _directory: directory }))
+        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now }))
     }
 
     /// Answers a request that only looks.
@@ -136,7 +138,7 @@ impl Alone {
         let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
-        let free_bytes = health::free_bytes(place);
+        let free_bytes = free_bytes(place.directory());
         let of_marks = health::of_marks(marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }

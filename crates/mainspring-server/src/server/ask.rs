@@ -25,14 +25,11 @@ use super::rate::Rates;
 use super::{Phase, Server, describe};
 use crate::action::Body;
 use crate::clock::Moment;
-use crate::crontab::Format;
 use crate::error::Error;
 use crate::jobfile::JobFile;
-use crate::loaded::Loaded;
-use crate::protocol::{
-    AppliedWire, Asked, Done, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Request, Response,
-    SubmitWire,
-};
+use crate::message::counted;
+use crate::origin::Origin;
+use crate::protocol::{AppliedWire, Asked, Done, ErrorKind, ErrorWire, Request, Response, SubmitWire};
 use crate::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
@@ -49,6 +46,8 @@ pub(super) enum Purpose {
     LastOf { peer: u64, id: u64, applied: AppliedWire },
     /// The log: a served file was read again.
     Reload { path: String },
+    /// The log, if anything is wrong: what was in force before the start, or was read at the start.
+    Restored { source: String },
 }
 
 /// What a request leads to.
@@ -193,6 +192,13 @@ impl Server {
                         wire.removed.len()
                     );
                     self.note(now.wall, &text);
+                    self.say_refused(&path, &wire.refused, now);
+                }
+            }
+            Purpose::Restored { source } => {
+                if let Reply::Applied(applied) = reply {
+                    let names = describe::applied(&applied).refused;
+                    self.say_refused(&Origin::of(&source).to_string(), &names, now);
                 }
             }
             Purpose::Answer { peer, id } => {
@@ -224,10 +230,23 @@ impl Server {
         Ok(())
     }
 
+    /// Who says a name is settled before a set is applied, so that only a limit can refuse a job.
+    fn say_refused(&mut self, from: &str, names: &[String], now: Moment) {
+        if !names.is_empty() {
+            let text = format!(
+                "{} of {from} are NOT in force, because there are too many: {}",
+                counted(names.len(), "job"),
+                names.join(", ")
+            );
+            self.note(now.wall, &text);
+        }
+    }
+
     fn consider(&mut self, request: Request, now: Moment) -> Asking {
         if !looks(&request) && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
+        self.has_room_for(&request)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
             Some(job) => job_name(&job).map(Scope::Job),
@@ -266,6 +285,16 @@ impl Server {
         }
     }
 
+    /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
+    fn has_room_for(&self, request: &Request) -> Result<(), ErrorWire> {
+        let is_refused = match self.held {
+            Some(_) => !looks(request),
+            None => self.room.is_full() && adds(request),
+        };
+        let text = || self.troubles().join("; ");
+        if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
+    }
+
     fn define(&mut self, text: &str, replace: bool) -> Asking {
         let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
         if let Some(problem) = file.problems.first() {
@@ -275,14 +304,15 @@ impl Server {
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
         let known = self.planner.jobs().find(|(known, _)| known.name == job.name);
         if let Some((known, _)) = known
-            && !(replace && known.source.is_empty())
+            && !(replace && Origin::of(&known.source) == Origin::Command)
         {
-            let hint = if known.source.is_empty() { "; --replace replaces it" } else { "" };
+            let hint =
+                if Origin::of(&known.source) == Origin::Command { "; --replace replaces it" } else { "" };
             let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         let definitions =
-            Definitions { source: String::new(), jobs, groups: file.groups, prune: Prune::Keep };
+            Definitions { source: Origin::Command.source(), jobs, groups: file.groups, prune: Prune::Keep };
         Ok(Next::Command(Command::Apply(definitions)))
     }
 
@@ -290,8 +320,9 @@ impl Server {
         let name = job_name(text)?;
         let found = self.planner.jobs().find(|(job, _)| job.name == name);
         let (job, _) = found.ok_or_else(|| not_found(&format!("job `{text}`")))?;
-        if self.files.served.iter().any(|file| file.path == job.source) {
-            let message = format!("the job comes from {}: remove it there", job.source);
+        let origin = Origin::of(&job.source);
+        if self.files.are_given(&origin) {
+            let message = format!("the job comes from {origin}: remove it there");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         Ok(Next::Command(Command::Remove(name)))
@@ -336,51 +367,6 @@ impl Server {
         let run = self.store.run(self.shard(), &key).map_err(store_failed)?;
         run.filter(|run| run.state == RunState::Dead).ok_or_else(missing)
     }
-
-    fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {
-        if MAX_APPLIED_FILES < files.len() {
-            return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
-        }
-        let mut sets = Vec::new();
-        for file in files {
-            let format = if file.system { Format::System } else { Format::User };
-            let source = Source::new(file.name.clone(), file.text);
-            let loaded = Loaded::parse(&source, format, &self.files.reader().zone);
-            if !loaded.is_good() {
-                return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
-            }
-            sets.push(super::boot::definitions(loaded, file.name, !prune));
-        }
-        if !is_preview {
-            return Ok(Next::Files(sets));
-        }
-        let mut applied = AppliedWire::default();
-        for set in sets {
-            applied.add(self.changes(&set));
-        }
-        Ok(Next::Answer(Response::Applied(applied)))
-    }
-
-    /// What a set would change.
-    fn changes(&self, set: &Definitions) -> AppliedWire {
-        let mut applied = AppliedWire::default();
-        for job in &set.jobs {
-            let name = job.name.to_string();
-            match self.planner.jobs().find(|(known, _)| known.name == job.name) {
-                None => applied.added.push(name),
-                Some((known, _)) if known.source != set.source => applied.refused.push(name),
-                Some((known, _)) if known == job => applied.unchanged += 1,
-                Some(_) => applied.changed.push(name),
-            }
-        }
-        if set.prune == Prune::Remove {
-            let is_gone =
-                |job: &Job| job.source == set.source && !set.jobs.iter().any(|kept| kept.name == job.name);
-            let gone = self.planner.jobs().filter(|(job, _)| is_gone(job));
-            applied.removed.extend(gone.map(|(job, _)| job.name.to_string()));
-        }
-        applied
-    }
 }
 
 /// Whether a request changes nothing.
@@ -395,6 +381,19 @@ fn looks(request: &Request) -> bool {
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
+    )
+}
+
+/// Whether a request asks for new work.
+fn adds(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Run { .. }
+            | Request::Submit(_)
+            | Request::Define { .. }
+            | Request::Backfill { preview: false, .. }
+            | Request::DeadRetry { .. }
+            | Request::Apply { preview: false, .. }
     )
 }
 

@@ -28,11 +28,12 @@ use super::Server;
 use super::postponed::MAX_WAIT;
 use super::reports::{Heard, subject};
 use crate::action::Body;
+use crate::action::template::Values;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::executor::run::KillCause;
 use crate::executor::span::Span;
-use crate::executor::template::Values;
+use crate::executor::specs;
 use crate::log::Kind;
 
 /// What is known of an attempt that runs.
@@ -114,7 +115,7 @@ impl Server {
         let values = values(start);
         match Body::decode(&start.work.action).map_err(never)? {
             Body::Process(body) => {
-                let spec = body.spec(&self.ourselves, policies).map_err(never)?;
+                let spec = specs::process(&body, &self.ourselves, policies).map_err(never)?;
                 let variables = variables(&values);
                 if self.executor.is_full() {
                     let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
@@ -125,7 +126,7 @@ impl Server {
                 Ok(format!("pid {pid}"))
             }
             Body::Webhook(body) => {
-                let spec = Arc::new(body.spec(policies).map_err(never)?);
+                let spec = Arc::new(specs::webhook(&body, policies).map_err(never)?);
                 let sent = self.deliveries.start(&spec, values, attempted, now);
                 sent.map_err(|error| not_started(error.is_shortage(), &error))?;
                 Ok("webhook".to_owned())

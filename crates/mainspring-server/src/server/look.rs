@@ -44,12 +44,14 @@ impl Server {
             running: self.planner.running_count() as u64,
             runs: counts.runs,
             dead: counts.dead,
+            quarantined: self.planner.quarantined().count() as u64,
             next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
             is_kept: self.keeping == Keeping::OnDisk,
             changes_max: self.rates.total,
             connection_changes_max: self.rates.connection,
             refused: self.refused_count,
+            troubles: self.troubles(),
         }))))
     }
 

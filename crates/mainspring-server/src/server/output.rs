@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Lines are written once per turn of the loop and never flushed to the disk by force: they are no part of the promise. When
-//! the disk is full, or no file can be opened, lines are lost and runs go on; the log says so once for each run. The oldest files of a job go when there are more than its policy keeps.
+//! there is no room, or no file can be opened, lines are lost and runs go on; the log says so once for each run: see
+//! [`room`](super::room). The oldest files of a job go when there are more than its policy keeps.
 //!
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!
@@ -46,11 +47,13 @@ pub(super) struct Outputs {
     /// Runs of which lines were lost, as is known.
     lost: HashSet<RunKey>,
     once_ended_count: u64,
+    /// Whether lines are kept; if not they are lost, and the log has them.
+    pub(super) keeps: bool,
 }
 
 impl Outputs {
     pub(super) fn new(root: PathBuf) -> Outputs {
-        Outputs { root, open: HashMap::new(), lost: HashSet::new(), once_ended_count: 0 }
+        Outputs { root, open: HashMap::new(), lost: HashSet::new(), once_ended_count: 0, keeps: true }
     }
 
     /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
@@ -77,6 +80,9 @@ impl Outputs {
         stream: Stream,
         text: &str,
     ) -> io::Result<()> {
+        if !self.keeps {
+            return Ok(());
+        }
         let written = self.file(key, is_once).and_then(|file| {
             let stream = stream_name(stream);
             writeln!(file, "{now:.3} {attempt} {stream} {text}")
@@ -93,6 +99,13 @@ impl Outputs {
             Entry::Occupied(open) => Ok(open.into_mut()),
             Entry::Vacant(vacant) => Ok(vacant.insert(BufWriter::new(open(&path)?))),
         }
+    }
+
+    /// Removes the oldest files of runs that have ended, until so much is free that was not. Returns how many.
+    pub(super) fn remove_oldest(&self, bytes: u64) -> usize {
+        // Where a one-shot job's is and where a job's, one of the two is open.
+        let paths = |key: &RunKey| [true, false].map(|is_once| self.path(key, is_once));
+        remove_oldest_below(&self.root, bytes, &self.open.keys().flat_map(paths).collect())
     }
 
     /// Hands what was written to the operating system, so that others can read it. Returns the runs of which something was
@@ -138,6 +151,30 @@ fn open(path: &Path) -> io::Result<File> {
 /// What the log says of lost lines.
 pub(super) fn lost_text(error: &io::Error) -> String {
     format!("what it writes cannot be kept: {error}")
+}
+
+/// Removes the oldest files below `root` that are not among `open`, until so many bytes are free that were not. Returns
+/// how many files that were.
+pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBuf>) -> usize {
+    let below = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = below(root).flat_map(|directory| below(&directory.path()).collect::<Vec<_>>());
+    let described = files.filter_map(|file| {
+        let found = file.metadata().ok()?;
+        Some((found.modified().ok()?, file.path(), found.len()))
+    });
+    let mut files: Vec<_> = described.filter(|(_, path, _)| !open.contains(path)).collect();
+    files.sort_unstable();
+    let (mut freed_bytes, mut removed_count) = (0, 0);
+    for (_, path, length) in files {
+        if bytes <= freed_bytes {
+            break;
+        }
+        if fs::remove_file(path).is_ok() {
+            freed_bytes += length;
+            removed_count += 1;
+        }
+    }
+    removed_count
 }
 
 fn prune(directory: &Path, keep: usize, is_once: bool) {
@@ -203,5 +240,26 @@ mod tests {
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
         assert_eq!(line.time, "2026-11-21T03:00:01.250Z");
+    }
+
+    #[test]
+    fn the_oldest_files_go_first_and_no_more_than_need_to() {
+        let root = std::env::temp_dir().join(format!("mainspring-oldest-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let path = |number: u32| {
+            root.join(if number.is_multiple_of(2) { "a" } else { "b" }).join(format!("{number}.log"))
+        };
+        for number in 0..6 {
+            fs::create_dir_all(path(number).parent().unwrap()).unwrap();
+            let file = File::create(path(number)).unwrap();
+            (&file).write_all(&[0; 100]).unwrap();
+            let modified = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number.into());
+            file.set_modified(modified).unwrap();
+        }
+        assert_eq!(remove_oldest_below(&root, 150, &HashSet::from([path(0)])), 2);
+        assert_eq!((0..6).filter(|number| path(*number).exists()).collect::<Vec<_>>(), [0, 3, 4, 5]);
+        assert_eq!(remove_oldest_below(&root, u64::MAX, &HashSet::new()), 4);
+        assert_eq!(remove_oldest_below(&root, 1, &HashSet::new()), 0);
+        let _ = fs::remove_dir_all(&root);
     }
 }

@@ -18,8 +18,9 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::sys::stat::{Mode, umask};
@@ -276,10 +277,31 @@ impl Peer {
     }
 }
 
+fn bind(path: &Path) -> io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let before = umask(Mode::from_bits_truncate(0o177));
+    let listener = UnixListener::bind(path);
+    umask(before);
+    let listener = listener?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let found = std::fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
 /// The socket and all connections to it.
 #[derive(Debug)]
 pub(super) struct Peers {
     listener: UnixListener,
+    path: PathBuf,
+    /// Device and number of the socket's file.
+    file: Option<(u64, u64)>,
     peers: Vec<Peer>,
     last_number: u64,
     /// Who was asked for a request last.
@@ -295,17 +317,11 @@ pub(super) struct Peers {
 impl Peers {
     /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is locked.
     pub(super) fn listen(path: &Path, rate: u32) -> io::Result<Peers> {
-        match std::fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let before = umask(Mode::from_bits_truncate(0o177));
-        let listener = UnixListener::bind(path);
-        umask(before);
-        let listener = listener?;
-        listener.set_nonblocking(true)?;
+        let listener = bind(path)?;
         Ok(Peers {
             listener,
+            path: path.to_owned(),
+            file: file_id(path),
             peers: Vec::new(),
             last_number: 0,
             next_index: 0,
@@ -313,6 +329,16 @@ impl Peers {
             has_lost: false,
             short: None,
         })
+    }
+
+    /// Makes the socket again if it is not where it was. Who is connected stays so. Returns whether it was gone.
+    pub(super) fn listen_again(&mut self) -> io::Result<bool> {
+        if self.file.is_some() && file_id(&self.path) == self.file {
+            return Ok(false);
+        }
+        self.listener = bind(&self.path)?;
+        self.file = file_id(&self.path);
+        Ok(true)
     }
 
     /// Takes new connections, and reads what has come over all.

@@ -84,8 +84,12 @@ impl Directory {
             &folder.path.join(LOCK_FILE),
         );
         let mut lock = locked(path, file.map_err(failed)?, how)?;
-        lock.set_len(0).map_err(failed)?;
-        writeln!(lock, "process {}", std::process::id()).map_err(failed)?;
+        // Written over what is there, which needs no room; on a full disk a new file stays empty.
+        let text = format!("process {}\n", std::process::id());
+        match lock.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
+            _ => lock.set_len(text.len() as u64).map_err(failed)?,
+        }
         let directory = Directory { path: folder.path, lock: Some(lock) };
         directory.close_to_others().map_err(failed)?;
         Ok(directory)
@@ -113,6 +117,11 @@ impl Directory {
     /// Where it is, without links.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The file whose lock it is.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.path.join(LOCK_FILE)
     }
 
     /// The file of the store.

@@ -1,7 +1,7 @@
 //! The tables, and how a file of an older version becomes one of this.
 //!
 //! ```text
-//!  shard     one row: epoch, owner, the last batch with its answers
+//!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers
 //!  job       one row a job: definition, watermark, counts, pause
 //!  pending   one-shot jobs that have not fired, clustered by (due, number)
 //!  once_key  idempotency keys of pending jobs and of kept runs
@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub(super) const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
 
@@ -26,7 +26,7 @@ const _: () = assert!(STEPS.len() == VERSION as usize);
 const TABLE_COUNT: u32 = 6;
 
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 3] = [
+pub(super) const STEPS: [&str; 5] = [
     "CREATE TABLE shard (
         shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
         batch INTEGER NOT NULL, answers TEXT NOT NULL
@@ -63,6 +63,8 @@ pub(super) const STEPS: [&str; 3] = [
         CASE WHEN ended IS NULL THEN NULL ELSE state END, outcome FROM run WHERE started IS NOT NULL;",
     "ALTER TABLE job ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE run ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE run ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE shard ADD COLUMN machine_start TEXT NOT NULL DEFAULT '';",
 ];
 
 /// Makes or migrates the tables.

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use mainspring_server::store::FORMAT_VERSION;
 use rusqlite::Connection;
 
 use crate::ground::{Ground, names};
@@ -61,9 +62,11 @@ fn a_store_with_a_program_in_it_is_not_run() {
     let Some(ground) = Ground::new("look-view") else { return };
     fs::create_dir(ground.path("ms")).unwrap();
     let made = Connection::open(ground.path("ms/mainspring.db")).unwrap();
-    let endless = "CREATE VIEW job AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-        SELECT max(i) AS name FROM n; PRAGMA user_version = 3";
-    made.execute_batch(endless).unwrap();
+    let endless = format!(
+        "CREATE VIEW job AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+        SELECT max(i) AS name FROM n; PRAGMA user_version = {FORMAT_VERSION}"
+    );
+    made.execute_batch(&endless).unwrap();
     drop(made);
     for args in LOOKS {
         let said = look(&ground, args, "ms");
