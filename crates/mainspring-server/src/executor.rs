@@ -27,6 +27,7 @@ use nix::errno::Errno;
 use crate::clock::Moment;
 
 pub mod deliveries;
+mod launch;
 pub mod orphans;
 pub mod output;
 pub mod pipe;
@@ -41,7 +42,7 @@ mod sys;
 pub mod webhook;
 
 use pipe::READ_BYTES;
-use process::StartError;
+use process::{LATER_START_WAIT, START_WAIT, StartError};
 use run::{KillCause, Reports, Run};
 use spec::ProcessSpec;
 
@@ -126,7 +127,8 @@ impl<K: PartialEq> Executor<K> {
         if self.is_full() {
             return Err(Refused::Full(self.capacity));
         }
-        let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
+        let wait = if self.runs.iter_mut().any(Run::is_starting) { LATER_START_WAIT } else { START_WAIT };
+        let run = Run::start(spec, variables, key, now, wait).map_err(Refused::Start)?;
         let pid = run.pid();
         self.runs.push(run);
         Ok(pid)

@@ -25,4 +25,5 @@ mod reading;
 mod requests;
 mod secrets;
 mod shortage;
+mod starting;
 mod terminal;
