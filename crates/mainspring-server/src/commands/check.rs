@@ -16,6 +16,7 @@ use mainspring_cron::Schedule;
 
 use super::{print, zone_or_system};
 use crate::accounts::Account;
+use crate::action::Body;
 use crate::claims::{Claimant, InForce, settle};
 use crate::cli::CheckArgs;
 use crate::clock::Moment;
@@ -28,7 +29,7 @@ use crate::message::{self, counted};
 use crate::plain;
 use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use crate::source::Source;
-use crate::warning::warnings;
+use crate::warning::{exposures, warnings};
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
@@ -134,7 +135,7 @@ fn crontab_findings(crontab: &Crontab, zone: &TimeZone, from: Timestamp) -> (Vec
     (unknown_users, warnings)
 }
 
-/// The warnings about the triggers of a job, under its name.
+/// The warnings about the triggers and the action of a job, under its name.
 fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Problem> {
     let line = source.lines().nth(placed.line_number - 1).expect("a job stands on a line of its file");
     let of_trigger = |trigger: &Schedule| {
@@ -142,7 +143,9 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
         let faults = warnings(trigger, &text, from).into_iter();
         faults.map(move |fault| format!("{}: {}", text, fault.message)).collect::<Vec<_>>()
     };
-    let messages = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    let of_triggers = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
+    let messages = of_triggers.chain(of_action);
     messages.map(|message| Problem::warning(line, Fault::new(0..line.bytes.len(), message))).collect()
 }
 
