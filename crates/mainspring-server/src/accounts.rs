@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
+pub mod users;
+
 /// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
 /// where that would not be safe.
 #[derive(Clone, Debug, PartialEq, Eq)]

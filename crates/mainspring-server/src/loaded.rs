@@ -15,7 +15,8 @@ use jiff::tz::TimeZone;
 use mainspring_job::Group;
 use nix::unistd::Uid;
 
-use crate::accounts::{Account, Refusal};
+use crate::accounts::Refusal;
+use crate::accounts::users::Users;
 use crate::action::{Body, ProcessBody};
 use crate::crontab::{Crontab, Format, definition};
 use crate::error::Error;
@@ -46,8 +47,8 @@ pub struct Reader {
     pub format: Format,
     /// For jobs that name no zone.
     pub zone: TimeZone,
-    /// Who runs the jobs that name no user.
-    pub ourselves: Account,
+    /// Those that jobs may name, and who runs the jobs that name none.
+    pub users: Users,
 }
 
 impl Reader {
@@ -60,7 +61,7 @@ impl Reader {
         let source = Source::read(name)?;
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
         loaded.judge(&source)?;
-        loaded.check_users(&source, &self.ourselves);
+        loaded.check_users(&source, &self.users);
         Ok(loaded)
     }
 }
@@ -112,11 +113,11 @@ impl Loaded {
     }
 
     /// Takes out the jobs whose users cannot be become, each of them a problem.
-    fn check_users(&mut self, source: &Source, ourselves: &Account) {
+    fn check_users(&mut self, source: &Source, users: &Users) {
         let mut problems = Vec::new();
         self.jobs.retain(|placed| {
             let Some(user) = user_of(placed) else { return true };
-            match Account::chosen(&user, ourselves) {
+            match users.account(&user) {
                 Ok(_) => true,
                 Err(refusal) => {
                     problems.push(user_problem(source, placed.line_number, &user, &refusal));
@@ -148,6 +149,7 @@ fn user_problem(source: &Source, line_number: usize, user: &str, refusal: &Refus
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::Account;
 
     fn parsed(name: &str, text: &str) -> Loaded {
         Loaded::parse(&Source::new(name, text), Format::System, &TimeZone::UTC)
@@ -165,7 +167,7 @@ mod tests {
         let ourselves = Account { name: "somebody".into(), home: "/".into(), identity: None };
         let source = Source::new("crontab", "@daily no-such-user true\n@daily somebody true\n");
         let mut loaded = Loaded::parse(&source, Format::System, &TimeZone::UTC);
-        loaded.check_users(&source, &ourselves);
+        loaded.check_users(&source, &Users::new(ourselves));
         assert_eq!((loaded.jobs.len(), loaded.problems[0].fault.span.clone()), (1, 7..19));
     }
 }

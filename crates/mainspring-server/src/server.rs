@@ -32,7 +32,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
-use crate::accounts::Account;
+use crate::accounts::users::Users;
 use crate::alarm::Alarm;
 use crate::clock::Moment;
 use crate::error::Error;
@@ -130,7 +130,7 @@ pub struct Server {
     signals: Signals,
     alarm: Alarm,
     log: Log<Stdout>,
-    ourselves: Account,
+    users: Users,
     began: Moment,
     /// When it last looked around.
     looked: Moment,

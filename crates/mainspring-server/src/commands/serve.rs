@@ -13,6 +13,7 @@ use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
 use super::{memory, zone_or_system};
 use crate::accounts::Account;
+use crate::accounts::users::Users;
 use crate::cli::serve::ServeArgs;
 use crate::crontab::Format;
 use crate::error::Error;
@@ -41,7 +42,11 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
-    let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
+    let reader = Reader {
+        format: Format::from(args.format),
+        zone: zone_or_system(args.zone),
+        users: Users::new(ourselves),
+    };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let (files, grace) = (args.files, args.grace);
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };

@@ -138,3 +138,40 @@ fn no_job_of_another_user_is_shielded_from_the_lack_of_memory() {
     }
     server.stop();
 }
+
+/// Put before the C library's: a user database that does not answer while there is a certain file.
+const HANGING_DATABASE: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+typedef int (*ask)(const char *, struct passwd *, char *, size_t, struct passwd **);
+int getpwnam_r(const char *name, struct passwd *entry, char *buffer, size_t size, struct passwd **found) {
+    while (access(getenv("HANGS"), F_OK) == 0) usleep(1000);
+    return ((ask)dlsym(RTLD_NEXT, "getpwnam_r"))(name, entry, buffer, size, found);
+}
+"#;
+
+#[test]
+fn a_user_database_that_hangs_holds_up_no_job() {
+    let Some(ground) = Ground::new("database") else { return };
+    ground.write("database.c", HANGING_DATABASE, 0o644);
+    let built = ground.root("cc -shared -fPIC -o database.so database.c -ldl");
+    assert_eq!(built.code, Some(0), "{built:?}");
+    let job = |name: &str, line: &str| {
+        format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\n{line}\nshell = 'id -u'\n")
+    };
+    let jobs = job("bobs", "user = 'nobody'") + &job("roots", "");
+    let hangs = ground.text("hangs");
+    let before = format!("export HANGS={hangs} LD_PRELOAD={}", ground.text("database.so"));
+    let server = ground.serve_after(&before, &jobs);
+    ground.write("hangs", "", 0o644);
+    for name in ["bobs", "roots", "bobs", "bobs"] {
+        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+    }
+    assert_eq!(ground.ask(&["logs", "bobs"]).stdout, "65534\n");
+    std::fs::remove_file(hangs).unwrap();
+    assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
+    server.stop();
+}
