@@ -21,6 +21,7 @@ mod inherited;
 mod looking;
 mod masks;
 mod memory;
+mod promises;
 mod reading;
 mod requests;
 mod secrets;
