@@ -18,7 +18,7 @@ use mainspring_queue::{Tick, TimerId, TimerQueue};
 use crate::case::Failure;
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::subject::queues::DefaultQueue;
+use crate::subjects::queues::DefaultQueue;
 use crate::workload::memory::resident_bytes;
 
 /// How far ahead a deadline is.
