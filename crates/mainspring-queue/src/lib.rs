@@ -39,6 +39,7 @@
 //! be held to the same contract.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 extern crate alloc;
@@ -79,3 +80,7 @@ pub use red_black_tree::RedBlackTree;
 pub use skip_list::SkipList;
 pub use sorted::Sorted;
 pub use tick::Tick;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -283,6 +283,15 @@ pub trait TimerQueue<T> {
     /// [`Rejected`] with the payload: beyond the horizon, or full.
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>>;
 
+    /// Adds a timer as [`schedule`](Self::schedule) does, and past a limit that the queue was told to keep: for a timer that must
+    /// not be turned away, such as one that repeats, whose room was taken while it fired.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the payload: beyond the horizon, or no name is left.
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        self.schedule(deadline, payload)
+    }
+
     /// Removes a pending timer and returns its payload. `None`: it fired, was cancelled, or never was.
     fn cancel(&mut self, id: TimerId) -> Option<T>;
 
