@@ -5,10 +5,11 @@
 //! | [`layers`] | who may import what, by the table in ARCHITECTURE.md |
 //! | [`circles`] | no files that import each other in a circle |
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
-//! | [`text`] | a header on every file, words that names avoid, no left-overs, no `unsafe` but where it is listed |
+//! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
 //! | [`manifests`] | a reason beside every dependency |
 //!
-//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project itself.
+//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project
+//! itself.
 //!
 //! Cost: a second. It does not judge what a reader must judge.
 

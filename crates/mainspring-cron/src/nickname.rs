@@ -1,4 +1,4 @@
-//! The words with an `@`: short forms of a pattern, and the triggers that are not patterns.
+//! Words with an `@`: short forms of a pattern, and expressions that are not patterns.
 //!
 //! | nickname | is |
 //! |---|---|
@@ -11,7 +11,8 @@
 //! | `@every 90s` | a fixed period |
 //! | `@at 2030-01-01T00:00:00Z` | once |
 //!
-//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for all but the last two.
+//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for all but the last
+//! two.
 
 use jiff::Timestamp;
 
@@ -63,7 +64,8 @@ pub(crate) fn parse(text: Word<'_>) -> Result<Nickname, ParseError> {
         return at(argument.trim()).map(Nickname::At);
     }
     let message = format!(
-        "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, @every or @at",
+        "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, \
+         @every or @at",
         name.text
     );
     let error = ParseError::new(name.span(), message);

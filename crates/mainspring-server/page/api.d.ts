@@ -83,12 +83,16 @@ export interface Status {
   running: number;
   runs: number;
   dead: number;
+  /** Jobs that start a few at a time, because the server died while they ran. */
+  quarantined: number;
   next: Instant | null;
   files: Pick<FileState, "name" | "read" | "jobs" | "problems">[];
   is_kept: boolean;
   changes_max: number;
   connection_changes_max: number;
   refused: number;
+  /** What keeps the server from doing all that it should; empty if nothing does. */
+  troubles: string[];
   /** (+) running, stopping, starting. */
   state_code: "running" | "stopping" | "starting";
   /** (+) The name of the machine. */

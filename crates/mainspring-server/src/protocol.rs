@@ -240,6 +240,9 @@ pub struct StatusWire {
     pub running: u64,
     pub runs: u64,
     pub dead: u64,
+    /// Jobs that start a few at a time, because the server died while they ran.
+    #[serde(default)]
+    pub quarantined: u64,
     pub next: Option<String>,
     pub files: Vec<FileStateWire>,
     /// Whether anything outlives the server.
@@ -254,6 +257,9 @@ pub struct StatusWire {
     /// How many were refused because there were more.
     #[serde(default)]
     pub refused: u64,
+    /// What keeps the server from doing all that it should; empty if nothing does.
+    #[serde(default)]
+    pub troubles: Vec<String>,
 }
 
 fn is_so() -> bool {

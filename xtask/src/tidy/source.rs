@@ -28,7 +28,9 @@ impl Source {
 
     /// Whether it holds tests, examples or measurements rather than the program.
     pub fn is_test(&self) -> bool {
-        let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "benches" || part == "examples";
+        let is_test = |part: &std::ffi::OsStr| {
+            part == "tests" || part == "tests.rs" || part == "benches" || part == "examples"
+        };
         self.path.iter().any(is_test)
     }
 }

@@ -1,7 +1,7 @@
 //! From the text of a calendar expression to its calendar.
 //!
-//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word of
-//! letters, a time has a colon, a date has neither. Linear in the length of the text.
+//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word
+//! of letters, a time has a colon, a date has neither. Linear in the length of the text.
 
 use jiff::tz::TimeZone;
 
@@ -263,7 +263,7 @@ impl Parts {
                 ..Days::ALL
             },
             hours: bits(&self.hour, Place::Hour),
-            minutes: self.minute.values(Place::Minute).into_iter().fold(0, |bits, value| bits | 1 << value),
+            minutes: self.minute.values(Place::Minute).fold(0, |bits, value| bits | 1 << value),
             moments: self.moments(),
         })
     }
@@ -311,5 +311,5 @@ fn fraction(part: Part) -> Fraction {
 }
 
 fn bits(component: &Component, place: Place) -> u32 {
-    component.values(place).into_iter().fold(0, |bits, value| bits | 1 << value)
+    component.values(place).fold(0, |bits, value| bits | 1 << value)
 }

@@ -1,21 +1,42 @@
-//! What a translation says, or why there is none.
+//! The result of a translation, or the reason why there is none.
 //!
-//! The text alone is not all of it: notes name what the target language does otherwise when the clock changes.
-//!
-//! Values only: the translating is done beside this file.
+//! Values only: the text and its notes are made in the files beside this one.
 
 use std::fmt;
 
-/// An expression in another language.
+/// An expression in another language: the result of [`Expression::translate`](crate::Expression::translate).
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Expression, Language};
+///
+/// let translation = Expression::parse("30 2 * * *")?.translate(Language::OnCalendar)?;
+/// assert_eq!(translation.text, "*-*-* 02:30:00");
+/// assert!(translation.notes[0].starts_with("when the clock changes systemd leaves out a gap"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Translation {
-    /// The expression.
+    /// The expression, in the target language.
     pub text: String,
-    /// What the text alone does not carry over.
+    /// What the text does not carry over, one sentence each: the zone, or the target's rule for changes of
+    /// the clock. Lower case, no full stop.
     pub notes: Vec<String>,
 }
 
-/// Says why an expression cannot be written in a language exactly.
+/// Why an expression has no exact equivalent in a language.
+///
+/// `Display` writes the reason, in lower case and without a full stop.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Expression, Language};
+///
+/// let error = Expression::parse("0 0 15W * *")?.translate(Language::OnCalendar).unwrap_err();
+/// assert_eq!(error.to_string(), "OnCalendar knows no nearest workday");
+/// # Ok::<(), mainspring_cron::ParseError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untranslatable {
     reason: String,

@@ -232,7 +232,10 @@ function changed(event, data) {
   if (event === "hello") {
     // The hash is in the address of this module.
     if (!import.meta.url.includes(`/${data.assets}/`)) {
-      say(["The server has a newer page. ", h("a", { href: location.search, "data-reload": true }, "Reload")]);
+      say([
+        "The server has a newer page. ",
+        h("a", { href: location.search, "data-reload": true }, "Reload")
+      ]);
     }
     return;
   }

@@ -96,6 +96,8 @@ export class Answers {
       changes_max: 500_000,
       connection_changes_max: 250_000,
       refused: 0,
+      quarantined: 0,
+      troubles: [],
       host: "db1",
       next_job: next?.name ?? null,
       zone: "Europe/Berlin",
