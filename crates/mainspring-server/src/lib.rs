@@ -44,6 +44,7 @@ pub mod log;
 pub mod message;
 pub mod origin;
 pub mod place;
+pub mod plain;
 pub mod problem;
 pub mod protocol;
 pub mod regular;

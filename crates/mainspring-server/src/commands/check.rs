@@ -25,6 +25,7 @@ use crate::exit::Exit;
 use crate::jobfile::{PlacedJob, is_job_file};
 use crate::loaded::Loaded;
 use crate::message::{self, counted};
+use crate::plain;
 use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use crate::source::Source;
 use crate::warning::warnings;
@@ -117,7 +118,7 @@ impl Findings {
         if 0 < self.warning_count {
             summary.push_str(&format!(", {}", counted(self.warning_count, "warning")));
         }
-        format!("{}{name}: {summary}\n", render(name, &self.problems, self.unkept_count))
+        format!("{}{}: {summary}\n", render(name, &self.problems, self.unkept_count), plain::line(name))
     }
 
     fn exit(&self, args: &CheckArgs) -> Exit {
