@@ -38,6 +38,10 @@ impl Planner {
             (Outcome::Succeeded, _) => (RunState::Succeeded, ""),
             (_, Some(reason)) => (RunState::Cancelled, reason),
             (Outcome::TimedOut, None) => (RunState::TimedOut, ""),
+            // The shell killed it in order to end: as if the server had died, but with the time of its end.
+            (Outcome::Killed, None) if self.is_stopping => {
+                (RunState::Abandoned, "the server was stopped while it ran")
+            }
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {

@@ -124,10 +124,14 @@ impl Server {
         Ok(())
     }
 
-    fn end_all(&mut self, ends: Vec<(super::Attempted, Outcome)>) {
+    /// Tells the planner what has ended, and closes its output.
+    pub(super) fn end_all(&mut self, ends: Vec<(super::Attempted, Outcome)>) {
         for (attempted, outcome) in ends {
-            self.started.remove(&attempted);
+            let started = self.started.remove(&attempted);
             let (key, attempt) = attempted;
+            if let Some(started) = started {
+                self.outputs.close(&key, started.is_once, started.keep);
+            }
             self.inputs.push_back(Input::Ended { key, attempt, outcome });
         }
     }
