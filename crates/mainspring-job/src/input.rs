@@ -27,13 +27,16 @@ pub enum Input {
     Restore {
         /// Jobs that are known.
         jobs: Vec<JobRecord>,
+        /// What those jobs were, as far as their kept definitions can be read: only of such whose timetable is another one now, or
+        /// that are gone. What was due by the old one is recorded then; where it is not known, that is recorded.
+        former: Vec<Job>,
         /// Runs that are open: scheduled, queued, running.
         runs: Vec<Run>,
         /// Whether everything is paused.
         is_paused: bool,
     },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were running are
-    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_DEATHS`](crate::MAX_DEATHS).
+    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     Begin {
         /// How the last owner ended, as [`Lease::takeover`](crate::Lease::takeover) says.
         takeover: Takeover,
@@ -125,7 +128,7 @@ pub enum Command {
         /// Where they come from now.
         source: String,
     },
-    /// Remove a job: its runs go on, and its record is dropped.
+    /// Remove a job: what runs goes on to its end, what waits is cancelled, and its record is dropped.
     Remove(JobName),
 }
 
@@ -147,6 +150,6 @@ pub struct Definitions {
 pub enum Prune {
     /// They stay.
     Keep,
-    /// They are removed; their runs go on.
+    /// They are removed: see [`Command::Remove`].
     Remove,
 }

@@ -98,8 +98,8 @@ pub struct Job {
     pub name: JobName,
     /// When it is due.
     pub timetable: Timetable,
-    /// How many occurrences may become runs, ever; then the job is done. Skipped and missed ones do not count, nor do
-    /// runs by hand.
+    /// How many occurrences may become runs, ever, starts of the server included; then the job is done. One that waits for its
+    /// place counts already, and gives it back if it never starts. Skipped and missed ones do not count, nor do runs by hand.
     pub max_runs: Option<u64>,
     /// What it does.
     pub work: Arc<Work>,

@@ -14,7 +14,7 @@
 //! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does not name `abandoned`
 //!   leaves it at that, and makes no dead letter of it. So the outside effect happens at most once by default, at least once where the job asks for that (`retry=3,on=failed+timed_out+abandoned`), and effectively
 //!   once for a receiver that keeps the idempotency key it is sent. Never "exactly once".
-//! - A job that kills the server does not kill it for ever: see [`MAX_DEATHS`].
+//! - A job that kills the server does not kill it for ever: see [`MAX_CRASHES`].
 //! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock does.
 //! - What did not run is a record with a reason, and not silence.
 //!
@@ -36,6 +36,7 @@
 //!  5  sleep until planner.next_due(), or until something happens
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod name;
 mod outcome;
@@ -67,7 +68,7 @@ pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
-pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_DEATHS, Planner, TRIAL, preview};
+pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview};
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
@@ -78,5 +79,9 @@ pub use run::{Attempt, Cause, Run, RunKey, Span};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;
-pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Query, Shard, Store, StoreError};
+pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Shard, Store, StoreError};
 pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -34,11 +34,11 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | one | `Duplicate` |
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
-/// | `End`, `Acquit` | that attempt running | `New` |
-/// | `Move` | the run in the state it is to leave | `New` |
-/// | `Begin`, `End`, `Acquit`, `Move` | the run in another state | `Gone` |
+/// | `End`, `Clear` | that attempt running | `New` |
+/// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` forgives all attempts so far: see [`Run::forgiven`] |
+/// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
-/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark never moves a watermark back |
+/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
 #[derive(Clone, Debug, PartialEq)]
@@ -83,12 +83,12 @@ pub enum Operation {
         /// How; `None` for one whose end nobody saw, because the server died.
         outcome: Option<Outcome>,
         /// How many attempts in a row have died with the server, this one included.
-        deaths: u32,
+        crashes: u32,
         /// Why, for people.
         reason: String,
     },
-    /// Keeps that an attempt has outlived its trial: from here on no attempt of the run died with the server.
-    Acquit {
+    /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the server.
+    Clear {
         /// Of which run.
         key: RunKey,
         /// Which attempt.
@@ -159,6 +159,9 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
+    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel. Nothing that ran is
+    /// suspected of that.
+    Rebooted,
 }
 
 /// Operations that become durable together.

@@ -164,11 +164,30 @@ pub enum Note {
         key: RunKey,
         /// How many, at least.
         count: u64,
+        /// Why, as the record says.
+        reason: String,
     },
     /// An occurrence was skipped because another run was in the way.
-    Skipped(RunKey),
+    Skipped {
+        /// Which.
+        key: RunKey,
+        /// What was in the way, as the record says.
+        reason: String,
+    },
     /// A run was running when the server ended.
-    Abandoned(RunKey),
+    Abandoned {
+        /// Which.
+        key: RunKey,
+        /// How the server ended, as the record says.
+        reason: String,
+    },
+    /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    Quarantine {
+        /// How many jobs.
+        count: usize,
+    },
+    /// The server has outlived them all.
+    QuarantineOver,
     /// A failed run is tried again.
     Retrying {
         /// Which.
@@ -183,7 +202,7 @@ pub enum Note {
     /// A job failed so often in a row that it is paused.
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.
-    PausedAfterDeaths(JobName),
+    PausedAfterCrashes(JobName),
     /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
     /// recorded fires again.
     BehindWatermark {

@@ -6,7 +6,7 @@
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
 //!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
-//!                 │ suspects what may have killed the server  (suspect)              │
+//!                 │ quarantine what may have killed the server (quarantine)          │
 //!                 │ near     one-shot jobs of the near future (near)                 │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
@@ -36,10 +36,11 @@ mod line;
 mod near;
 mod occurrence;
 mod place;
-mod suspect;
+mod quarantine;
 mod tick;
+mod wait;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -47,7 +48,7 @@ use jiff::Timestamp;
 use crate::input::Input;
 use crate::job::{Job, Work};
 use crate::name::JobName;
-use crate::operation::{Batch, Takeover};
+use crate::operation::Batch;
 use crate::output::Output;
 use crate::policy::Retention;
 use crate::record::Mark;
@@ -55,15 +56,15 @@ use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
-use ledger::Ledger;
+use ledger::{Ledger, Place};
 use line::Line;
 use near::Near;
 use place::Places;
-use suspect::Trial;
+use quarantine::Quarantine;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
-pub use suspect::{MAX_DEATHS, TRIAL};
+pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
 /// Decides. See the head of this file.
 #[derive(Debug)]
@@ -76,6 +77,8 @@ pub struct Planner {
     is_stopping: bool,
     /// The latest time that was told, to notice when the clock is set back.
     latest: Timestamp,
+    /// When planning began.
+    began: Timestamp,
     jobs: BTreeMap<JobName, Tracked>,
     /// Every open run, and no other.
     runs: BTreeMap<RunKey, Live>,
@@ -83,13 +86,10 @@ pub struct Planner {
     lines: BTreeMap<JobName, Line>,
     places: Places,
     agenda: Agenda,
+    /// Jobs that were due when there was no room for another open run; each once.
+    crowded: VecDeque<JobName>,
     near: Near,
-    /// Runs that were running when the last server ended; looked at before anything else.
-    orphans: VecDeque<RunKey>,
-    /// How the last owner ended.
-    takeover: Takeover,
-    /// The run that starts alone, because the server may have died of it.
-    trial: Option<Trial>,
+    quarantine: Quarantine,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     ledger: Ledger,
@@ -99,6 +99,8 @@ pub struct Planner {
     request_count: u64,
     /// Rows of one-shot jobs that ended since those were last pruned.
     once_ended_count: u32,
+    /// Whose history is to be pruned at the end of the turn; `None` is that of all one-shot jobs.
+    pruning: BTreeSet<Option<JobName>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,9 +116,13 @@ struct Tracked {
     job: Option<Arc<Job>>,
     /// `None` if it was removed.
     source: Option<String>,
+    /// What the store says it was, until planning begins.
+    former: Option<Arc<Job>>,
     mark: Mark,
     /// Its entry on the agenda.
     next: Option<Timestamp>,
+    /// Whether it waits for room.
+    is_crowded: bool,
     /// Rows that ended since the history was last pruned.
     ended_count: u32,
     /// That of its last definition.
@@ -130,8 +136,10 @@ struct Live {
     work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
     kill_reason: Option<&'static str>,
-    /// Attempts before it was taken out of the dead letters; they do not count against its retries.
-    earlier_attempts: u32,
+    /// Its entry on the agenda, while it is scheduled.
+    wakes: Timestamp,
+    /// The record that says that it is queued, as long as it may be changed.
+    open: Option<Place>,
 }
 
 /// How many bits of a one-shot job's number count within one epoch.
@@ -147,19 +155,20 @@ impl Planner {
             is_paused: false,
             is_stopping: false,
             latest: Timestamp::MIN,
+            began: Timestamp::MIN,
             jobs: BTreeMap::new(),
             runs: BTreeMap::new(),
             lines: BTreeMap::new(),
             agenda: Agenda::default(),
+            crowded: VecDeque::new(),
             near: Near::default(),
-            orphans: VecDeque::new(),
-            takeover: Takeover::Clean,
-            trial: None,
+            quarantine: Quarantine::default(),
             restored: Vec::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
             request_count: epoch.wrapping_mul(37),
             once_ended_count: 0,
+            pruning: BTreeSet::new(),
         }
     }
 
@@ -169,7 +178,10 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         match input {
-            Input::Restore { jobs, runs, is_paused } => self.restore(jobs, runs, is_paused),
+            Input::Restore { jobs, former, runs, is_paused } => {
+                self.restore(jobs, runs, is_paused);
+                self.remember(former);
+            }
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
@@ -179,11 +191,14 @@ impl Planner {
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
+        self.prune_histories(now);
+        self.ledger.end_unit();
         self.request_load(now);
         self.ledger.release(outputs);
     }
 
-    /// Everything that is to be written since the last batch. `None` if there is nothing.
+    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may be more. What belongs
+    /// together is in one batch. `None` if there is nothing.
     pub fn take_batch(&mut self) -> Option<Batch> {
         self.ledger.take_batch()
     }
@@ -191,16 +206,14 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if !self.orphans.is_empty() {
-            return Some(Timestamp::MIN);
-        }
         if self.phase == Phase::Restoring || self.rests() {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_load(&self.limits);
-        let acquittal = self.trial.as_ref().and_then(|trial| trial.until);
-        [self.agenda.next_due(), once, load, acquittal].into_iter().flatten().min()
+        let probation = self.quarantine.next_end();
+        let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
+        [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
 
     /// How many runs are open: scheduled, queued or running.
@@ -255,7 +268,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.run.due, key);
+            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,
@@ -277,7 +290,7 @@ impl Planner {
             }
         }
         self.check_gates();
-        self.check_trial();
+        self.check_probation();
         self.places.check();
     }
 }

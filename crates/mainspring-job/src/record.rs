@@ -1,6 +1,6 @@
 //! What the store holds of a job beside its runs: how far it has been planned, and whether it is paused.
 //!
-//! The watermark is the heart of it. It only grows, it is written in the same batch as the runs that it stands for, and nothing
+//! The watermark is the heart of it. It only grows while the timetable is the same, it is written in the same batch as the runs that it stands for, and nothing
 //! at or before it is ever planned again. So a restart, a clock that is set and a suspended machine are one code path.
 
 use jiff::Timestamp;
@@ -14,8 +14,8 @@ pub enum Pause {
     Asked,
     /// It failed as often in a row as its policy allows.
     Failures,
-    /// The server died in its runs [`MAX_DEATHS`](crate::MAX_DEATHS) times in a row.
-    Deaths,
+    /// The server died in its runs [`MAX_CRASHES`](crate::MAX_CRASHES) times in a row.
+    Crashes,
 }
 
 impl Pause {
@@ -24,13 +24,13 @@ impl Pause {
         match self {
             Pause::Asked => "asked",
             Pause::Failures => "failures",
-            Pause::Deaths => "deaths",
+            Pause::Crashes => "deaths",
         }
     }
 
     /// The reason of that name.
     pub fn from_name(name: &str) -> Option<Pause> {
-        [Pause::Asked, Pause::Failures, Pause::Deaths].into_iter().find(|pause| pause.name() == name)
+        [Pause::Asked, Pause::Failures, Pause::Crashes].into_iter().find(|pause| pause.name() == name)
     }
 }
 
@@ -41,25 +41,25 @@ pub struct Mark {
     pub job: JobName,
     /// The last nominal time that was planned, skipped or given up; or the time at which the job was first seen.
     pub watermark: Timestamp,
-    /// How many occurrences became runs.
+    /// How many occurrences became runs; those that wait for their start are among them.
     pub runs: u64,
     /// How many runs failed in a row, up to the last that ended.
     pub failures: u32,
-    /// How many times in a row the server died while the job ran: see [`MAX_DEATHS`](crate::MAX_DEATHS).
-    pub deaths: u32,
+    /// How many times in a row the server died while the job ran: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    pub crashes: u32,
     /// How many backfills there were.
     pub backfills: u32,
     /// Whether it rests.
     pub pause: Option<Pause>,
-    /// The text of its timetable. If another one comes, the watermark moves to that moment: a new timetable counts from when it
-    /// is known.
+    /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new timetable counts from
+    /// when it is known.
     pub timetable: String,
 }
 
 impl Mark {
     /// The mark of a job that is seen for the first time.
     pub fn new(job: JobName, now: Timestamp, timetable: String) -> Mark {
-        Mark { job, watermark: now, runs: 0, failures: 0, deaths: 0, backfills: 0, pause: None, timetable }
+        Mark { job, watermark: now, runs: 0, failures: 0, crashes: 0, backfills: 0, pause: None, timetable }
     }
 }
 

@@ -85,6 +85,11 @@ impl Cause {
         Cause::ALL.into_iter().find(|cause| cause.name() == name)
     }
 
+    /// Whether it counts as one of a job's [`max_runs`](crate::Job::max_runs).
+    pub const fn is_counted(self) -> bool {
+        matches!(self, Cause::Trigger | Cause::CatchUp | Cause::Boot)
+    }
+
     /// Whether somebody asked for this very run, so that no overlap rule may drop it: it waits instead.
     pub const fn is_kept(self) -> bool {
         !matches!(self, Cause::Trigger | Cause::Boot)
@@ -113,9 +118,12 @@ pub struct Run {
     pub state: RunState,
     /// The attempt that runs or ran last, from 1; 0 before the first. Waiting for a retry it is still that of the failure.
     pub attempt: u32,
+    /// How many of its attempts do not count against its retries: those up to the time at which it was last taken out of the dead
+    /// letters to be tried again.
+    pub forgiven: u32,
     /// How many of its attempts in a row, up to the last that ended, died with the server: see
-    /// [`MAX_DEATHS`](crate::MAX_DEATHS).
-    pub deaths: u32,
+    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
+    pub crashes: u32,
     /// When it may start, by the store's clock: with jitter, spread and back-off.
     pub due: Timestamp,
     /// When it was first recorded.
@@ -142,7 +150,8 @@ impl Run {
             cause,
             state,
             attempt: 0,
-            deaths: 0,
+            forgiven: 0,
+            crashes: 0,
             due,
             planned,
             started: None,

@@ -120,6 +120,11 @@ impl RunState {
         self.successors().contains(&next)
     }
 
+    /// Whether a run that goes from this state to `next` has all its retries again: a dead letter that is to be tried again.
+    pub fn is_forgiven_as(self, next: RunState) -> bool {
+        (self, next) == (Dead, Scheduled)
+    }
+
     /// Whether a new record may begin in this state.
     pub const fn may_begin(self) -> bool {
         matches!(self, Scheduled | Queued | Running | SkippedOverlap | SkippedPaused | Missed | Cancelled)

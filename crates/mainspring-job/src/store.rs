@@ -72,6 +72,29 @@ impl Shard {
     pub const WHOLE: Shard = Shard(0);
 }
 
+/// Who takes a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// For people.
+    pub name: String,
+    /// Names the time since the machine was last started, such as the boot id of Linux: two owners with different ones did not
+    /// run on the same machine without a restart in between. Empty if it is not known.
+    pub machine_start: String,
+}
+
+impl Owner {
+    /// An owner on a machine of which nothing is known.
+    pub fn new(name: impl Into<String>) -> Owner {
+        Owner { name: name.into(), machine_start: String::new() }
+    }
+
+    /// How the owner before ended that did not release its shard, as far as this one can tell.
+    pub fn takeover_from(&self, machine_start: &str) -> Takeover {
+        let is_known = !self.machine_start.is_empty() && !machine_start.is_empty();
+        if is_known && self.machine_start != machine_start { Takeover::Rebooted } else { Takeover::Unclean }
+    }
+}
+
 /// The right to write to a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -79,7 +102,7 @@ pub struct Lease {
     pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
-    /// How the owner before ended: clean if it released the shard, or if there was none.
+    /// How the owner before ended: clean if it released the shard, or if there was none; else what [`Owner::takeover_from`] says.
     pub takeover: Takeover,
 }
 
@@ -95,11 +118,11 @@ pub enum Hint {
 
 /// What keeps jobs and runs. See the head of this file for the contract.
 pub trait Store {
-    /// Takes ownership of a shard; every earlier owner is fenced out. `owner` is for people.
+    /// Takes ownership of a shard; every earlier owner is fenced out.
     ///
     /// # Errors
     /// `Busy` while another holds it and cannot be fenced.
-    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError>;
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError>;
 
     /// Says that the owner is still there.
     ///
@@ -162,6 +185,21 @@ pub trait Store {
     /// # Errors
     /// When they cannot be read.
     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
+
+    /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of those that are not open.
+    /// In any order. For lists, which may ask it of a thousand jobs between two turns of a loop.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn last_ended(&mut self, shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let states: Vec<RunState> = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
+        let mut found = Vec::new();
+        for job in jobs {
+            let query = Query { job: Some(job.clone()), states: states.clone(), cursor: None, limit: 1 };
+            found.extend(self.find(shard, &query)?);
+        }
+        Ok(found)
+    }
 
     /// One run.
     ///

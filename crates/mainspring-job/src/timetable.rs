@@ -7,9 +7,13 @@
 //!  occurrences ──────────────────────×───×───────────▶
 //! ```
 //!
-//! Cost: a question costs one search of the calendar for each trigger, and as many again for each occurrence that is excluded, up
-//! to [`MAX_STEPS`]: then the answer is [`Next::NotBefore`], and the question is asked again at that time. So a job that is
-//! due every second and rests for three months costs a constant amount of work.
+//! Cost: a question costs one search of the calendar for each trigger, and as many again for each step over what is excluded. A
+//! step passes a whole day where the day is excluded, else a whole hour, else a minute, else one occurrence.
+//!
+//! | question | steps |
+//! |---|---|
+//! | [`Timetable::next_after`] | at most [`MAX_STEPS`]; then the answer is [`Next::NotBefore`], and is asked for again at that time |
+//! | all others | as many as there are in the range that the caller gives: an excluded year is 365, or at worst 60 a minute |
 
 use std::fmt;
 
@@ -27,13 +31,18 @@ pub const MAX_TRIGGERS: usize = 64;
 /// The most exclusions of a job: the holidays of some years.
 pub const MAX_EXCLUSIONS: usize = 512;
 
-/// How many excluded occurrences one question steps over.
+/// How many steps over what is excluded [`Timetable::next_after`] takes: nothing bounds how far away the next occurrence is.
 pub const MAX_STEPS: usize = 1_000;
 
 /// Up to how many occurrences are counted one by one; beyond, a count is "at least".
 pub const MAX_COUNTED: u64 = 1_000;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
+
+/// A bit for each minute of an hour, and for each hour of a day.
+const ALL_MINUTES: u64 = (1 << 60) - 1;
+const ALL_HOURS: u32 = (1 << 24) - 1;
 
 /// Leaves occurrences out.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,16 +76,60 @@ impl Exclusion {
         }
     }
 
-    /// The last moment of an exclusion that holds at `moment`, as far as it is known: all up to it is excluded too.
-    fn end(&self, moment: Timestamp) -> Timestamp {
+    /// A stretch around a moment that is left out, from its first moment to its last: the longest that is known without
+    /// looking further. All of it is left out.
+    fn stretch(&self, moment: Timestamp) -> (Timestamp, Timestamp) {
         match self {
-            Exclusion::Dates { last, zone, .. } => {
-                let next = last.tomorrow().and_then(|day| day.to_zoned(zone.clone()));
-                next.map_or(moment, |next| before(next.timestamp()).max(moment))
+            Exclusion::Dates { first, last, zone } => {
+                let start = first_of(*first, zone).unwrap_or(moment).min(moment);
+                let next = last.tomorrow().ok().and_then(|day| first_of(day, zone));
+                // Where a clock is set back over midnight the next day may have begun before.
+                (start, next.map_or(moment, |next| before(next).max(moment)))
             }
-            Exclusion::Times(_) => moment,
+            Exclusion::Times(schedule) => {
+                let minute = minute_of(moment);
+                if !schedule_names(schedule, minute) {
+                    return (moment, moment);
+                }
+                let stretch = whole_of(schedule, moment).unwrap_or((minute, end_after(minute, MINUTE)));
+                (stretch.0.min(moment), stretch.1.max(moment))
+            }
         }
     }
+}
+
+/// The day or the hour around a moment that a schedule names, if it names all minutes of that.
+fn whole_of(schedule: &Schedule, moment: Timestamp) -> Option<(Timestamp, Timestamp)> {
+    let Expression::Calendar(pattern) = schedule.expression() else { return None };
+    // Any other pattern may leave out what a change of the clock repeats.
+    if !pattern.is_wildcard() || pattern.minutes() != ALL_MINUTES {
+        return None;
+    }
+    let local = moment.to_zoned(schedule.zone().clone());
+    if local.offset().seconds() % 60 != 0 {
+        // The minutes of the clock are not those of UTC: local mean time, long ago.
+        return None;
+    }
+    let (first, last) = if pattern.hours() == ALL_HOURS {
+        let next = first_of(local.date().tomorrow().ok()?, schedule.zone())?;
+        (first_of(local.date(), schedule.zone())?, before(next))
+    } else {
+        let minute = SignedDuration::from_mins(i64::from(local.minute()));
+        let first = minute_of(moment).checked_sub(minute).ok()?;
+        (first, end_after(first, MINUTE * 60))
+    };
+    // A day or an hour in which the clock changes is passed minute by minute.
+    let offset = |moment| schedule.zone().to_offset(moment);
+    (offset(first) == local.offset() && offset(last) == local.offset()).then_some((first, last))
+}
+
+fn first_of(day: Date, zone: &TimeZone) -> Option<Timestamp> {
+    day.to_zoned(zone.clone()).ok().map(|midnight| midnight.timestamp())
+}
+
+/// The last moment of what begins then and is so long.
+fn end_after(first: Timestamp, length: SignedDuration) -> Timestamp {
+    first.checked_add(length).map_or(Timestamp::MAX, before)
 }
 
 fn schedule_names(schedule: &Schedule, moment: Timestamp) -> bool {
@@ -209,28 +262,45 @@ impl Timetable {
             };
             match self.exclusions.iter().find(|exclusion| exclusion.holds(moment)) {
                 None => return Next::At(moment),
-                Some(exclusion) => after = exclusion.end(moment),
+                Some(exclusion) => after = exclusion.stretch(moment).1,
             }
         }
         Next::NotBefore(after)
     }
 
-    /// The last occurrence strictly before a moment and after `floor`, or `None` if there is none, or none within
-    /// [`MAX_STEPS`] excluded ones.
+    /// The first occurrence in `(after, up_to]`, however much of it is excluded.
+    pub fn first_in(&self, after: Timestamp, up_to: Timestamp) -> Option<Timestamp> {
+        let mut after = after;
+        loop {
+            match self.next_after(after) {
+                Next::At(moment) => return Some(moment).filter(|moment| *moment <= up_to),
+                Next::NotBefore(moment) if moment < up_to => after = moment,
+                Next::NotBefore(_) | Next::Never => return None,
+            }
+        }
+    }
+
+    /// The first and the last occurrence in `(after, up_to]`.
+    pub fn stretch_in(&self, after: Timestamp, up_to: Timestamp) -> Option<(Timestamp, Timestamp)> {
+        let first = self.first_in(after, up_to)?;
+        let end = up_to.checked_add(INSTANT).unwrap_or(Timestamp::MAX);
+        Some((first, self.prev_before(end, before(first)).unwrap_or(first)))
+    }
+
+    /// The last occurrence strictly before a moment and after `floor`, however much of it is excluded.
     pub fn prev_before(&self, before: Timestamp, floor: Timestamp) -> Option<Timestamp> {
         let mut before = before.min(self.end);
-        for _ in 0..MAX_STEPS {
+        loop {
             let times = self.triggers.iter().filter_map(|trigger| trigger.prev_before(before));
             let moment = times.map(|time| time.timestamp()).max()?;
             if moment <= floor || moment < self.start {
                 return None;
             }
-            if !self.exclusions.iter().any(|exclusion| exclusion.holds(moment)) {
-                return Some(moment);
+            match self.exclusions.iter().find(|exclusion| exclusion.holds(moment)) {
+                None => return Some(moment),
+                Some(exclusion) => before = exclusion.stretch(moment).0,
             }
-            before = moment;
         }
-        None
     }
 
     /// The occurrences in `(after, up_to]`, in order, at most `limit`.
@@ -264,9 +334,9 @@ impl Timetable {
         let mut count = 1;
         let mut at = first;
         while at < last && count < MAX_COUNTED {
-            match self.next_after(at) {
-                Next::At(next) if next <= last => (at, count) = (next, count + 1),
-                _ => break,
+            match self.first_in(at, last) {
+                Some(next) => (at, count) = (next, count + 1),
+                None => break,
             }
         }
         Span { last, count, is_exact: last <= at }
@@ -337,12 +407,54 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_of_three_months_costs_a_bounded_number_of_steps() {
-        let winter = Exclusion::Times(Box::new(cron("* * * 1-3 *")));
-        let timetable = Timetable::new(vec![cron("* * * * * *")]).unwrap().without(vec![winter]).unwrap();
+    fn a_rest_of_three_months_costs_a_step_a_day_and_one_without_end_is_given_up() {
+        let seconds = |excluded: &str| {
+            let exclusion = Exclusion::Times(Box::new(cron(excluded)));
+            Timetable::new(vec![cron("* * * * * *")]).unwrap().without(vec![exclusion]).unwrap()
+        };
         let from = at("2026-01-01T00:00:00Z");
-        let Next::NotBefore(later) = timetable.next_after(from) else { panic!("it is excluded") };
-        assert_eq!(later.duration_since(from).as_secs(), i64::try_from(MAX_STEPS).unwrap());
+        assert_eq!(seconds("* * * 1-3 *").next_after(from), Next::At(at("2026-04-01T00:00:00Z")));
+        let Next::NotBefore(later) = seconds("* * * * *").next_after(from) else { panic!("it is excluded") };
+        assert_eq!(later.duration_since(from).as_hours(), 24 * i64::try_from(MAX_STEPS).unwrap() - 1);
+    }
+
+    /// What a timetable names in a range, searched from its start or from its end.
+    fn searched(timetable: &Timetable, start: Timestamp, end: Timestamp) -> [Vec<Timestamp>; 2] {
+        let ahead = std::iter::successors(timetable.first_in(start, end), |at| timetable.first_in(*at, end));
+        let back =
+            std::iter::successors(timetable.prev_before(end, start), |at| timetable.prev_before(*at, start));
+        let mut back: Vec<Timestamp> = back.collect();
+        back.reverse();
+        [ahead.collect(), back]
+    }
+
+    #[test]
+    fn steps_over_what_is_excluded_find_what_a_look_at_each_moment_finds() {
+        // Each zone with two of its days, on which the clock changes if it ever does.
+        let places = [
+            ("UTC", ["2026-03-29", "2026-06-06"]),
+            ("Europe/Berlin", ["2026-03-29", "2026-10-25"]),
+            ("America/New_York", ["2026-03-08", "2026-11-01"]),
+            ("Australia/Lord_Howe", ["2026-04-04", "2026-10-03"]),
+            ("Asia/Kolkata", ["2026-03-28", "2026-03-29"]),
+        ];
+        let texts =
+            ["* 1-3 * * *", "* * * * sun", "*/2 * * * *", "30 * * * * *", "0-59 2 * * *", "* 0 29 3 *"];
+        let trigger = Schedule::new(Expression::parse("*/30 * * * * *").unwrap(), TimeZone::UTC);
+        for (text, (zone, day)) in texts
+            .iter()
+            .flat_map(|text| places.map(|(zone, days)| days.map(|day| (*text, (zone, day)))).concat())
+        {
+            let schedule = Schedule::new(Expression::parse(text).unwrap(), TimeZone::get(zone).unwrap());
+            let exclusion = Exclusion::Times(Box::new(schedule));
+            let timetable =
+                Timetable::new(vec![trigger.clone()]).unwrap().without(vec![exclusion.clone()]).unwrap();
+            let start = at(&format!("{day}T00:00:00Z")) - SignedDuration::from_secs(5);
+            let moments = (0..2_880).map(|count| start + SignedDuration::from_secs(5 + 30 * count));
+            let looked: Vec<Timestamp> = moments.filter(|moment| !exclusion.holds(*moment)).collect();
+            let found = searched(&timetable, start, start + SignedDuration::from_hours(24));
+            assert!(found == [looked.clone(), looked], "{text} in {zone} on {day}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation,
-    Query, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
+    Owner, Query, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -22,7 +22,7 @@ enum Flaw {
     LosesOneOfABatch,
     LeavesPending,
     MovesWatermarkBack,
-    ForgetsDeaths,
+    ForgetsCrashes,
     CallsEveryEndClean,
     IsFreeOnlyAfterAHint,
     LosesWhatIsHinted,
@@ -42,7 +42,7 @@ const FLAWS: [Flaw; 14] = [
     Flaw::LosesOneOfABatch,
     Flaw::LeavesPending,
     Flaw::MovesWatermarkBack,
-    Flaw::ForgetsDeaths,
+    Flaw::ForgetsCrashes,
     Flaw::CallsEveryEndClean,
     Flaw::IsFreeOnlyAfterAHint,
     Flaw::LosesWhatIsHinted,
@@ -73,7 +73,7 @@ impl contract::Ground for Broken {
 }
 
 impl Store for BrokenStore {
-    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         if self.flaw == Flaw::EpochStays
             && let Some(lease) = self.lease
         {
@@ -121,10 +121,10 @@ impl Store for BrokenStore {
                 answers.push(Answer::New);
                 return Ok(answers);
             }
-            Flaw::ForgetsDeaths => {
+            Flaw::ForgetsCrashes => {
                 for operation in &mut batch.operations {
-                    if let Operation::End { deaths, .. } = operation {
-                        *deaths = 0;
+                    if let Operation::End { crashes, .. } = operation {
+                        *crashes = 0;
                     }
                 }
             }
@@ -210,7 +210,7 @@ fn hints_that_are_lost_or_wrong_change_nothing() {
 #[test]
 fn a_store_in_memory_hints_that_it_is_free_once() {
     let mut store = MemoryStore::new();
-    let lease = store.acquire(Shard::WHOLE, "test").unwrap();
+    let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
     assert_eq!(store.hints(), []);
     store.release(lease).unwrap();
     assert_eq!((store.hints(), store.hints()), (vec![Hint::Free(Shard::WHOLE)], Vec::new()));

@@ -1,6 +1,16 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
 
+mod change;
+mod clock;
+mod count;
+mod crowd;
+mod exclusion;
+mod order;
+mod quarantine;
+mod removal;
 mod server;
+mod shell;
+mod start;
 
 use std::sync::Arc;
 
@@ -8,170 +18,13 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Expression;
 use mainspring_job::{
-    Action, Applied, Cause, Command, Definitions, Failure, Group, Input, Job, JobName, Lease, Limits,
-    MemoryStore, Note, Outcome, Output, Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard,
-    Start, Store, Submission, Ticket, Timetable, Trigger, Work, preview,
+    Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
+    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
+    Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission, Ticket,
+    Timetable, Trigger, Work, preview,
 };
 
-fn name(text: &str) -> JobName {
-    JobName::new(text).unwrap()
-}
-
-fn at(time: &str) -> Timestamp {
-    time.parse().unwrap()
-}
-
-fn work(policies: &str) -> Work {
-    let action = Action::new("process", "true").unwrap();
-    Work { policies: policies.parse().unwrap(), ..Work::new(action) }
-}
-
-fn job(text: &str, expression: &str, policies: &str) -> Job {
-    let trigger = Trigger::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
-    Job {
-        name: name(text),
-        timetable: Timetable::new(vec![trigger]).unwrap(),
-        max_runs: None,
-        work: Arc::new(work(policies)),
-        source: String::new(),
-        text: String::new(),
-    }
-}
-
-/// A shell that does what it should.
-struct Shell {
-    now: Timestamp,
-    store: MemoryStore,
-    lease: Lease,
-    planner: Planner,
-    jobs: Vec<Job>,
-    groups: Vec<Group>,
-    limits: Limits,
-    started: Vec<Start>,
-    killed_count: usize,
-    notes: Vec<Note>,
-    replies: Vec<Reply>,
-    load_count: usize,
-    operation_count: usize,
-}
-
-impl Shell {
-    fn new(now: &str, jobs: Vec<Job>) -> Shell {
-        Shell::with(now, jobs, Vec::new(), Limits::default())
-    }
-
-    fn with(now: &str, jobs: Vec<Job>, groups: Vec<Group>, limits: Limits) -> Shell {
-        let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, "test").unwrap();
-        let mut shell = Shell {
-            now: at(now),
-            store,
-            lease,
-            planner: Planner::new(0, limits),
-            jobs,
-            groups,
-            limits,
-            started: Vec::new(),
-            killed_count: 0,
-            notes: Vec::new(),
-            replies: Vec::new(),
-            load_count: 0,
-            operation_count: 0,
-        };
-        shell.boot();
-        shell
-    }
-
-    /// Ends without a word and starts again.
-    fn boot(&mut self) {
-        self.lease = self.store.acquire(Shard::WHOLE, "test").unwrap();
-        self.planner = Planner::new(self.lease.epoch, self.limits);
-        let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
-        let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
-        self.tell(Input::Restore { jobs, runs, is_paused });
-        self.apply(self.jobs.clone());
-        self.tell(Input::Begin { takeover: self.lease.takeover });
-        self.tell(Input::Tick);
-    }
-
-    fn apply(&mut self, jobs: Vec<Job>) -> Applied {
-        let groups = self.groups.clone();
-        let definitions = Definitions { source: "test".to_owned(), jobs, groups, prune: Prune::Remove };
-        match self.command(Command::Apply(definitions)) {
-            Reply::Applied(applied) => applied,
-            reply => panic!("{reply:?}"),
-        }
-    }
-
-    fn command(&mut self, command: Command) -> Reply {
-        self.replies.clear();
-        self.tell(Input::Command { ticket: Ticket(1), command });
-        self.replies.pop().expect("every command has a reply")
-    }
-
-    fn tell(&mut self, input: Input) {
-        let mut outputs = Vec::new();
-        self.planner.handle(self.now, input, &mut outputs);
-        self.planner.check();
-        while let Some(batch) = self.planner.take_batch() {
-            self.operation_count += batch.operations.len();
-            let answers = self.store.commit(self.lease, &batch).unwrap();
-            self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
-        }
-        for output in outputs {
-            match output {
-                Output::Start(start) => self.started.push(start),
-                Output::Kill { .. } => self.killed_count += 1,
-                Output::Reply { reply, .. } => self.replies.push(reply),
-                Output::Note(note) => self.notes.push(note),
-                Output::Load { after, up_to, limit } => {
-                    self.load_count += 1;
-                    let pending = self.store.load(Shard::WHOLE, after, up_to, limit).unwrap();
-                    let is_complete = pending.len() < limit;
-                    self.tell(Input::Loaded { pending, is_complete });
-                }
-            }
-        }
-    }
-
-    /// Lives up to a time, looking whenever something is due.
-    fn live(&mut self, until: &str) {
-        let until = at(until);
-        while let Some(due) = self.planner.next_due().filter(|due| *due <= until) {
-            self.now = self.now.max(due);
-            self.tell(Input::Tick);
-        }
-        self.now = until;
-    }
-
-    /// Looks once, at that time.
-    fn wake(&mut self, now: &str) {
-        self.now = at(now);
-        while self.planner.next_due().is_some_and(|due| due <= self.now) {
-            self.tell(Input::Tick);
-        }
-    }
-
-    fn end(&mut self, index: usize, outcome: Outcome) {
-        let (key, attempt) = (self.started[index].key.clone(), self.started[index].attempt);
-        self.tell(Input::Ended { key, attempt, outcome });
-    }
-
-    fn runs(&mut self, job: &str) -> Vec<Run> {
-        let query = Query { job: Some(name(job)), limit: 10_000, ..Query::default() };
-        let mut runs = self.store.find(Shard::WHOLE, &query).unwrap();
-        runs.reverse();
-        runs
-    }
-
-    fn states(&mut self, job: &str) -> String {
-        self.runs(job).iter().map(|run| run.state.name()).collect::<Vec<_>>().join(" ")
-    }
-
-    fn started_names(&self) -> String {
-        self.started.iter().map(|start| start.key.job.as_str()).collect::<Vec<_>>().join(" ")
-    }
-}
+use shell::{Shell, at, job, name, work};
 
 fn failed() -> Outcome {
     Outcome::Failed(Failure::Exit(1))
@@ -188,11 +41,7 @@ fn three_years_of_a_job_that_is_due_each_second_are_a_constant_amount_of_work() 
         shell.wake("2026-01-01T00:00:00.5Z");
         assert!(shell.operation_count < 20, "{expression}: {} operations", shell.operation_count);
         let runs = shell.runs("tick");
-        assert_eq!(
-            runs.iter().filter(|run| run.state == RunState::Running).count(),
-            6,
-            "five made good, one on time"
-        );
+        assert_eq!(runs.iter().filter(|run| run.state.is_open()).count(), 6, "five made good, one on time");
         let span = runs[0].span.unwrap();
         assert_eq!((runs[0].state, span.is_exact), (RunState::Missed, expression == "@every 1s"));
         assert_eq!(span.last, at("2025-12-31T23:59:54Z"));
@@ -246,21 +95,16 @@ fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
 fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
     // Policy, how each attempt ends (f failed, t timed out, a cut off), the state in the end, and why.
     let cases = [
-        ("retry=2", "a", "abandoned", "the server ended while it ran"),
-        ("retry=2", "fa", "abandoned", "the server ended while it ran"),
+        ("retry=2", "a", "abandoned", "the server died while it ran"),
+        ("retry=2", "fa", "abandoned", "the server died while it ran"),
         ("retry=2,on=failed", "ft", "timed_out", ""),
         ("retry=2", "ftf", "dead", "none of its 3 attempts succeeded"),
         ("retry=1,on=abandoned", "f", "failed", ""),
         ("retry=1,on=abandoned", "aa", "dead", "none of its 2 attempts succeeded"),
         ("", "f", "failed", ""),
         ("dead-letters=always", "f", "dead", "its only attempt did not succeed"),
-        ("dead-letters=always", "a", "abandoned", "the server ended while it ran"),
-        (
-            "retry=1,on=failed+abandoned dead-letters=never",
-            "fa",
-            "abandoned",
-            "the server ended while it ran",
-        ),
+        ("dead-letters=always", "a", "abandoned", "the server died while it ran"),
+        ("retry=1,on=failed+abandoned dead-letters=never", "fa", "abandoned", "the server died while it ran"),
     ];
     for (policies, ends, state, reason) in cases {
         let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", policies)]);
@@ -327,6 +171,32 @@ fn failures_are_retried_with_growing_waits_and_then_dead_and_can_be_revived() {
 }
 
 #[test]
+fn a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies() {
+    // How many attempts are made of the new round before the server dies.
+    for dies_after in [None, Some(0), Some(1), Some(2)] {
+        let jobs = vec![job("j", "0 1 1 1 *", "retry=2,backoff=10s,jitter=0%")];
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+        shell.live("2026-01-01T01:00:00Z");
+        for attempt in 1..=6 {
+            if attempt == 4 {
+                let run = Box::new(shell.runs("j").remove(0));
+                assert_eq!((run.state, run.attempt), (RunState::Dead, 3));
+                assert_eq!(shell.command(Command::RetryDead(run)), Reply::Done);
+            }
+            if dies_after.is_some_and(|count| attempt == 4 + count) {
+                shell.boot();
+            }
+            shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+            assert_eq!(shell.started.len(), attempt, "{dies_after:?}");
+            shell.end(attempt - 1, failed());
+        }
+        shell.live("2026-01-01T02:00:00Z");
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state, run.attempt, shell.started.len()), (RunState::Dead, 6, 6), "{dies_after:?}");
+    }
+}
+
+#[test]
 fn a_job_that_fails_in_a_row_is_paused_and_what_passed_is_one_record() {
     let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "* * * * *", "pause-after=2")]);
     shell.live("2026-01-01T00:31:00Z");
@@ -354,10 +224,13 @@ fn groups_share_a_limit_and_higher_priorities_go_first() {
     let groups = vec![Group { name: name("db"), limit: 1 }];
     let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, Limits::default());
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.started_names(), "a");
+    assert_eq!(shell.started_names(), "c", "all three are due at once, and the highest priority goes first");
     shell.end(0, Outcome::Succeeded);
     shell.end(1, Outcome::Succeeded);
-    assert_eq!(shell.started_names(), "a c b");
+    assert_eq!(shell.started_names(), "c a b");
+    let (queued, begun) = (RunState::Queued, RunState::Running);
+    assert_eq!(shell.recorded_states("c"), [begun], "one record, though it stood in line for a moment");
+    assert_eq!(shell.recorded_states("a"), [queued, begun]);
 }
 
 #[test]

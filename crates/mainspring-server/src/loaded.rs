@@ -59,12 +59,7 @@ impl Reader {
     pub fn load(&self, name: &str) -> Result<Loaded, Error> {
         let source = Source::read(name)?;
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
-        let us = Uid::effective();
-        let names_users = loaded.jobs.iter().any(|placed| user_of(placed).is_some());
-        if let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) {
-            let distrusted = |why| Error::Distrusted { name: name.to_owned(), why };
-            trust::judge(ownership, us.as_raw()).map_err(distrusted)?;
-        }
+        loaded.judge(&source)?;
         loaded.check_users(&source, &self.ourselves);
         Ok(loaded)
     }
@@ -89,6 +84,21 @@ impl Loaded {
             problems,
             unkept_count: crontab.unkept_count,
         }
+    }
+
+    /// Judges who may have written the file, if its commands would run as root or as users that it names.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused.
+    pub fn judge(&self, source: &Source) -> Result<(), Error> {
+        let us = Uid::effective();
+        let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
+        let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) else {
+            return Ok(());
+        };
+        let distrusted = |why| Error::Distrusted { name: source.name().to_owned(), why };
+        trust::judge(ownership, us.as_raw()).map_err(distrusted)
     }
 
     /// Whether everything in the file was understood.

@@ -240,6 +240,9 @@ pub struct StatusWire {
     pub running: u64,
     pub runs: u64,
     pub dead: u64,
+    /// Jobs that start a few at a time, because the server died while they ran.
+    #[serde(default)]
+    pub quarantined: u64,
     pub next: Option<String>,
     pub files: Vec<FileStateWire>,
     /// Whether anything outlives the server.

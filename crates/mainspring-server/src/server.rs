@@ -36,7 +36,7 @@ use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
-use crate::waiting::wait_for;
+use crate::waiting::{wait_for, wait_for_any};
 
 pub mod alone;
 mod apply;
@@ -50,12 +50,14 @@ mod health;
 mod look;
 mod output;
 mod peer;
+mod postponed;
 pub mod rate;
 mod record;
 mod reload;
 mod reports;
 pub mod room;
 mod stop;
+mod waiters;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
@@ -63,6 +65,7 @@ use effects::Started;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
+use postponed::Postponed;
 use rate::{Bucket, Rates};
 use record::Held;
 use reports::Heard;
@@ -99,6 +102,8 @@ pub struct Server {
     inputs: VecDeque<Input>,
     executor: Executor<Attempted>,
     deliveries: Deliveries<Attempted>,
+    /// What could not be started yet.
+    postponed: Postponed,
     /// What runs, by its attempt.
     started: HashMap<Attempted, Started>,
     /// The run of each job that started last, for those who follow its output.
@@ -157,9 +162,9 @@ impl Server {
         self.settle(now)?;
         self.say_notes_of_store(now);
         self.answer_waiters()?;
-        self.outputs.flush();
+        self.flush_outputs(now);
         self.feed_peers();
-        self.peers.write();
+        self.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
         // What is held is tried by another clock.
@@ -198,6 +203,7 @@ impl Server {
         self.executor.turn(now, &mut heard);
         self.deliveries.turn(now, &mut heard);
         let ends = heard.into_ends();
+        self.start_postponed(!ends.is_empty(), now);
         self.end_all(ends);
     }
 
@@ -221,6 +227,12 @@ impl Server {
         self.log.line(now, &job, Kind::Note, &text);
     }
 
+    fn flush_outputs(&mut self, now: Moment) {
+        for (key, error) in self.outputs.flush() {
+            self.log.line(now.wall, &key.job, Kind::Note, &output::lost_text(&error));
+        }
+    }
+
     fn ticket(&mut self, purpose: Purpose) -> Ticket {
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
@@ -233,8 +245,8 @@ impl Server {
         self.settle(now)?;
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.close(now, &mut heard);
-        self.outputs.flush();
-        self.peers.write();
+        self.flush_outputs(now);
+        self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
         match self.store.release(self.lease) {
@@ -278,14 +290,16 @@ impl Server {
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
         self.executor.watch(&mut readable, &mut writable);
-        self.peers.watch(&mut readable, &mut writable);
+        let mut left = Vec::new();
+        self.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let phase_wait = self.phase_wait(now);
-        let look_wait = LOOK_INTERVAL.saturating_sub(now.since(self.looked));
+        let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
         let held_wait = self.held.as_ref().map(|held| held.wait(now));
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now), held_wait, Some(look_wait)];
-        let wait = waits.into_iter().flatten().min();
-        wait_for(&readable, &writable, wait).map_err(polling)
+        let of_all =
+            [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
+        let wait = [phase_wait, look_wait, held_wait].into_iter().chain(of_all).flatten().min();
+        wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 
     fn shard(&self) -> Shard {

@@ -22,4 +22,5 @@ mod schema;
 mod tests;
 
 pub use directory::{Directory, DirectoryError};
+pub use schema::VERSION as FORMAT_VERSION;
 pub use sqlite::SqliteStore;

@@ -57,6 +57,30 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
 }
 
 #[test]
+fn what_ran_when_the_server_died_is_shown_to_be_in_quarantine() {
+    let job = "[jobs.cut]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready; exec sleep 1000'\n";
+    let mut served = Served::start("quarantine", job);
+    served.says(&["run", "cut"], 0, "cut@");
+    served.running.wait_for(&["cut", "stdout ready"]);
+    served.running.signal(Signal::SIGKILL);
+    assert_eq!(served.running.end().0.code(), None);
+    let mut served = Served::start_in(served.folder, &[]);
+    served.running.wait_for(&["cut", "abandoned: ", "the server died while it ran"]);
+    served.running.wait_for(&["in quarantine: 1, because the server died"]);
+    served.says(&["list"], 0, "in quarantine");
+    served.says(&["show", "cut"], 0, "in quarantine");
+    served.says(&["status"], 0, "in quarantine");
+    served.says(&["doctor"], 0, "they ran when the server died");
+    served.says(&["history", "cut"], 0, "the server died while it ran");
+    // A person knows better, and says so.
+    served.says(&["pause", "cut"], 0, "");
+    served.says(&["resume", "cut"], 0, "");
+    served.running.wait_for(&["quarantine is over"]);
+    served.says(&["list"], 0, "active");
+    served.stop();
+}
+
+#[test]
 fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     let second = "[jobs.second]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n";
     let served = Served::start("went-bad", &format!("{IDLE}{second}"));
@@ -73,6 +97,21 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     served.says(&["show", "third"], 4, "there is no job `third`");
     served.says(&["status"], 0, "HAS PROBLEMS, 2 jobs");
     served.says(&["doctor"], 1, "hint: the old set is in force");
+    served.stop();
+}
+
+#[test]
+fn what_was_due_by_a_timetable_that_changed_meanwhile_is_on_record() {
+    let job =
+        |every: &str| format!("[jobs.tick]\nevery = '{every}'\nretention = 'keep=1000000'\nshell = 'true'\n");
+    let served = Served::start("changed", &job("1ms"));
+    let folder = served.folder.clone();
+    assert_eq!(served.running.stop().0.code(), Some(0));
+    write(&folder.join("jobs.toml"), &job("1000h"));
+    // At least the millisecond that the start of a process takes has passed.
+    let mut served = Served::start_in(folder, &[]);
+    served.running.wait_for(&["tick", "missed: ", "its timetable was changed before it could run"]);
+    served.says(&["history", "tick", "--state", "missed"], 0, "its timetable was changed");
     served.stop();
 }
 

@@ -4,19 +4,24 @@
 //! | a job of the set | becomes |
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
-//! | is known, from the same source or without one | unchanged, or changed; a new timetable moves the watermark to now |
+//! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
 //!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed: what waits goes on, and of its record the mark stays,
-//! so that nothing fires again if it comes back while the clock shows an earlier time.
+//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at once, or recorded as
+//! missed, or as skipped if the job was paused.
+//!
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its end and is not tried
+//! again; what waits is cancelled, a retry too, as it would be at a start that finds the job gone. Of its record the mark stays,
+//! so that nothing fires again if it comes back, with the timetable that it had, while the clock shows an earlier time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
+use super::occurrence::PAUSED;
 use super::{Phase, Planner, Tracked};
 use crate::input::{Definitions, Prune};
 use crate::job::Job;
@@ -24,6 +29,12 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Applied, Reply};
 use crate::record::Mark;
+use crate::run::{Cause, Run, RunKey, Span};
+use crate::state::RunState;
+
+/// Why what an old timetable named did not run.
+const CHANGED: &str = "its timetable was changed before it could run";
+const REMOVED: &str = "its job was removed before it could run";
 
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
@@ -42,6 +53,7 @@ impl Planner {
             } else {
                 self.define(now, job, &mut applied);
             }
+            self.ledger.end_unit();
         }
         if prune == Prune::Remove {
             let is_gone = |(name, tracked): &(&JobName, &Tracked)| {
@@ -49,7 +61,8 @@ impl Planner {
             };
             let gone: Vec<JobName> = self.jobs.iter().filter(is_gone).map(|(name, _)| name.clone()).collect();
             for name in gone {
-                self.forget(&name);
+                self.forget(now, &name);
+                self.ledger.end_unit();
                 applied.removed.push(name);
             }
         }
@@ -64,22 +77,30 @@ impl Planner {
             return;
         }
         let was_known = self.jobs.get(&name).is_some_and(|tracked| tracked.source.is_some());
+        if was_known && self.jobs[&name].mark.timetable != timetable {
+            self.close(now, &name, CHANGED);
+        }
         let tracked = self.jobs.entry(name.clone()).or_insert_with(|| Tracked {
             job: None,
             source: None,
+            former: None,
             mark: Mark::new(name.clone(), now, timetable.clone()),
             next: None,
+            is_crowded: false,
             ended_count: 0,
             retention: job.work.policies.retention,
         });
         if !was_known {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
-            (tracked.mark.runs, tracked.mark.failures, tracked.mark.deaths) = (0, 0, 0);
+            (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             tracked.mark.pause = None;
         }
-        let is_retimed = !was_known || tracked.mark.timetable != timetable;
+        let is_other = tracked.mark.timetable != timetable;
+        let is_retimed = !was_known || is_other;
         if is_retimed {
-            tracked.mark.watermark = tracked.mark.watermark.max(now);
+            // Another timetable counts from now on, also where the clock stands before what the old one had planned: a time that
+            // has run is on record, and the store refuses to record it again.
+            tracked.mark.watermark = if is_other { now } else { tracked.mark.watermark.max(now) };
             tracked.mark.timetable = timetable;
         }
         match (was_known, tracked.job.is_some() || is_retimed) {
@@ -98,8 +119,6 @@ impl Planner {
         }
         if self.phase == Phase::Planning {
             self.expect(&name);
-            // A new life begins without the pause of the earlier one.
-            self.promote(&name);
         }
     }
 
@@ -113,14 +132,75 @@ impl Planner {
         Reply::Done
     }
 
-    /// Drops a job but for its mark. Its open runs go on.
-    pub(super) fn forget(&mut self, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
+    /// Drops a job but for its mark. What runs of it goes on, what waits is cancelled.
+    pub(super) fn forget(&mut self, now: Timestamp, name: &JobName) {
+        if !self.jobs.contains_key(name) {
+            return;
+        }
+        self.close(now, name, REMOVED);
+        for key in self.waiting_of(name) {
+            self.withdraw_run(now, &key, "its job was removed");
+            self.ledger.end_unit();
+        }
+        self.release_job(name);
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
         if let Some(at) = tracked.next.take() {
             self.agenda.remove(at, super::agenda::Item::Job(name.clone()));
         }
         self.ledger.record(Operation::Forget(name.clone()));
-        self.promote(name);
+    }
+
+    /// The timetable of a job ends: what it has named up to now is planned where that can be, and else recorded with the reason.
+    fn close(&mut self, now: Timestamp, name: &JobName, reason: &str) {
+        let tracked = &self.jobs[name];
+        if tracked.source.is_none() || now <= tracked.mark.watermark {
+            return;
+        }
+        let is_job_paused = tracked.mark.pause.is_some();
+        if self.phase == Phase::Planning && !self.rests() && !is_job_paused {
+            self.job_due(now, name);
+        }
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
+        let watermark = tracked.mark.watermark;
+        tracked.mark.watermark = watermark.max(now);
+        let (state, why) = match is_job_paused || self.is_paused {
+            true => (RunState::SkippedPaused, PAUSED),
+            false => (RunState::Missed, reason),
+        };
+        match tracked.job.clone().or_else(|| tracked.former.take()) {
+            Some(job) => {
+                if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
+                    self.record_stretch(now, &job, (state, why), stretch);
+                }
+            }
+            None => self.record_unknown(now, name, (state, why), watermark),
+        }
+        self.keep_mark(name);
+    }
+
+    /// One record for what a timetable named that cannot be read any more, if it named anything.
+    fn record_unknown(
+        &mut self,
+        now: Timestamp,
+        name: &JobName,
+        (state, why): (RunState, &str),
+        watermark: Timestamp,
+    ) {
+        let first = watermark.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(now);
+        let mut run = Run::new(RunKey::new(name.clone(), first), Cause::Trigger, state, first, now);
+        run.ended = Some(now);
+        run.span = Some(Span { last: now, count: 1, is_exact: false });
+        run.reason = format!("{why}, and what that named is not known any more");
+        self.ledger.record(Operation::Plan(run));
+        self.count_ended(name);
+    }
+
+    /// The runs of a job that have not started, or not again.
+    fn waiting_of(&self, name: &JobName) -> Vec<RunKey> {
+        let runs = self.runs.range(RunKey::new(name.clone(), Timestamp::MIN)..);
+        let theirs = runs.map(|(_, live)| &live.run).take_while(|run| run.key.job == *name);
+        let waits = |run: &&Run| run.state != RunState::Running && run.cause != Cause::Once;
+        theirs.filter(waits).map(|run| run.key.clone()).collect()
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::agenda::Item;
-use super::ledger::{Otherwise, Subject};
-use super::{Live, Planner};
+use super::ledger::{Otherwise, Place, Subject};
+use super::{Live, Planner, wait};
 use crate::once::OnceId;
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
@@ -15,7 +15,7 @@ use crate::state::RunState;
 
 impl Planner {
     /// Records a new run, however it came about.
-    pub(super) fn record_run(&mut self, run: Run) -> super::ledger::Place {
+    pub(super) fn record_run(&mut self, run: Run) -> Place {
         let key = run.key.clone();
         let operation = match self.near.take_fired(&key) {
             Some(id) => Operation::Fire { id, run },
@@ -25,45 +25,61 @@ impl Planner {
     }
 
     /// A new run, or one that waited, is due later.
-    pub(super) fn schedule(&mut self, live: Live) {
+    pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         let key = live.run.key.clone();
-        self.agenda.add(live.run.due, Item::Run(key.clone()));
+        live.wakes = wait::end(&live.run, now);
+        self.agenda.add(live.wakes, Item::Run(key.clone()));
         self.runs.insert(key, live);
     }
 
+    /// A run is due and waits for its place; it may start before this is written, which then says so.
     pub(super) fn record_queued(&mut self, now: Timestamp, live: &mut Live, is_recorded: bool) {
         let from = live.run.state;
         live.run.state = RunState::Queued;
         let (key, due) = (live.run.key.clone(), live.run.due);
-        if is_recorded && from != RunState::Queued {
+        live.open = if !is_recorded {
+            Some(self.record_run(live.run.clone()))
+        } else if from != RunState::Queued {
             let (to, reason) = (RunState::Queued, String::new());
-            self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
-        } else if !is_recorded {
-            self.record_run(live.run.clone());
-        }
+            let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason };
+            Some(self.ledger.record_for(operation, Subject::Run(key)))
+        } else {
+            None
+        };
     }
 
     /// Starts the next attempt of a run that is past its gate and has a place.
-    pub(super) fn start(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+    pub(super) fn start(&mut self, now: Timestamp, mut live: Live) {
         // While the run is still queued, so that it is found in the line for a place.
         self.places.take(&live);
         let run = &mut live.run;
         run.state = RunState::Running;
-        self.begin_trial(run);
         run.attempt += 1;
         (run.started, run.ended, run.outcome) = (Some(now), None, None);
-        let (key, attempt) = (run.key.clone(), run.attempt);
-        let place = if is_recorded {
-            let operation = Operation::Begin { key: key.clone(), attempt, at: now };
-            self.ledger.record_for(operation, Subject::Run(key.clone()))
-        } else {
-            self.record_run(live.run.clone())
-        };
+        let place = self.record_start(now, &mut live);
+        self.begin_probation(&live.run, place);
+        let (key, attempt) = (live.run.key.clone(), live.run.attempt);
         let work = Arc::clone(&live.work);
         let start = Start { key: key.clone(), attempt, cause: live.run.cause, due: live.run.due, work };
         self.ledger.perform_if_new(place, Output::Start(start), Otherwise::Nothing);
         self.runs.insert(key, live);
+    }
+
+    /// The record of a start: that of its wait, if it is not taken yet, else one of its own.
+    fn record_start(&mut self, now: Timestamp, live: &mut Live) -> Place {
+        let (key, attempt) = (live.run.key.clone(), live.run.attempt);
+        let begin = Operation::Begin { key: key.clone(), attempt, at: now };
+        if let Some(place) = live.open.take()
+            && let Some(operation) = self.ledger.open(place)
+        {
+            match operation {
+                Operation::Plan(run) | Operation::Fire { run, .. } => run.clone_from(&live.run),
+                moved => *moved = begin,
+            }
+            return place;
+        }
+        self.ledger.record_for(begin, Subject::Run(key))
     }
 
     /// Asks for the end of a running attempt, once.
@@ -85,15 +101,15 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for (subject, answer) in self.ledger.committed(number, answers, outputs) {
+        for (place, subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
                 (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
-                (Subject::Revived(run), Answer::New) => self.revive(*run),
+                (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.time_trial(now, &key),
+                (Subject::Run(key), Answer::New) => self.time_probation(now, &key, place),
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }
@@ -103,24 +119,30 @@ impl Planner {
     fn refused(&mut self, key: &RunKey) {
         if let Some(live) = self.runs.get(key) {
             if live.run.state == RunState::Scheduled {
-                self.agenda.remove(live.run.due, Item::Run(key.clone()));
+                self.agenda.remove(live.wakes, Item::Run(key.clone()));
             }
-            self.leave(key);
+            let live = self.leave(key);
+            let was_begun = u32::from(live.run.state == RunState::Running);
+            let unstarted = Run { attempt: live.run.attempt - was_begun, ..live.run };
+            if self.uncount(&unstarted) {
+                self.keep_mark(&key.job);
+                self.expect(&key.job);
+            }
             self.promote(&key.job);
         }
         self.ledger.perform(Output::Note(Note::Refused(key.clone())));
     }
 
     /// A dead letter is open again, and due when its record says.
-    fn revive(&mut self, mut run: Run) {
-        let earlier_attempts = run.attempt;
+    fn revive(&mut self, now: Timestamp, mut run: Run) {
+        run.forgiven = run.attempt;
         run.state = RunState::Scheduled;
         let Some(work) = self.work_of(&run) else {
             // Its job was removed while the revival was being written.
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(Live { run, work, kill_reason: None, earlier_attempts });
+            self.schedule(now, Live { run, work, kill_reason: None, wakes: Timestamp::MIN, open: None });
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running | `abandoned`, and its retry policy decides what follows |
+//! | running | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | what it was; if its time has passed, it is due now |
 //! | queued | what it was, in the line for its place |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
@@ -11,7 +11,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::occurrence::is_done;
 use super::{Live, Phase, Planner, Tracked};
+use crate::job::Job;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::record::JobRecord;
@@ -27,8 +29,10 @@ impl Planner {
             let tracked = Tracked {
                 job: None,
                 source,
+                former: None,
                 mark,
                 next: None,
+                is_crowded: false,
                 ended_count: 0,
                 retention: Retention::default(),
             };
@@ -37,46 +41,66 @@ impl Planner {
         self.restored.extend(runs);
     }
 
+    /// Takes in what jobs were.
+    pub(super) fn remember(&mut self, former: Vec<Job>) {
+        for job in former {
+            if let Some(tracked) = self.jobs.get_mut(&job.name)
+                && tracked.mark.timetable == job.timetable.to_string()
+            {
+                tracked.former = Some(Arc::new(job));
+            }
+        }
+    }
+
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
         assert_eq!(self.phase, Phase::Restoring, "a planner begins once");
         self.phase = Phase::Planning;
-        self.takeover = takeover;
-        self.latest = now;
+        (self.latest, self.began) = (now, now);
         self.restored.sort_by(|one, other| one.key.cmp(&other.key));
-        for run in std::mem::take(&mut self.restored) {
-            match self.work_of(&run) {
-                Some(work) => self.resume_run(Live { run, work, kill_reason: None, earlier_attempts: 0 }),
+        let restored = std::mem::take(&mut self.restored);
+        let (dead, waiting): (Vec<Run>, Vec<Run>) =
+            restored.into_iter().partition(|run| run.state == RunState::Running);
+        self.abandon_all(now, takeover, dead);
+        for run in waiting {
+            match self.live(&run) {
+                Some(live) => self.resume_run(now, live),
                 None => self.end_orphan(now, &run),
             }
+            self.ledger.end_unit();
         }
         let names: Vec<_> = self.lines.keys().cloned().collect();
         for name in names {
             self.promote(&name);
         }
+        self.begin_quarantine();
+        // What has waited since the last server comes before what is due now.
+        self.fill(now);
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
+            self.jobs.get_mut(&name).expect("it was there a moment ago").former = None;
             self.expect(&name);
             self.start_at_boot(now, &name);
+            self.ledger.end_unit();
         }
     }
 
-    fn resume_run(&mut self, live: Live) {
+    /// What the planner keeps of a restored run. `None` if nobody knows what it does.
+    pub(super) fn live(&self, run: &Run) -> Option<Live> {
+        let work = self.work_of(run)?;
+        Some(Live { run: run.clone(), work, kill_reason: None, wakes: Timestamp::MIN, open: None })
+    }
+
+    fn resume_run(&mut self, now: Timestamp, live: Live) {
         let key = live.run.key.clone();
         match live.run.state {
-            RunState::Running => {
-                self.places.take(&live);
-                self.lines.entry(key.job.clone()).or_default().active.insert(key.clone());
-                self.orphans.push_back(key.clone());
-                self.runs.insert(key, live);
-            }
             RunState::Queued => {
                 let line = self.lines.entry(key.job.clone()).or_default();
-                line.waiting.insert((live.run.due, key.clone()));
+                line.add(&live);
                 self.runs.insert(key, live);
             }
-            RunState::Scheduled => self.schedule(live),
-            state => unreachable!("the store restores open runs only, and {key} is {state}"),
+            RunState::Scheduled => self.schedule(now, live),
+            state => unreachable!("only runs that wait are resumed, and {key} is {state}"),
         }
     }
 
@@ -90,7 +114,7 @@ impl Planner {
                 state: RunState::Abandoned,
                 at: now,
                 outcome: None,
-                deaths: run.deaths,
+                crashes: run.crashes,
                 reason: "the server ended while it ran".to_owned(),
             },
             from => {
@@ -105,9 +129,13 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        if job.timetable.is_at_boot() && !self.rests() {
+        let is_resting = self.rests();
+        let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
+        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) && !is_resting {
+            tracked.mark.runs += 1;
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);
+            self.keep_mark(name);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Planner {
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
             Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
-            Command::Remove(name) => self.remove(&name),
+            Command::Remove(name) => self.remove(now, &name),
             _ if is_early => Reply::Refused(Refusal::NotReady),
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
@@ -56,11 +56,11 @@ impl Planner {
         self.ledger.perform(Output::Reply { ticket, reply });
     }
 
-    fn remove(&mut self, name: &JobName) -> Reply {
+    fn remove(&mut self, now: Timestamp, name: &JobName) -> Reply {
         if self.jobs.get(name).is_none_or(|tracked| tracked.source.is_none()) {
             return Reply::Refused(Refusal::NoSuchJob);
         }
-        self.forget(name);
+        self.forget(now, name);
         Reply::Done
     }
 
@@ -104,13 +104,18 @@ impl Planner {
             self.kill(key, reason);
             return Reply::Done;
         }
-        if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.run.due, Item::Run(key.clone()));
-        }
+        self.withdraw_run(now, key, reason);
+        Reply::Done
+    }
+
+    /// Ends a run that waits for its time or its place.
+    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
         let live = self.leave(key);
+        if live.run.state == RunState::Scheduled {
+            self.agenda.remove(live.wakes, Item::Run(key.clone()));
+        }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
-        Reply::Done
     }
 
     fn pause(&mut self, scope: Scope) -> Reply {
@@ -137,13 +142,15 @@ impl Planner {
         match scope {
             Scope::All if self.is_paused => {
                 self.is_paused = false;
-                self.ledger.record(Operation::PauseAll(false));
                 let rests = |mark: &crate::record::Mark| mark.pause.is_some();
                 let awake = self.jobs.values().filter(|tracked| !rests(&tracked.mark));
                 let names: Vec<JobName> = awake.map(|tracked| tracked.mark.job.clone()).collect();
                 for name in names {
                     self.wake(now, &name);
+                    self.ledger.end_unit();
                 }
+                // Last: a server that dies in between finds everything paused, and what was skipped on record.
+                self.ledger.record(Operation::PauseAll(false));
             }
             Scope::All => (),
             Scope::Job(name) => {
@@ -151,7 +158,8 @@ impl Planner {
                     return Reply::Refused(Refusal::NoSuchJob);
                 };
                 if tracked.mark.pause.take().is_some() {
-                    (tracked.mark.failures, tracked.mark.deaths) = (0, 0);
+                    (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
+                    self.release_job(&name);
                     self.wake(now, &name);
                 }
             }

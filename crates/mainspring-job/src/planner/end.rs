@@ -8,7 +8,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::suspect::died_in_it;
+use super::quarantine::died_in_it;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::name::JobName;
@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::output::{Note, Output};
 use crate::policy::DeadLetters;
 use crate::record::Pause;
-use crate::run::{Cause, RunKey};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 /// How many rows end before a job's history is pruned: so many may be kept beyond what retention says.
@@ -27,6 +27,14 @@ const PRUNE_EVERY: u32 = 16;
 const PRUNE_ONCE_EVERY: u32 = 256;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Why a run that failed is not tried again, though its policy says so.
+const REMOVED: &str = "its job was removed, and it is not tried again";
+
+/// The number of a run's attempt, counted from the last time that it left the dead letters.
+fn attempt_in_round(run: &Run) -> u32 {
+    run.attempt - run.forgiven
+}
 
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, key: &RunKey, attempt: u32, outcome: Outcome) {
@@ -45,67 +53,78 @@ impl Planner {
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
-            self.clear_deaths(key);
+            self.clear_crashes(&key.job.clone());
         }
-        self.end_attempt(now, key, state, Some(outcome), (reason, 0));
-    }
-
-    /// Ends an attempt, for a reason and with so many deaths of the server in a row.
-    pub(super) fn end_attempt(
-        &mut self,
-        now: Timestamp,
-        key: &RunKey,
-        state: RunState,
-        outcome: Option<Outcome>,
-        (reason, deaths): (&str, u32),
-    ) {
-        let mut live = self.leave(key);
-        let attempt = live.run.attempt;
-        (live.run.state, live.run.deaths) = (state, deaths);
-        self.ledger.record(Operation::End {
-            key: key.clone(),
-            attempt,
-            state,
-            at: now,
-            outcome,
-            deaths,
-            reason: reason.to_owned(),
-        });
-        self.after_attempt(now, live);
+        let live = self.leave(key);
+        self.end_attempt(now, live, state, Some(outcome), (reason, 0));
         self.promote(&key.job);
     }
 
-    fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
-        let (key, state) = (live.run.key.clone(), live.run.state);
-        let is_defined =
-            live.run.cause == Cause::Once || self.jobs.get(&key.job).is_some_and(|it| it.job.is_some());
+    /// Ends the attempt of a run that has left, for a reason and with so many crashes of the server in a row.
+    pub(super) fn end_attempt(
+        &mut self,
+        now: Timestamp,
+        mut live: Live,
+        state: RunState,
+        outcome: Option<Outcome>,
+        (reason, crashes): (&str, u32),
+    ) {
+        (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
             live.work = work;
         }
+        let is_removed = !self.is_defined(&live.run);
+        let policies = &live.work.policies;
+        let is_owed =
+            policies.retry.follows(attempt_in_round(&live.run), state) || policies.keeps_dead(state);
+        let reason = if is_removed && is_owed && reason.is_empty() { REMOVED } else { reason };
+        self.ledger.record(Operation::End {
+            key: live.run.key.clone(),
+            attempt: live.run.attempt,
+            state,
+            at: now,
+            outcome,
+            crashes,
+            reason: reason.to_owned(),
+        });
+        if is_removed {
+            // Nothing can be asked for in its name any more, not even another try.
+            return self.count_ended(&live.run.key.job);
+        }
+        self.after_attempt(now, live);
+    }
+
+    /// Whether a run's job has not been removed. A one-shot job is its own definition.
+    fn is_defined(&self, run: &Run) -> bool {
+        run.cause == Cause::Once || self.jobs.get(&run.key.job).is_some_and(|it| it.job.is_some())
+    }
+
+    fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
+        let (key, state) = (live.run.key.clone(), live.run.state);
         let retry = live.work.policies.retry;
-        let attempt = live.run.attempt - live.earlier_attempts;
-        let is_condemned = self.is_condemned(&live.run);
-        if is_defined && !is_condemned && retry.follows(attempt, state) {
+        let attempt = attempt_in_round(&live.run);
+        let is_crash_loop = self.is_crash_loop(&live.run);
+        if !is_crash_loop && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
             self.move_run(now, &live, RunState::Scheduled, due, "");
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
-            return self.schedule(live);
+            return self.schedule(now, live);
         }
         let policies = &live.work.policies;
-        if policies.keeps_dead(state) || is_condemned && policies.dead_letters != DeadLetters::Never {
-            let reason = match (is_condemned, live.run.attempt) {
-                (true, _) => died_in_it(live.run.deaths),
+        if policies.keeps_dead(state) || is_crash_loop && policies.dead_letters != DeadLetters::Never {
+            let reason = match (is_crash_loop, live.run.attempt) {
+                (true, _) => died_in_it(live.run.crashes),
                 (false, 1) => "its only attempt did not succeed".to_owned(),
                 (false, count) => format!("none of its {count} attempts succeeded"),
             };
             self.move_run(now, &live, RunState::Dead, live.run.due, &reason);
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
-        self.count_result(&live, state, is_condemned);
-        self.count_ended(now, &key.job);
+        self.count_result(&live, state, is_crash_loop);
+        self.count_ended(&key.job);
     }
 
     pub(super) fn move_run(
@@ -121,12 +140,9 @@ impl Planner {
     }
 
     /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
-    fn count_result(&mut self, live: &Live, state: RunState, is_condemned: bool) {
+    fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
-        // What is left of a job that was removed counts nothing, and is never paused: nobody could resume it.
-        let Some(tracked) = self.jobs.get_mut(name).filter(|tracked| tracked.source.is_some()) else {
-            return;
-        };
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
         let failures = match state {
             RunState::Succeeded => 0,
             state if state.is_failure() => tracked.mark.failures.saturating_add(1),
@@ -137,14 +153,18 @@ impl Planner {
         }
         tracked.mark.failures = failures;
         let is_too_many = live.work.policies.pause_after.is_some_and(|limit| limit <= failures);
-        let pause = match (tracked.mark.pause, is_condemned) {
+        let pause = match (tracked.mark.pause, is_crash_loop) {
             (Some(_), _) => None,
-            (None, true) => Some((Pause::Deaths, Note::PausedAfterDeaths(name.clone()))),
+            (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
         };
         tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
         let mark = tracked.mark.clone();
         self.ledger.record(Operation::Mark(mark));
+        if is_crash_loop {
+            // Paused, and shown as such.
+            self.release_job(name);
+        }
         if let Some((_, note)) = pause {
             self.expect(name);
             self.hold(name);
@@ -153,18 +173,28 @@ impl Planner {
     }
 
     /// A row of the history has ended: prunes now and then.
-    pub(super) fn count_ended(&mut self, now: Timestamp, name: &JobName) {
-        let (whose, count, retention, every) = match self.jobs.get_mut(name) {
-            Some(tracked) => (Some(name.clone()), &mut tracked.ended_count, tracked.retention, PRUNE_EVERY),
-            None => (None, &mut self.once_ended_count, self.limits.once_retention, PRUNE_ONCE_EVERY),
+    pub(super) fn count_ended(&mut self, name: &JobName) {
+        let (whose, count, every) = match self.jobs.get_mut(name) {
+            Some(tracked) => (Some(name.clone()), &mut tracked.ended_count, PRUNE_EVERY),
+            None => (None, &mut self.once_ended_count, PRUNE_ONCE_EVERY),
         };
         *count += 1;
         if *count < every {
             return;
         }
         *count = 0;
-        let age = DAY.saturating_mul(i32::try_from(retention.days).unwrap_or(i32::MAX));
-        let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
-        self.ledger.record(Operation::Prune { job: whose, keep: retention.keep, before });
+        self.pruning.insert(whose);
+    }
+
+    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations stays small.
+    pub(super) fn prune_histories(&mut self, now: Timestamp) {
+        for job in std::mem::take(&mut self.pruning) {
+            let tracked = job.as_ref().and_then(|name| self.jobs.get(name));
+            let retention = tracked.map_or(self.limits.once_retention, |tracked| tracked.retention);
+            let age = DAY.saturating_mul(i32::try_from(retention.days).unwrap_or(i32::MAX));
+            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+            self.ledger.end_unit();
+            self.ledger.record(Operation::Prune { job, keep: retention.keep, before });
+        }
     }
 }

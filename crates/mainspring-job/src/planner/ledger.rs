@@ -1,23 +1,27 @@
 //! The ledger: what is to be written, and what waits until it is.
 //!
 //! ```text
-//!  open:  [operation, operation, ..]  [effect, effect, ..]      since the last batch was taken
-//!  sent:  batch 7 [effect, ..], batch 8 [effect, ..]            taken, not committed yet
+//!  sent:  batch 7 [effect, ..], batch 8 [effect, ..]                              taken, not committed yet
+//!  open:  [operation, operation] [operation] ..   units; a batch ends between two
+//!         [effect after 2, effect after 3, ..]    each waits for so many operations
 //! ```
 //!
-//! An effect waits for every operation that was recorded before it, and may depend on the answer of one. When nothing is
-//! open and nothing is on its way, it is released at once.
+//! An effect waits for every operation that was recorded before it; one that depends on the answer of an operation waits for
+//! that one alone. When nothing is open and nothing is on its way, it is released at once. An operation that is open can be
+//! amended: a run that is recorded as queued and starts before the record is taken is recorded as running.
+//!
+//! Cost: O(1) for each operation and effect, and O(effects that wait) for a batch.
 
 use std::collections::VecDeque;
 
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, Operation};
+use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply};
 use crate::run::{Run, RunKey};
 
-/// Where an operation stands in the open batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place(usize);
+/// Where an operation stands, counted from the first that was ever recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u64);
 
 /// What the planner does with the answer to an operation.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub(super) enum Subject {
 
 #[derive(Debug)]
 struct Effect {
+    /// Happens when everything before this place is on disk.
+    after: Place,
     /// Happens only if that operation was new; else `otherwise` does.
     needs: Option<Place>,
     output: Output,
@@ -51,17 +57,24 @@ pub(super) enum Otherwise {
     Duplicate,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Sent {
     number: u64,
+    /// The place of its first operation.
+    first: Place,
     subjects: Vec<(Place, Subject)>,
     effects: Vec<Effect>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    operations: Vec<Operation>,
-    subjects: Vec<(Place, Subject)>,
+    /// In no batch yet.
+    operations: VecDeque<Operation>,
+    /// How many were taken before those.
+    taken_count: u64,
+    /// Places at which a batch may end, in order.
+    ends: VecDeque<Place>,
+    subjects: VecDeque<(Place, Subject)>,
     effects: Vec<Effect>,
     sent: VecDeque<Sent>,
     /// The number of the last batch that was taken.
@@ -71,36 +84,74 @@ pub(super) struct Ledger {
 impl Ledger {
     /// Has an operation written.
     pub(super) fn record(&mut self, operation: Operation) -> Place {
-        self.operations.push(operation);
-        Place(self.operations.len() - 1)
+        let place = self.end();
+        self.operations.push_back(operation);
+        place
     }
 
     /// Has an operation written, and wants its answer looked at.
     pub(super) fn record_for(&mut self, operation: Operation, subject: Subject) -> Place {
         let place = self.record(operation);
-        self.subjects.push((place, subject));
+        self.subjects.push_back((place, subject));
         place
+    }
+
+    /// An operation that is in no batch yet, to be changed. `None` if it was taken.
+    pub(super) fn open(&mut self, place: Place) -> Option<&mut Operation> {
+        self.operations.get_mut(index(self.taken_count, place)?)
+    }
+
+    /// What was recorded so far, and not before, may be in one batch and what follows in the next.
+    pub(super) fn end_unit(&mut self) {
+        let end = self.end();
+        if self.ends.back() != Some(&end) && !self.operations.is_empty() {
+            self.ends.push_back(end);
+        }
+    }
+
+    /// Whether there is as much to write as one batch holds.
+    pub(super) fn is_full(&self) -> bool {
+        MAX_BATCH_OPERATIONS <= self.operations.len()
+    }
+
+    /// The place after the last operation.
+    fn end(&self) -> Place {
+        Place(self.taken_count + u64::try_from(self.operations.len()).expect("a length fits"))
     }
 
     /// Has something done when all that was recorded before is on disk.
     pub(super) fn perform(&mut self, output: Output) {
-        self.effects.push(Effect { needs: None, output, otherwise: Otherwise::Nothing });
+        let after = self.end();
+        self.effects.push(Effect { after, needs: None, output, otherwise: Otherwise::Nothing });
     }
 
     /// Has something done when an operation was new.
     pub(super) fn perform_if_new(&mut self, place: Place, output: Output, otherwise: Otherwise) {
-        self.effects.push(Effect { needs: Some(place), output, otherwise });
+        let after = Place(place.0 + 1);
+        self.effects.push(Effect { after, needs: Some(place), output, otherwise });
     }
 
+    /// The operations that come next: whole units, as many as a batch holds.
     pub(super) fn take_batch(&mut self) -> Option<Batch> {
         if self.operations.is_empty() {
             return None;
         }
+        self.end_unit();
+        let first = Place(self.taken_count);
+        let most = Place(self.taken_count + u64::try_from(MAX_BATCH_OPERATIONS).expect("it is small"));
+        let fitting = self.ends.iter().take_while(|end| **end <= most).count().max(1);
+        let end = self.ends.drain(..fitting).next_back().expect("there is an operation, and so a unit");
+        let count = usize::try_from(end.0 - first.0).expect("as many are open");
+        assert!(count <= MAX_BATCH_OPERATIONS, "what belongs together fits into one batch");
+        self.taken_count = end.0;
         self.number += 1;
-        let subjects = std::mem::take(&mut self.subjects);
-        let effects = std::mem::take(&mut self.effects);
-        self.sent.push_back(Sent { number: self.number, subjects, effects });
-        Some(Batch { number: self.number, operations: std::mem::take(&mut self.operations) })
+        let subject_count = self.subjects.partition_point(|(place, _)| *place < end);
+        let subjects = self.subjects.drain(..subject_count).collect();
+        let (effects, waiting) =
+            std::mem::take(&mut self.effects).into_iter().partition(|it| it.after <= end);
+        self.effects = waiting;
+        self.sent.push_back(Sent { number: self.number, first, subjects, effects });
+        Some(Batch { number: self.number, operations: self.operations.drain(..count).collect() })
     }
 
     /// Hands out what rests on nothing that is not on disk.
@@ -121,11 +172,12 @@ impl Ledger {
         number: u64,
         answers: &[Answer],
         outputs: &mut Vec<Output>,
-    ) -> Vec<(Subject, Answer)> {
+    ) -> Vec<(Place, Subject, Answer)> {
         let sent = self.sent.pop_front().expect("a batch is committed after it was taken");
         assert_eq!(sent.number, number, "batches are committed in the order in which they were taken");
+        let answer_to = |place| answers[index(sent.first.0, place).expect("it is of this batch")];
         for effect in sent.effects {
-            let answer = effect.needs.map_or(Answer::New, |place| answers[place.0]);
+            let answer = effect.needs.map_or(Answer::New, answer_to);
             if answer == Answer::New {
                 outputs.push(effect.output);
             } else if let Output::Reply { ticket, .. } = effect.output {
@@ -133,8 +185,13 @@ impl Ledger {
                     .extend(instead(effect.otherwise, answer).map(|reply| Output::Reply { ticket, reply }));
             }
         }
-        sent.subjects.into_iter().map(|(place, subject)| (subject, answers[place.0])).collect()
+        sent.subjects.into_iter().map(|(place, subject)| (place, subject, answer_to(place))).collect()
     }
+}
+
+/// How far behind the first a place is.
+fn index(first: u64, place: Place) -> Option<usize> {
+    usize::try_from(place.0.checked_sub(first)?).ok()
 }
 
 fn instead(otherwise: Otherwise, answer: Answer) -> Option<Reply> {

@@ -7,7 +7,8 @@ use crate::policy::Retention;
 pub struct Limits {
     /// Runs that are running at once; at least 1. A thousand processes are a busy machine.
     pub max_running: usize,
-    /// Open runs in all; one-shot jobs stay in the store beyond it, and occurrences are skipped. About a kilobyte each.
+    /// Open runs in all, about a kilobyte each. What comes due beyond it stays in the store, or unplanned, until there is room;
+    /// a backfill or a run by hand is refused.
     pub max_open: usize,
     /// Jobs.
     pub max_jobs: usize,
@@ -15,7 +16,7 @@ pub struct Limits {
     pub max_near: usize,
     /// How many one-shot jobs are read at once.
     pub page: usize,
-    /// How many jobs and runs one tick looks at, so that a batch stays near the size of one group commit.
+    /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full.
     pub per_turn: usize,
     /// How much history of all one-shot jobs together is kept.
     pub once_retention: Retention,

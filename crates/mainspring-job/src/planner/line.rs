@@ -4,7 +4,8 @@
 //!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
 //! ```
 //!
-//! The gate lets one through at a time, or everyone under `allow`.
+//! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a misfire one at a
+//! time. One that is past the gate and has not started goes back when one that is due earlier comes.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +21,10 @@ use crate::state::RunState;
 
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    pub(super) active: BTreeSet<RunKey>,
-    pub(super) waiting: BTreeSet<(Timestamp, RunKey)>,
+    active: BTreeSet<RunKey>,
+    waiting: BTreeSet<(Timestamp, RunKey)>,
+    /// That of the active ones that makes good for a misfire.
+    catching_up: Option<RunKey>,
 }
 
 impl Line {
@@ -33,74 +36,72 @@ impl Line {
         self.active.contains(key) || self.waiting.contains(&(due, key.clone()))
     }
 
+    /// A run stands before the gate.
+    pub(super) fn add(&mut self, live: &Live) {
+        self.waiting.insert((live.run.due, live.run.key.clone()));
+    }
+
+    /// A run passes the gate.
+    fn pass(&mut self, live: &Live) {
+        let key = live.run.key.clone();
+        self.waiting.remove(&(live.run.due, key.clone()));
+        if live.run.cause == Cause::CatchUp {
+            self.catching_up = Some(key.clone());
+        }
+        self.active.insert(key);
+    }
+
     fn remove(&mut self, due: Timestamp, key: &RunKey) {
         self.active.remove(key);
         self.waiting.remove(&(due, key.clone()));
+        self.catching_up.take_if(|catching_up| catching_up == key);
     }
-}
 
-/// What the rules make of a run that is due.
-enum Verdict {
-    Pass,
-    Wait,
-    End(RunState, &'static str),
-}
-
-impl Planner {
-    /// A run is due: it starts, waits or ends here. It is in no line, and its record, if it has one, says `scheduled`.
-    pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
-        match self.verdict(now, &live) {
-            Verdict::End(state, reason) => self.end_unstarted(now, live, is_recorded, state, reason),
-            Verdict::Pass if self.may_start(&live) => {
-                self.line(&live).active.insert(live.run.key.clone());
-                self.start(now, live, is_recorded);
-            }
-            verdict => {
-                self.record_queued(now, &mut live, is_recorded);
-                let key = live.run.key.clone();
-                match verdict {
-                    Verdict::Wait => self.line(&live).waiting.insert((live.run.due, key.clone())),
-                    _ => self.line(&live).active.insert(key.clone()),
-                };
-                if !matches!(verdict, Verdict::Wait) {
-                    self.places.add(&live);
-                }
-                let job = key.job.clone();
-                self.runs.insert(key, live);
-                // It may have replaced the only one that was past the gate, while others wait before it.
-                self.promote(&job);
-            }
+    /// Whether the gate is open for a run.
+    fn is_open_for(&self, live: &Live) -> bool {
+        match (live.work.policies.overlap, live.run.cause) {
+            (Overlap::Allow, Cause::CatchUp) => self.catching_up.is_none(),
+            (Overlap::Allow, _) => true,
+            _ => self.active.is_empty(),
         }
     }
+}
 
-    fn may_start(&self, live: &Live) -> bool {
-        self.places.is_free(live.work.group.as_ref()) && !self.rests() && !self.is_barred(&live.run)
-    }
+/// What is in the way of a run.
+const RUNNING: &str = "an earlier run was running";
+const WAITING: &str = "an earlier run was waiting for its place";
+const QUARANTINED: &str = "an earlier run was in quarantine, because the server died while its job ran";
 
-    fn line(&mut self, live: &Live) -> &mut Line {
-        self.lines.entry(live.run.key.job.clone()).or_default()
+/// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a moment.
+type Verdict = Option<(RunState, &'static str)>;
+
+impl Planner {
+    /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
+    /// those that wait start when all that is due now has been admitted: see `fill`.
+    pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+        let verdict = self.verdict(now, &live);
+        if let Some((state, reason)) = verdict {
+            return self.end_unstarted(now, live, is_recorded, state, reason);
+        }
+        self.record_queued(now, &mut live, is_recorded);
+        let job = live.run.key.job.clone();
+        self.lines.entry(job.clone()).or_default().add(&live);
+        self.runs.insert(live.run.key.clone(), live);
+        self.promote(&job);
     }
 
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
         let run = &live.run;
         if self.is_stale(now, live) {
-            return Verdict::End(RunState::Missed, "its time had passed when the server was back");
+            return Some((RunState::Missed, "it waited longer than its misfire rule allows"));
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.is_resting(&run.key.job, run.cause);
         if is_resting && !is_kept {
-            return Verdict::End(RunState::SkippedPaused, "its job was paused");
+            return Some((RunState::SkippedPaused, "its job was paused"));
         }
-        if !self.has_room() && !is_kept {
-            return Verdict::End(RunState::SkippedOverlap, "too many runs are open");
-        }
-        let overlap = live.work.policies.overlap;
-        let is_clear = overlap == Overlap::Allow || self.lines.get(&run.key.job).is_none_or(Line::is_empty);
-        match (is_clear, is_resting) {
-            (true, false) => Verdict::Pass,
-            (false, _) if !is_kept => self.blocked(now, &run.key.job, overlap),
-            _ => Verdict::Wait,
-        }
+        let is_clear = self.lines.get(&run.key.job).is_none_or(Line::is_empty);
+        if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
     /// Whether a trigger's run stood on disk for so long that the misfire policy drops it.
@@ -124,7 +125,7 @@ impl Planner {
 
     /// The right column of the table in `policy/overlap.rs`.
     fn blocked(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) -> Verdict {
-        let skipped = Verdict::End(RunState::SkippedOverlap, "an earlier run was in the way");
+        let skipped = Some((RunState::SkippedOverlap, self.in_the_way(job)));
         let queued = self.queued(job);
         match overlap {
             Overlap::Skip => skipped,
@@ -132,17 +133,29 @@ impl Planner {
             Overlap::QueueAll { cap } if usize::try_from(cap).unwrap_or(usize::MAX) <= queued.len() => {
                 skipped
             }
-            Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => Verdict::Wait,
+            Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => None,
             Overlap::Replace | Overlap::KillOld => {
-                for key in queued {
-                    self.replace(now, &key);
-                }
+                self.make_way(now, job, overlap);
                 if overlap == Overlap::KillOld {
                     self.kill_running(job);
                 }
-                let is_clear = self.lines.get(job).is_none_or(Line::is_empty);
-                if is_clear { Verdict::Pass } else { Verdict::Wait }
+                None
             }
+        }
+    }
+
+    /// What is in the way of a job's next run, for people.
+    fn in_the_way(&self, job: &JobName) -> &'static str {
+        let Some(line) = self.lines.get(job) else { return WAITING };
+        let runs = || {
+            line.active.iter().chain(line.waiting.iter().map(|(_, key)| key)).map(|key| &self.runs[key].run)
+        };
+        if runs().any(|run| run.state == RunState::Running) {
+            RUNNING
+        } else if runs().any(|run| 0 < self.crashes(run)) {
+            QUARANTINED
+        } else {
+            WAITING
         }
     }
 
@@ -154,14 +167,21 @@ impl Planner {
         active.chain(line.waiting.iter().map(|(_, key)| key)).cloned().collect()
     }
 
-    /// Drops a run that waits, if nobody asked for this very one.
-    fn replace(&mut self, now: Timestamp, key: &RunKey) {
-        let live = &self.runs[key];
-        if live.run.cause.is_kept() || 0 < live.run.attempt {
+    /// Drops what waits, where the rule lets the next one take its place. Done before that one is planned, because each
+    /// is a unit of its own.
+    pub(super) fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
+        if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }
-        let live = self.leave(key);
-        self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+        for key in self.queued(job) {
+            let run = &self.runs[&key].run;
+            if !run.cause.is_kept() && run.attempt == 0 {
+                self.ledger.end_unit();
+                let live = self.leave(&key);
+                self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+                self.ledger.end_unit();
+            }
+        }
     }
 
     fn kill_running(&mut self, job: &JobName) {
@@ -174,7 +194,7 @@ impl Planner {
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
         let live = self.runs.remove(key).expect("only open runs leave");
-        self.trial.take_if(|trial| trial.key == *key);
+        self.release_run(key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
             line.remove(live.run.due, key);
@@ -192,8 +212,8 @@ impl Planner {
             if self.is_resting(job, live.run.cause) {
                 self.places.remove(live);
                 let line = self.lines.get_mut(job).expect("who is queued is in line");
-                line.active.remove(&key);
-                line.waiting.insert((live.run.due, key));
+                line.remove(live.run.due, &key);
+                line.add(live);
             }
         }
         // One that the pause does not hold may have waited behind them.
@@ -202,12 +222,42 @@ impl Planner {
 
     /// Opens the gates of a job as far as its policy allows.
     pub(super) fn promote(&mut self, job: &JobName) {
-        while let Some((due, key)) = self.first_admissible(job) {
-            self.places.add(&self.runs[&key]);
-            let line = self.lines.get_mut(job).expect("somebody waits in it");
-            line.waiting.remove(&(due, key.clone()));
-            line.active.insert(key);
+        self.step_back(job);
+        while let Some((_, key)) = self.first_admissible(job) {
+            let live = &self.runs[&key];
+            self.places.add(live);
+            self.lines.get_mut(job).expect("a run waits in it").pass(live);
         }
+    }
+
+    /// Takes the one run back before the gate that is past it, has not started, and is due later than one that waits.
+    fn step_back(&mut self, job: &JobName) {
+        let Some(key) = self.overtaken(job) else { return };
+        let live = &self.runs[&key];
+        self.places.remove(live);
+        let line = self.lines.get_mut(job).expect("it is past its gate");
+        line.remove(live.run.due, &key);
+        line.add(live);
+    }
+
+    /// The run that [`Planner::step_back`] takes back.
+    fn overtaken(&self, job: &JobName) -> Option<RunKey> {
+        let line = self.lines.get(job)?;
+        // Where all may pass, only what makes good for a misfire passes singly.
+        let first = line.active.first().filter(|_| line.active.len() == 1);
+        let key = line.catching_up.as_ref().or(first)?;
+        let past = &self.runs[key];
+        let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
+        if !passes_singly || past.run.state != RunState::Queued {
+            return None;
+        }
+        let earlier = line.waiting.range(..(past.run.due, key.clone()));
+        let passes = |key: &RunKey| {
+            let live = &self.runs[key];
+            let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
+            is_alike && !self.is_resting(job, live.run.cause)
+        };
+        earlier.into_iter().any(|(_, key)| passes(key)).then(|| key.clone())
     }
 
     /// The first that waits before an open gate and is not held by a pause.
@@ -215,8 +265,7 @@ impl Planner {
         let line = self.lines.get(job)?;
         let may_pass = |key: &RunKey| {
             let live = &self.runs[key];
-            let is_open = line.active.is_empty() || live.work.policies.overlap == Overlap::Allow;
-            is_open && !self.is_resting(job, live.run.cause)
+            line.is_open_for(live) && !self.is_resting(job, live.run.cause)
         };
         line.waiting.iter().find(|(_, key)| may_pass(key)).cloned()
     }
@@ -226,6 +275,8 @@ impl Planner {
         for job in self.lines.keys() {
             let found = self.first_admissible(job);
             assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
+            let found = self.overtaken(job);
+            assert!(found.is_none(), "{found:?} is past the gate before one that is due earlier");
         }
     }
 
@@ -240,20 +291,29 @@ impl Planner {
     ) {
         let mut run = live.run;
         let (key, due) = (run.key.clone(), run.due);
+        let was_counted = self.uncount(&run);
         if is_recorded {
             let (from, reason) = (run.state, reason.to_owned());
             self.ledger.record(Operation::Move { key: key.clone(), from, to: state, due, at: now, reason });
+            if was_counted {
+                self.keep_mark(&key.job);
+                self.expect(&key.job);
+            }
         } else {
             (run.state, run.ended, run.reason) = (state, Some(now), reason.to_owned());
             self.record_run(run);
         }
         match state {
-            RunState::SkippedOverlap => self.ledger.perform(Output::Note(Note::Skipped(key.clone()))),
+            RunState::SkippedOverlap => {
+                let note = Note::Skipped { key: key.clone(), reason: reason.to_owned() };
+                self.ledger.perform(Output::Note(note));
+            }
             RunState::Missed => {
-                self.ledger.perform(Output::Note(Note::Missed { key: key.clone(), count: 1 }));
+                let note = Note::Missed { key: key.clone(), count: 1, reason: reason.to_owned() };
+                self.ledger.perform(Output::Note(note));
             }
             _ => (),
         }
-        self.count_ended(now, &key.job);
+        self.count_ended(&key.job);
     }
 }

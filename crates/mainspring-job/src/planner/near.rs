@@ -154,11 +154,12 @@ impl Planner {
 
     pub(super) fn fire_near(&mut self, now: Timestamp) {
         for _ in 0..self.limits.per_turn {
-            if !self.has_room() {
+            if !self.has_room() || self.ledger.is_full() {
                 return;
             }
             let Some(once) = self.near.pop_due(now) else { return };
             self.fire(now, &once);
+            self.ledger.end_unit();
         }
     }
 
@@ -174,9 +175,10 @@ impl Planner {
             return;
         }
         self.near.firing = Some((run.key.clone(), once.id));
-        let live = Live { run, work: Arc::clone(&once.work), kill_reason: None, earlier_attempts: 0 };
+        let live =
+            Live { run, work: Arc::clone(&once.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
         if is_expired {
-            let reason = "its time had passed when the server was back";
+            let reason = "its time had passed by more than its grace";
             self.end_unstarted(now, live, false, RunState::Missed, reason);
         } else {
             self.admit(now, live, false);

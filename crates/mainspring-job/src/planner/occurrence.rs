@@ -22,6 +22,12 @@ use crate::timetable::{Next, Timetable};
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
+/// Why occurrences are missed or skipped, for people.
+const SERVER_DOWN: &str = "the server was not running at that time";
+const UNSEEN: &str = "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due";
+const CROWDED: &str = "too many runs were open";
+pub(super) const PAUSED: &str = "its job was paused";
+
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
@@ -35,16 +41,49 @@ struct Plan {
     last: Timestamp,
 }
 
+impl Plan {
+    fn run_count(&self) -> usize {
+        self.made_good.len() + usize::from(self.on_time.is_some())
+    }
+
+    /// Its beginning, up to the last of so many runs, which is at least one.
+    fn limited(mut self, count: usize) -> Plan {
+        assert!(0 < count, "a look without room plans nothing");
+        if self.run_count() <= count {
+            return self;
+        }
+        let is_cut = count < self.made_good.len();
+        self.made_good.truncate(count);
+        let last_run = *self.made_good.last().expect("only the one on time goes if there was one other");
+        if is_cut {
+            self.missed.retain(|(from, _)| *from < last_run);
+        }
+        self.on_time = None;
+        self.last = self.missed.last().map_or(last_run, |(_, to)| last_run.max(*to));
+        self
+    }
+}
+
 impl Planner {
     /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
+        let room = self.limits.max_open.saturating_sub(self.runs.len());
         let Some(tracked) = self.jobs.get_mut(name) else { return };
         tracked.next = None;
+        let was_crowded = std::mem::take(&mut tracked.is_crowded);
         let Some(job) = tracked.job.clone() else { return };
         if tracked.mark.pause.is_none() {
             match job.timetable.next_after(tracked.mark.watermark) {
                 Next::At(first) if first <= now && !is_done(&job, tracked.mark.runs) => {
-                    self.plan_passed(now, &job, first);
+                    if room == 0 {
+                        if !was_crowded {
+                            self.crowded.push_back(name.clone());
+                        }
+                        tracked.is_crowded = true;
+                        return;
+                    }
+                    let reason = if was_crowded { CROWDED } else { self.absence(first) };
+                    self.plan_passed(now, &job, first, room, reason);
                 }
                 // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
                 Next::NotBefore(later) if later <= now => tracked.mark.watermark = later,
@@ -70,56 +109,92 @@ impl Planner {
         }
     }
 
-    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp) {
-        let mut plan = plan(job, first, now);
-        let mark = &mut self.jobs.get_mut(&job.name).expect("its agenda entry was due").mark;
+    /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another look.
+    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, reason: &str) {
+        let mark = &self.jobs[&job.name].mark;
         let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(mark.runs));
-        plan.made_good.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        let made_good_count = u64::try_from(plan.made_good.len()).expect("a length fits");
-        plan.on_time = plan.on_time.filter(|_| made_good_count < left);
+        let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
+        if plan.on_time.is_some_and(|nominal| nominal <= now && job.work.policies.jitter.is_zero()) {
+            self.make_way(now, &job.name, job.work.policies.overlap);
+        }
+        let mark = &mut self.jobs.get_mut(&job.name).expect("its agenda entry was due").mark;
         assert!(mark.watermark < plan.last, "a watermark only grows");
         mark.watermark = plan.last;
-        mark.runs += made_good_count + u64::from(plan.on_time.is_some());
-        let mark = mark.clone();
-        self.ledger.record(Operation::Mark(mark));
-        for (from, to) in plan.missed {
-            self.record_stretch(now, job, RunState::Missed, (from, to));
+        mark.runs += u64::try_from(plan.run_count()).expect("a length fits");
+        for stretch in plan.missed {
+            self.record_stretch(now, job, (RunState::Missed, reason), stretch);
         }
-        let spread = job.work.policies.misfire.spread;
-        for nominal in plan.made_good {
-            let key = RunKey::new(job.name.clone(), nominal);
-            let due = hash::placed(now, spread, &key, Purpose::Spread);
-            self.plan_run(now, job, key, Cause::CatchUp, due);
+        if let Some(first) = plan.made_good.first() {
+            let due = self.made_good_due(now, job, *first);
+            for nominal in plan.made_good {
+                let key = RunKey::new(job.name.clone(), nominal);
+                self.plan_run(now, job, key, Cause::CatchUp, due);
+            }
         }
         if let Some(nominal) = plan.on_time {
             let key = RunKey::new(job.name.clone(), nominal);
             let due = hash::placed(nominal, job.work.policies.jitter, &key, Purpose::Jitter);
             self.plan_run(now, job, key, Cause::Trigger, due);
         }
+        // After the runs, because one that ends at once is not counted.
+        self.keep_mark(&job.name);
+    }
+
+    /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before what an earlier look
+    /// made good for.
+    fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
+        let key = RunKey::new(job.name.clone(), first);
+        let due = hash::placed(now, job.work.policies.misfire.spread, &key, Purpose::Spread);
+        let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
+        let of_before =
+            earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
+        of_before.map_or(due, |run| run.due.max(due))
+    }
+
+    /// Has the mark of a job written as it is.
+    pub(super) fn keep_mark(&mut self, name: &JobName) {
+        if let Some(tracked) = self.jobs.get(name) {
+            self.ledger.record(Operation::Mark(tracked.mark.clone()));
+        }
+    }
+
+    /// A run that was counted will not start: its job may have another one. Whoever plans it keeps the mark.
+    pub(super) fn uncount(&mut self, run: &Run) -> bool {
+        let is_counted = run.cause.is_counted() && run.attempt == 0;
+        let Some(tracked) = self.jobs.get_mut(&run.key.job).filter(|_| is_counted) else { return false };
+        tracked.mark.runs = tracked.mark.runs.saturating_sub(1);
+        true
     }
 
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
+        let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
         if self.runs.contains_key(&key) {
-            // Its job was removed, the clock set back, and the job put back: the run of its earlier life is still open.
+            // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
+            self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let run = Run::new(key, cause, RunState::Scheduled, due, now);
-        let live = Live { run, work: Arc::clone(&job.work), kill_reason: None, earlier_attempts: 0 };
+        let live =
+            Live { run, work: Arc::clone(&job.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
         if now < due {
             self.record_run(live.run.clone());
-            self.schedule(live);
+            self.schedule(now, live);
         } else {
             self.admit(now, live, false);
         }
     }
 
-    /// One record for all occurrences from the first to the last.
+    /// Why nobody looked at an occurrence in time.
+    fn absence(&self, nominal: Timestamp) -> &'static str {
+        if nominal < self.began { SERVER_DOWN } else { UNSEEN }
+    }
+
+    /// One record for all occurrences from the first to the last: in which state, and why.
     pub(super) fn record_stretch(
         &mut self,
         now: Timestamp,
         job: &Job,
-        state: RunState,
+        (state, reason): (RunState, &str),
         (first, last): (Timestamp, Timestamp),
     ) {
         let key = RunKey::new(job.name.clone(), first);
@@ -127,15 +202,17 @@ impl Planner {
         let mut run = Run::new(key.clone(), Cause::Trigger, state, first, now);
         run.ended = Some(now);
         run.span = Some(span).filter(|span| 1 < span.count);
-        let reason =
-            if state == RunState::Missed { "nobody was there at that time" } else { "its job was paused" };
         reason.clone_into(&mut run.reason);
         // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
         self.ledger.record(Operation::Plan(run));
         if state == RunState::Missed {
-            self.ledger.perform(Output::Note(Note::Missed { key, count: span.count }));
+            self.ledger.perform(Output::Note(Note::Missed {
+                key,
+                count: span.count,
+                reason: reason.to_owned(),
+            }));
         }
-        self.count_ended(now, &job.name);
+        self.count_ended(&job.name);
     }
 
     /// What passed while a job was paused: one record, and the watermark moves to now.
@@ -146,30 +223,18 @@ impl Planner {
         if watermark < now {
             tracked.mark.watermark = now;
         }
-        if let Next::At(first) = job.timetable.next_after(watermark)
-            && first <= now
-        {
-            let last = last_of(&job.timetable, first, now);
-            self.record_stretch(now, &job, RunState::SkippedPaused, (first, last));
+        if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
+            self.record_stretch(now, &job, (RunState::SkippedPaused, PAUSED), stretch);
         }
     }
 }
 
-fn is_done(job: &Job, runs: u64) -> bool {
+pub(super) fn is_done(job: &Job, runs: u64) -> bool {
     job.max_runs.is_some_and(|max| max <= runs)
 }
 
 fn before(moment: Timestamp) -> Timestamp {
     moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
-}
-
-fn after(moment: Timestamp) -> Timestamp {
-    moment.checked_add(INSTANT).unwrap_or(Timestamp::MAX)
-}
-
-/// The last occurrence in `[first, now]`.
-fn last_of(timetable: &Timetable, first: Timestamp, now: Timestamp) -> Timestamp {
-    timetable.prev_before(after(now), before(first)).unwrap_or(first)
 }
 
 /// How old an occurrence is; nothing for one in the future.
@@ -180,7 +245,7 @@ fn age(now: Timestamp, nominal: Timestamp) -> Duration {
 /// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after `now`.
 fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
     let (timetable, misfire) = (&job.timetable, &job.work.policies.misfire);
-    let last = last_of(timetable, first, now);
+    let (_, last) = timetable.stretch_in(before(first), now).unwrap_or((first, first));
     let on_time = Some(last).filter(|&last| age(now, last) <= misfire.grace);
     let last_misfired = match on_time {
         None => Some(last),
@@ -226,10 +291,7 @@ fn earliest(
         return vec![first];
     }
     let Ok(limit) = now.checked_sub(window) else { return vec![first] };
-    match timetable.next_after(before(limit)) {
-        Next::At(nominal) if nominal <= last => vec![nominal],
-        _ => Vec::new(),
-    }
+    timetable.first_in(before(limit), last).into_iter().collect()
 }
 
 /// What a stretch holds before and after the runs that are made good, which lie side by side.
@@ -244,11 +306,7 @@ fn gaps(
         gaps.push((first, timetable.prev_before(from, before(first)).unwrap_or(first)));
     }
     if to < last {
-        let next = match timetable.next_after(to) {
-            Next::At(next) if next <= last => next,
-            _ => last,
-        };
-        gaps.push((next, last));
+        gaps.push((timetable.first_in(to, last).unwrap_or(last), last));
     }
     gaps
 }

@@ -52,13 +52,6 @@ impl Places {
         self.limits.extend(groups.map(|(name, limit)| (name, (source.to_owned(), limit.max(1)))));
     }
 
-    /// Whether a run that comes now may start at once.
-    pub(super) fn is_free(&self, group: Option<&JobName>) -> bool {
-        let room = self.rooms.get(&group.cloned());
-        let is_first = room.is_none_or(|room| room.ready.is_empty());
-        is_first && self.has_place(group)
-    }
-
     fn has_place(&self, group: Option<&JobName>) -> bool {
         let running = self.rooms.get(&group.cloned()).map_or(0, |room| room.running_count);
         let limit = group.and_then(|name| self.limits.get(name)).map(|(_, limit)| *limit);
@@ -112,15 +105,15 @@ fn rank(live: &Live) -> Rank {
 }
 
 impl Planner {
-    /// Starts whoever has a place.
+    /// Starts as many of those that wait as have a place, the best first.
     pub(super) fn fill(&mut self, now: Timestamp) {
-        // Before the last orphan is laid to rest, nobody knows who is a suspect.
         while !self.rests()
-            && self.orphans.is_empty()
             && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
         {
             let live = self.runs.remove(&key).expect("who is in line is open");
-            self.start(now, live, true);
+            self.ledger.end_unit();
+            self.start(now, live);
+            self.ledger.end_unit();
         }
     }
 }

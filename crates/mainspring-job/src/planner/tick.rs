@@ -1,9 +1,13 @@
-//! A tick: looks at whatever is due, up to a limit.
+//! A tick: looks at what is due, up to a limit, and until there is as much to write as one batch holds.
+//!
+//! A job that is due while there is no room for another open run is set aside, and looked at again when there is room. Its
+//! occurrences are late then, and its misfire rule judges them.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::agenda::Item;
-use super::{Phase, Planner};
+use super::{Phase, Planner, wait};
+use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::run::RunKey;
 use crate::state::RunState;
@@ -11,46 +15,78 @@ use crate::state::RunState;
 /// Less than this back is not worth a note: clocks are corrected by fractions of a second all day.
 const NOTED_STEP: SignedDuration = SignedDuration::from_secs(60);
 
+/// Less than this back changes no wait.
+const WAIT_STEP: SignedDuration = SignedDuration::from_secs(1);
+
 impl Planner {
     pub(super) fn tick(&mut self, now: Timestamp) {
         if self.phase == Phase::Restoring {
             return;
         }
         self.notice_clock(now);
-        self.end_trial(now);
-        for _ in 0..self.limits.per_turn {
-            let Some(key) = self.orphans.pop_front() else { break };
-            self.abandon(now, &key);
-        }
-        // Before the last orphan is laid to rest, nobody knows which places are free.
-        if self.rests() || !self.orphans.is_empty() {
+        self.end_probation(now);
+        if self.rests() {
             return;
         }
         for _ in 0..self.limits.per_turn {
-            match self.agenda.pop_due(now) {
-                Some((_, Item::Run(key))) => self.run_due(now, &key),
-                Some((_, Item::Job(name))) => self.job_due(now, &name),
-                None => break,
+            if self.ledger.is_full() {
+                break;
             }
+            if let Some(name) = self.pop_crowded() {
+                self.job_due(now, &name);
+            } else {
+                match self.agenda.pop_due(now) {
+                    Some((_, Item::Run(key))) => self.run_due(now, &key),
+                    Some((_, Item::Job(name))) => self.job_due(now, &name),
+                    None => break,
+                }
+            }
+            self.ledger.end_unit();
         }
         self.fire_near(now);
     }
 
-    /// A scheduled run's time has come.
-    fn run_due(&mut self, now: Timestamp, key: &RunKey) {
-        let live = self.runs.remove(key).expect("who is on the agenda is open");
-        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
-        self.admit(now, live, true);
+    /// A job that had to wait for room, if there is room now.
+    fn pop_crowded(&mut self) -> Option<JobName> {
+        if self.has_room() { self.crowded.pop_front() } else { None }
     }
 
-    /// Says once for each step back which jobs rest until the clock has caught up.
+    /// A scheduled run's time has come.
+    fn run_due(&mut self, now: Timestamp, key: &RunKey) {
+        let mut live = self.runs.remove(key).expect("what is on the agenda is open");
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        let is_shortened = now < live.run.due;
+        // Its wait is over, though the clock, which was set back, does not show its due time.
+        live.run.due = live.run.due.min(now);
+        self.admit(now, live, true);
+        if is_shortened && let Some(live) = self.runs.get_mut(key) {
+            // Its record says when it is due now, and stays when it starts.
+            live.open = None;
+        }
+    }
+
+    /// After a step back says which jobs rest until the clock has caught up, and lets no wait take longer for it.
     fn notice_clock(&mut self, now: Timestamp) {
-        let is_back = now.duration_since(self.latest) < -NOTED_STEP;
-        if is_back && self.latest != Timestamp::MIN {
-            self.note_watermarks(now);
+        let step = now.duration_since(self.latest);
+        if self.latest != Timestamp::MIN && step < -WAIT_STEP {
+            if step < -NOTED_STEP {
+                self.note_watermarks(now);
+            }
+            self.shorten_waits(now);
             self.latest = now;
         }
         self.latest = self.latest.max(now);
+    }
+
+    fn shorten_waits(&mut self, now: Timestamp) {
+        for (key, live) in &mut self.runs {
+            if live.run.state == RunState::Scheduled {
+                let wakes = wait::end(&live.run, now);
+                self.agenda.remove(live.wakes, Item::Run(key.clone()));
+                self.agenda.add(wakes, Item::Run(key.clone()));
+                live.wakes = wakes;
+            }
+        }
     }
 
     pub(super) fn note_watermarks(&mut self, now: Timestamp) {

@@ -19,8 +19,9 @@
 //! | `earliest` | the earliest one that is at most `window` old | missed |
 //! | `all` | the latest `cap` of those that are at most `window` old, in order, one after the other | missed |
 //!
-//! A run that makes good for a misfire is due at `now` plus a part of `spread`: a hash of the job and its nominal time, so that a
-//! hundred jobs do not start in the same instant after a restart. What is missed is one record, however much it is: the first
+//! What is made good for is due at `now` plus a part of `spread`: a hash of the job and of the first nominal time that is made good
+//! for, so that a hundred jobs do not start in the same instant after a restart. All of it is due at that one moment, and runs
+//! in the order of its nominal times, the next when the one before has ended, under every overlap rule. What is missed is one record, however much it is: the first
 //! nominal time, the last, and the count, exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least" beyond.
 //! Afterwards the watermark stands at the last of D, and nothing up to it is ever planned again, even if the clock is set back.
 //!

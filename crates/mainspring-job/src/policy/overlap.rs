@@ -9,7 +9,7 @@
 //! | `queue-all` | starts | the new one waits, unless `cap` wait already: then it becomes `skipped_overlap` |
 //! | `replace` | starts | the new one waits, and one that waited already becomes `skipped_overlap` |
 //! | `kill-old` | starts | the running one is killed and becomes `cancelled`; the new one waits for its end, as in `replace` |
-//! | `allow` | starts | starts |
+//! | `allow` | starts | starts; of the runs made good after a misfire one at a time |
 //!
 //! Runs of one job start in the order in which they are due. What waits is `queued`, and becomes `running` when its place is
 //! free. Three kinds of run are asked for one by one, and so wait under every policy but `allow` rather than being dropped, and

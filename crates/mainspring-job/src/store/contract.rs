@@ -29,9 +29,11 @@
 mod generator;
 mod laws;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Lease, MemoryStore, Query, Shard, Store, StoreError};
+use super::{Lease, MemoryStore, Owner, Query, Shard, Store, StoreError};
+use crate::name::JobName;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, Operation};
 use crate::run::RunKey;
@@ -104,8 +106,8 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
     let mut generator = Generator::new(seed);
     let mut oracle = MemoryStore::new();
     let mut store = ground.fresh();
-    let mut lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
-    let mut oracle_lease = oracle.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let mut lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     for number in 1..=generator.batch_count() {
         let operations = generator.batch();
         let answers = committed(&mut store, lease, number, &operations)?;
@@ -127,8 +129,8 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
         }
         if generator.one_in(6) {
             store = ground.reopened(store);
-            lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
-            oracle_lease = oracle.acquire(Shard::WHOLE, "suite").map_err(text)?;
+            lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+            oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
         }
         same_contents(&mut store, &mut oracle, &mut generator)?;
     }
@@ -161,6 +163,13 @@ fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &
         let found = store.open_runs(shard, after, 5).map_err(text)?;
         same("open runs", &found, &oracle.open_runs(shard, after, 5).map_err(text)?)?;
     }
+    let names: Vec<JobName> =
+        std::iter::repeat_with(|| generator.name()).take(9).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut found = store.last_ended(shard, &names).map_err(text)?;
+    found.sort_by(|one, other| one.key.cmp(&other.key));
+    let mut expected = oracle.last_ended(shard, &names).map_err(text)?;
+    expected.sort_by(|one, other| one.key.cmp(&other.key));
+    same("the last runs of jobs", &found, &expected)?;
     let name = generator.name();
     let found = store.pending_named(shard, &name).map_err(text)?;
     same("a pending job", &found, &oracle.pending_named(shard, &name).map_err(text)?)

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Counts, Hint, Lease, MAX_PAGE, Query, Shard, Store, StoreError};
+use super::{Counts, Hint, Lease, MAX_PAGE, Owner, Query, Shard, Store, StoreError};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
@@ -21,8 +21,8 @@ use crate::state::RunState;
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u64,
-    /// Whether somebody has acquired it and not released it.
-    is_owned: bool,
+    /// The machine's start that its owner named, if it has acquired it and not released it.
+    owned_since: Option<String>,
     jobs: BTreeMap<JobName, JobRecord>,
     is_paused: bool,
     pending: BTreeMap<OnceId, Once>,
@@ -65,25 +65,25 @@ impl MemoryStore {
             },
             Operation::Plan(run) => self.insert(run),
             Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
-            Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
+            Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
                 {
                     return Answer::Gone;
                 }
                 (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
-                run.deaths = *deaths;
+                run.crashes = *crashes;
                 run.reason.clone_from(reason);
                 let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
                 (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
                 Answer::New
             }
-            Operation::Acquit { key, attempt } => {
+            Operation::Clear { key, attempt } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running {
                     return Answer::Gone;
                 }
-                run.deaths = 0;
+                run.crashes = 0;
                 Answer::New
             }
             Operation::Move { key, from, to, due, at, reason } => {
@@ -92,6 +92,9 @@ impl MemoryStore {
                     return Answer::Gone;
                 }
                 (run.state, run.due) = (*to, *due);
+                if from.is_forgiven_as(*to) {
+                    run.forgiven = run.attempt;
+                }
                 run.reason.clone_from(reason);
                 if !to.is_open() {
                     run.ended = Some(*at);
@@ -179,8 +182,9 @@ impl MemoryStore {
 
     fn mark(&mut self, mark: &Mark) -> Answer {
         let Some(record) = self.jobs.get_mut(&mark.job) else { return Answer::Missing };
-        let watermark = record.mark.watermark.max(mark.watermark);
-        record.mark = Mark { watermark, ..mark.clone() };
+        let is_other = record.mark.timetable != mark.timetable;
+        let kept = if is_other { Timestamp::MIN } else { record.mark.watermark };
+        record.mark = Mark { watermark: kept.max(mark.watermark), ..mark.clone() };
         Answer::New
     }
 
@@ -214,11 +218,11 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 }
 
 impl Store for MemoryStore {
-    fn acquire(&mut self, _shard: Shard, _owner: &str) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, _shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         self.epoch += 1;
         self.last = None;
-        let was_owned = std::mem::replace(&mut self.is_owned, true);
-        let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
+        let before = self.owned_since.replace(owner.machine_start.clone());
+        let takeover = before.map_or(Takeover::Clean, |before| owner.takeover_from(&before));
         Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch, takeover })
     }
 
@@ -229,13 +233,13 @@ impl Store for MemoryStore {
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.check_lease(lease)?;
         self.epoch += 1;
-        (self.is_owned, self.is_free) = (false, true);
+        (self.owned_since, self.is_free) = (None, true);
         Ok(())
     }
 
     fn hints(&mut self) -> Vec<Hint> {
         let is_free = std::mem::take(&mut self.is_free);
-        if is_free && !self.is_owned { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
+        if is_free && self.owned_since.is_none() { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {

@@ -1,4 +1,4 @@
-//! What befalls the server: deaths in a job, ends in good order, and starts.
+//! What befalls the server: crashes in a job, ends in good order, and starts.
 
 use super::*;
 
@@ -34,8 +34,8 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
         let reason = shell.runs("poison").pop().unwrap().reason;
         assert_eq!(reason, "the server died in it 3 times", "{policies}");
         let mark = shell.planner.jobs().find(|(job, _)| job.name == name("poison")).unwrap().1.clone();
-        assert_eq!((mark.deaths, mark.pause.is_some()), (3, is_paused), "{policies}");
-        assert!(shell.notes.contains(&Note::PausedAfterDeaths(name("poison"))), "{policies}");
+        assert_eq!((mark.crashes, mark.pause.is_some()), (3, is_paused), "{policies}");
+        assert!(shell.notes.contains(&Note::PausedAfterCrashes(name("poison"))), "{policies}");
         let others = shell.started.iter().filter(|start| start.key.job == name("other")).count();
         assert_eq!(others, 20, "{policies}");
         // Whoever has mended it resumes it, and it begins anew.
@@ -44,7 +44,7 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
         let last = shell.started.iter().rposition(|start| start.key.job == name("poison")).unwrap();
         assert_eq!(shell.started[last].key.nominal, at("2026-01-01T00:21:00Z"));
         shell.end(last, Outcome::Succeeded);
-        assert!(shell.planner.jobs().all(|(_, mark)| mark.deaths == 0), "{policies}");
+        assert!(shell.planner.jobs().all(|(_, mark)| mark.crashes == 0), "{policies}");
     }
 }
 
@@ -61,38 +61,39 @@ fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
 }
 
 #[test]
-fn what_was_running_when_the_server_died_starts_one_at_a_time_until_it_has_outlived_its_trial() {
+fn what_was_running_when_the_server_died_twice_starts_one_at_a_time_until_it_has_outlived_its_probation() {
     let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
     let names = ["a", "b", "c", "d"];
     let mut jobs: Vec<Job> = names.map(|text| job(text, "@every 1h", policies)).into();
     jobs.push(job("other", "@every 1m", ""));
     let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.started_names(), "a b c d other");
+    shell.boot();
+    assert_eq!(shell.started_names(), "a b c d other a b c d");
     shell.started.clear();
     shell.boot();
     assert_eq!(shell.started_names(), "a", "one at a time");
     shell.live("2026-01-01T01:00:09Z");
     assert_eq!(shell.started_names(), "a");
     shell.live("2026-01-01T01:00:10Z");
-    assert_eq!(shell.started_names(), "a b", "a has outlived its trial");
+    assert_eq!(shell.started_names(), "a b", "a has outlived its probation");
     shell.end(1, Outcome::Succeeded);
     assert_eq!(shell.started_names(), "a b c", "b has ended");
-    // The clock is set back: the trial takes no longer for that.
+    // The clock is set back: the probation takes no longer for that.
     shell.wake("2026-01-01T00:00:00Z");
     shell.tell(Input::Tick);
     shell.live("2026-01-01T00:00:10Z");
     assert_eq!(shell.started_names(), "a b c d");
-    let deaths = |shell: &Shell| {
-        shell.planner.jobs().map(|(_, mark)| mark.deaths.to_string()).collect::<Vec<_>>().join("")
+    let crashes = |shell: &Shell| {
+        shell.planner.jobs().map(|(_, mark)| mark.crashes.to_string()).collect::<Vec<_>>().join("")
     };
-    assert_eq!(deaths(&shell), "00011");
+    assert_eq!(crashes(&shell), "00021");
     shell.boot();
-    assert_eq!(deaths(&shell), "10121", "who was acquitted counts from one");
+    assert_eq!(crashes(&shell), "10131", "what outlived its probation counts from one");
 }
 
 #[test]
-fn a_server_that_ends_in_good_order_counts_no_deaths() {
+fn a_server_that_ends_in_good_order_counts_no_crashes() {
     let mut shell = Shell::new(
         "2026-01-01T00:59:30Z",
         vec![job("j", "@every 1m", "retry=9,backoff=1s,factor=1,on=abandoned")],

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Answer, CatchUp, Cause, Command, DeadLetters, JobName, MAX_DEATHS, Operation, Outcome, Overlap, Policies,
-    Query, Reply, Retry, Run, RunKey, RunState, Scope, Shard, Store, Ticket,
+    Answer, CatchUp, Cause, Command, DeadLetters, JobName, MAX_CRASHES, Operation, Outcome, Overlap,
+    Policies, Query, Reply, Retry, Run, RunKey, RunState, Scope, Shard, Store, Ticket,
 };
 
 use crate::simulation::event::Event;
@@ -39,7 +39,7 @@ pub(crate) struct Story {
     dues: BTreeSet<Timestamp>,
     pub was_revived: bool,
     /// The server died in it so often that it is not tried again.
-    pub is_condemned: bool,
+    pub is_crash_loop: bool,
     policies: Option<Policies>,
 }
 
@@ -99,13 +99,18 @@ fn stories(world: &World<'_>) -> Result<BTreeMap<RunKey, Story>, String> {
                 story.states.push(RunState::Running);
                 story.begun.push((*attempt, *at));
             }
-            Operation::End { key, attempt, state, outcome, deaths, .. } => {
+            Operation::End { key, attempt, state, outcome, crashes, .. } => {
                 let story = stories.get_mut(key).ok_or_else(|| format!("{key} ends from nothing"))?;
                 story.states.push(*state);
                 story.ended.insert(*attempt, *state);
-                story.is_condemned |= MAX_DEATHS <= *deaths;
-                let is_untold = *state == RunState::Abandoned;
-                ensure!(outcome.is_none() == is_untold, "{key} ended as {state} with {outcome:?}");
+                story.is_crash_loop |= MAX_CRASHES <= *crashes;
+                // The end was never told, or the server killed it in order to stop.
+                let is_cut_off = matches!(outcome, None | Some(Outcome::Killed));
+                let is_abandoned = *state == RunState::Abandoned;
+                ensure!(
+                    if is_abandoned { is_cut_off } else { outcome.is_some() },
+                    "{key} ended as {state} with {outcome:?}"
+                );
                 let has_succeeded = *outcome == Some(Outcome::Succeeded);
                 ensure!(
                     has_succeeded == (*state == RunState::Succeeded),
@@ -169,7 +174,7 @@ fn check_side_by_side(world: &World<'_>) -> Verdict {
             Event::Ended { key, attempt } => {
                 running.remove(&(key.clone(), *attempt));
             }
-            Event::Crashed | Event::Released => running.clear(),
+            Event::Crashed { .. } | Event::Released => running.clear(),
             _ => (),
         }
         ensure!(running.len() <= world.script.max_running, "out of policy: {running:?} run at once");
@@ -265,7 +270,7 @@ fn check_stops(world: &World<'_>) -> Verdict {
     for event in &world.log {
         match event {
             Event::Stopped => is_stopping = true,
-            Event::Crashed | Event::Released => is_stopping = false,
+            Event::Crashed { .. } | Event::Released => is_stopping = false,
             Event::Started { key, .. } => {
                 ensure!(!is_stopping, "out of policy: {key} started while the server ended");
             }
@@ -300,7 +305,7 @@ fn check_policies(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdi
             }
             _ => continue,
         }
-        *run_counts.entry(key.job.clone()).or_default() += 1;
+        *run_counts.entry(key.job.clone()).or_default() += u64::from(!story.begun.is_empty());
         if policies.overlap == Overlap::Allow {
             let has_skipped = story.states.contains(&RunState::SkippedOverlap);
             ensure!(!has_skipped, "out of policy: {key} was skipped though overlap is allowed");
@@ -352,12 +357,12 @@ fn check_last_end(world: &World<'_>, key: &RunKey, story: &Story, policies: &Pol
             continue;
         }
         ensure!(
-            next != Some(RunState::Dead) || on.holds(*state) && keeps_dead || story.is_condemned,
+            next != Some(RunState::Dead) || on.holds(*state) && keeps_dead || story.is_crash_loop,
             "out of policy: {key} is a dead letter after it was {state}"
         );
         let attempt = story.states[..=index].iter().filter(|state| **state == RunState::Running).count();
         // Of a job that was removed while the server was down nobody knows the policies any more.
-        if story.was_revived || story.is_condemned || !on.holds(*state) || world.was_removed(&key.job) {
+        if story.was_revived || story.is_crash_loop || !on.holds(*state) || world.was_removed(&key.job) {
             continue;
         }
         let is_owed = attempt <= max as usize;

@@ -30,7 +30,9 @@ pub(crate) enum Event {
     },
     /// The planner knows that the server ends, and all that it decided before is done.
     Stopped,
-    Crashed,
+    Crashed {
+        at: Timestamp,
+    },
     /// The server has given the store up; what still ran was killed.
     Released,
     /// From here on no start kills the server.

@@ -62,9 +62,9 @@ pub(crate) enum Flaw {
     /// A start is told twice.
     StartsTwice,
     /// A restart does not know that the server died.
-    DeathsOverlooked,
+    CrashesOverlooked,
     /// A restart forgets how often the server died in a job before.
-    DeathsForgotten,
+    CrashesForgotten,
 }
 
 impl Flaw {
@@ -82,8 +82,8 @@ impl Flaw {
         Flaw::GroupForgotten,
         Flaw::StopForgotten,
         Flaw::StartsTwice,
-        Flaw::DeathsOverlooked,
-        Flaw::DeathsForgotten,
+        Flaw::CrashesOverlooked,
+        Flaw::CrashesForgotten,
     ];
 
     /// What a broken server makes of what it reads.
@@ -96,7 +96,7 @@ impl Flaw {
         for record in &mut jobs {
             match self {
                 Flaw::WatermarkForgotten => record.mark.watermark = now,
-                Flaw::DeathsForgotten => record.mark.deaths = 0,
+                Flaw::CrashesForgotten => record.mark.crashes = 0,
                 Flaw::WatermarkMovedBack => record.mark.watermark -= SignedDuration::from_hours(1),
                 _ => (),
             }

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Cause, Command, DeadLetters, JobName, MAX_DEATHS, Policies, RunKey, RunState, Scope, TRIAL,
+    Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Policies, RunKey,
+    RunState, Scope,
 };
 
 use crate::simulation::checker::{Story, Verdict, ensure, policies};
@@ -19,22 +20,22 @@ pub(crate) fn check(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Ver
 
 /// No job kills the server more often in a row than it may, unless a person has a hand in it.
 fn check_count(world: &World<'_>) -> Verdict {
-    let mut deaths: BTreeMap<JobName, u32> = BTreeMap::new();
+    let mut crashes: BTreeMap<JobName, u32> = BTreeMap::new();
     let mut there: BTreeSet<JobName> = world.script.jobs.iter().map(|job| job.name.clone()).collect();
     for event in &world.log {
         match event {
             Event::Started { key, cause, .. } if world.script.is_poison(&key.job) => {
-                let count = deaths.entry(key.job.clone()).or_default();
+                let count = crashes.entry(key.job.clone()).or_default();
                 *count += 1;
-                let may = *count <= MAX_DEATHS || *cause == Cause::Request;
+                let may = *count <= MAX_CRASHES || *cause == Cause::Request;
                 ensure!(may, "out of policy: {key} kills the server for the {count}th time in a row");
             }
-            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(deaths.remove(name)),
+            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(crashes.remove(name)),
             // Taken away or put back: another life begins.
             Event::Asked { command: Command::Apply(definitions), .. } => {
                 let now_there: BTreeSet<JobName> =
                     definitions.jobs.iter().map(|job| job.name.clone()).collect();
-                deaths.retain(|name, _| there.contains(name) && now_there.contains(name));
+                crashes.retain(|name, _| there.contains(name) && now_there.contains(name));
                 there = now_there;
             }
             Event::Mended => break,
@@ -44,47 +45,60 @@ fn check_count(world: &World<'_>) -> Verdict {
     Ok(())
 }
 
-/// Who is suspected when the server dies in a run: its job, or a one-shot job itself.
-fn suspect(key: &RunKey) -> String {
+/// What is in quarantine when the server dies in a run: its job, or a one-shot job itself.
+fn held(key: &RunKey) -> String {
     if key.job.as_str().starts_with("job-") { key.job.to_string() } else { key.to_string() }
 }
 
-/// Suspects start one after the other: the next when the last has ended or has outlived its trial.
+/// What may have killed the server starts a few at a time, and after a second crash alone: the next when one has ended or has
+/// outlived its probation.
 fn check_singly(world: &World<'_>) -> Verdict {
-    let mut running: BTreeMap<RunKey, Timestamp> = BTreeMap::new();
-    let mut suspects: BTreeSet<String> = BTreeSet::new();
-    let mut on_trial: Option<(RunKey, Timestamp)> = None;
+    let mut running: BTreeSet<RunKey> = BTreeSet::new();
+    let mut crashes: BTreeMap<String, u32> = BTreeMap::new();
+    // Since when, and with how many crashes.
+    let mut on_probation: BTreeMap<RunKey, (Timestamp, u32)> = BTreeMap::new();
     for event in &world.log {
         match event {
             Event::Started { key, at, .. } => {
-                if let Some((last, since)) = &on_trial
-                    && TRIAL <= at.duration_since(*since)
-                {
-                    suspects.remove(&suspect(last));
-                    on_trial = None;
+                let over =
+                    on_probation.extract_if(.., |_, (since, _)| PROBATION <= at.duration_since(*since));
+                over.for_each(|(key, _)| {
+                    crashes.remove(&held(&key));
+                });
+                let count = crashes.get(&held(key)).copied().unwrap_or(0);
+                let is_one_alone = on_probation.values().any(|(_, count)| 1 < *count);
+                let may = match count {
+                    0 => true,
+                    1 => on_probation.len() < MAX_ON_PROBATION && !is_one_alone,
+                    _ => on_probation.is_empty(),
+                };
+                ensure!(may, "out of policy: {key}, {count} crashes, starts beside {on_probation:?}");
+                if 0 < count {
+                    on_probation.insert(key.clone(), (*at, count));
                 }
-                if suspects.contains(&suspect(key)) {
-                    let other = on_trial.replace((key.clone(), *at));
-                    ensure!(other.is_none(), "out of policy: {key} starts during the trial of {other:?}");
-                }
-                running.insert(key.clone(), *at);
+                running.insert(key.clone());
             }
             Event::Ended { key, .. } => {
                 running.remove(key);
-                suspects.remove(&suspect(key));
-                on_trial.take_if(|(last, _)| last == key);
+                crashes.remove(&held(key));
+                on_probation.remove(key);
             }
-            // Nobody can tell how long a trial takes on such a clock, nor whose pause was lifted when.
+            // How long a probation takes on such a clock, and whose pause was lifted when, is not known here.
             Event::SetBack | Event::Asked { .. } | Event::Released => {
-                suspects.clear();
-                on_trial = None;
+                crashes.clear();
+                on_probation.clear();
                 if matches!(event, Event::Released) {
                     running.clear();
                 }
             }
-            Event::Crashed => {
-                on_trial = None;
-                suspects.extend(std::mem::take(&mut running).keys().map(suspect));
+            Event::Crashed { at } => {
+                for (key, (since, _)) in std::mem::take(&mut on_probation) {
+                    if PROBATION <= at.duration_since(since) {
+                        crashes.remove(&held(&key));
+                    }
+                }
+                let held: BTreeSet<String> = std::mem::take(&mut running).iter().map(held).collect();
+                held.into_iter().for_each(|held| *crashes.entry(held).or_default() += 1);
             }
             _ => (),
         }
@@ -94,14 +108,14 @@ fn check_singly(world: &World<'_>) -> Verdict {
 
 /// A run in which the server died too often is a dead letter, unless the policy keeps none.
 fn check_ends(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdict {
-    for (key, story) in stories.iter().filter(|(_, story)| story.is_condemned) {
+    for (key, story) in stories.iter().filter(|(_, story)| story.is_crash_loop) {
         let is_dead = story.states.contains(&RunState::Dead);
         let Policies { dead_letters, .. } = policies(world.script, story, key);
         // After a start by hand the count may stand at its end though nobody died.
         let is_asked =
             story.was_revived || story.first.as_ref().is_none_or(|run| run.cause == Cause::Request);
         let may = is_asked || is_dead || dead_letters == DeadLetters::Never || world.was_removed(&key.job);
-        ensure!(may, "lost: the server died in {key} {MAX_DEATHS} times, and it is no dead letter");
+        ensure!(may, "lost: the server died in {key} {MAX_CRASHES} times, and it is no dead letter");
     }
     Ok(())
 }

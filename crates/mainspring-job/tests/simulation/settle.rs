@@ -11,7 +11,7 @@ impl World<'_> {
         self.is_settling = true;
         self.log.push(Event::Mended);
         if self.is_stopping {
-            self.end_server(Event::Crashed);
+            self.crash();
         }
         self.now = self.high_water + SignedDuration::from_secs(3_601);
         self.high_water = self.now;

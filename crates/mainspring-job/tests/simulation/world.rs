@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
-    MemoryStore, OnceId, Operation, Outcome, Output, Planner, Policies, Prune, Query, Reply, Run, RunKey,
-    RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    MemoryStore, OnceId, Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reply, Run,
+    RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;
@@ -64,7 +64,7 @@ fn start() -> Timestamp {
 impl<'s> World<'s> {
     pub(crate) fn run(script: &'s Script, flaw: Flaw) -> World<'s> {
         let mut disk = MemoryStore::new();
-        let lease = disk.acquire(Shard::WHOLE, "world").unwrap();
+        let lease = disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
         let mut world = World {
             script,
             now: start(),
@@ -100,7 +100,7 @@ impl<'s> World<'s> {
                 world.disk.release(world.lease).unwrap();
                 world.end_server(Event::Released);
             } else if has_crashed {
-                world.end_server(Event::Crashed);
+                world.crash();
             }
         }
         world.settle();
@@ -411,6 +411,10 @@ impl<'s> World<'s> {
         Ok(())
     }
 
+    fn crash(&mut self) {
+        self.end_server(Event::Crashed { at: self.now });
+    }
+
     /// The server ends, and its processes with it; another one starts.
     fn end_server(&mut self, how: Event) {
         self.log.push(how);
@@ -433,16 +437,16 @@ impl<'s> World<'s> {
         while self.try_boot().is_err() {
             count += 1;
             assert!(count <= MAX_BOOTS, "the server dies whenever it starts");
-            self.log.push(Event::Crashed);
+            self.log.push(Event::Crashed { at: self.now });
             self.running.clear();
             self.asked.clear();
         }
     }
 
     fn try_boot(&mut self) -> Result<(), Crash> {
-        self.lease = self.disk.acquire(Shard::WHOLE, "world").unwrap();
+        self.lease = self.disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
         let takeover = match self.flaw {
-            Flaw::DeathsOverlooked => Takeover::Clean,
+            Flaw::CrashesOverlooked => Takeover::Clean,
             _ => self.lease.takeover,
         };
         let limits =
@@ -460,7 +464,11 @@ impl<'s> World<'s> {
         let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
         let mut outputs = Vec::new();
         let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
-        for input in [Input::Restore { jobs, runs, is_paused }, definitions, Input::Begin { takeover }] {
+        for input in [
+            Input::Restore { jobs, former: self.script.jobs.clone(), runs, is_paused },
+            definitions,
+            Input::Begin { takeover },
+        ] {
             self.planner.handle(self.now, input, &mut outputs);
         }
         self.planner.check();

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::MAX_DEATHS;
+use mainspring_job::MAX_CRASHES;
 
 use crate::clients::{MAX_RETRIES, Submission};
 use crate::effect::Line;
@@ -204,11 +204,11 @@ fn check_end(
     };
     let is_last = attempt == 1 + i64::from(retries);
     // What the server dies in so often is not tried again; that it is said too early would be a retry that was owed.
-    let is_condemned = record.text("reason") == format!("the server died in it {MAX_DEATHS} times")
-        && (scheduled.is_some() || i64::from(MAX_DEATHS) <= attempt);
+    let is_crash_loop = record.text("reason") == format!("the server died in it {MAX_CRASHES} times")
+        && (scheduled.is_some() || i64::from(MAX_CRASHES) <= attempt);
     let is_owed = match state {
         "succeeded" => false,
-        "abandoned" | "dead" if is_condemned => false,
+        "abandoned" | "dead" if is_crash_loop => false,
         "abandoned" => retries_abandoned && !is_last,
         "failed" => !is_last,
         "dead" => retries == 0 || !is_last,

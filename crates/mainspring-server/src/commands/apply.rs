@@ -2,8 +2,9 @@
 //!
 //! Cost: one pass over each file here, and one at the server.
 //!
-//! Does not send any file if one has a problem. The files are applied one after the other, each as a whole or not at all: a
-//! name that another source has stops it.
+//! Does not send any file if one has a problem, or if others could have written it: the same files are refused as by
+//! `serve`. The files are applied one after the other, each as a whole or not at all: a name that another source has stops
+//! it.
 //!
 //! Source: own.
 
@@ -32,6 +33,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     for name in &args.files {
         let source = Source::read(name)?;
         let loaded = Loaded::parse(&source, Format::from(args.format), &TimeZone::UTC);
+        loaded.judge(&source)?;
         say(&loaded.problems_text());
         if !loaded.is_good() {
             exit = Exit::Invalid;

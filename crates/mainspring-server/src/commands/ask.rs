@@ -19,6 +19,7 @@ use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
+use crate::store::DirectoryError;
 use crate::table::{table, width};
 
 /// Asks once, and shows the answer as the arguments say.
@@ -39,7 +40,7 @@ impl Looking {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
-                Ok(None) | Err(Error::Directory(_)) => Err(unreachable),
+                Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
         }
@@ -214,6 +215,10 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
         ("kept runs", status.runs.to_string()),
         ("dead letters", status.dead.to_string()),
+        (
+            "in quarantine",
+            if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() },
+        ),
         ("changes", changes_text(status)),
     ]);
     for file in &status.files {

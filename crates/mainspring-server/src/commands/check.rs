@@ -22,7 +22,6 @@ use crate::clock::Moment;
 use crate::crontab::{Crontab, Format, PlacedEntry};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::job::unknown_user;
 use crate::jobfile::{PlacedJob, is_job_file};
 use crate::loaded::Loaded;
 use crate::message::{self, counted};
@@ -157,5 +156,10 @@ fn unknown_user_problem(placed: &PlacedEntry) -> Option<Problem> {
     let user = placed.entry.user.as_ref()?;
     // A user database that does not answer is no problem of the file.
     let exists = Account::exists(&user.name).unwrap_or(true);
-    (!exists).then(|| placed.problem(unknown_user(user)))
+    (!exists).then(|| {
+        let fault = Fault::new(user.span.clone(), format!("there is no user `{}`", user.name));
+        placed.problem(
+            fault.with_hint("in a system crontab a user name stands between the time and the command"),
+        )
+    })
 }

@@ -13,13 +13,12 @@
 //!
 //! Source: own.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 use serde::Serialize;
 
 use super::finding::{Finding, Level};
@@ -28,9 +27,11 @@ use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
+use crate::folder::Folder;
 use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
@@ -52,9 +53,6 @@ const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
 
 /// How long a server has to answer. One that is stopped or hangs in the kernel never does.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
-
-/// Three pipes for each process, and some for sockets and files.
-const NEEDED_FILES: u64 = MAX_RUNNING as u64 * 3 + 128;
 
 /// What was found, as a document.
 #[derive(Serialize)]
@@ -100,23 +98,20 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
 
 fn directory(place: &Place) -> Finding {
     let path = place.directory().display();
-    match fs::metadata(place.directory()) {
+    match Folder::at(place.directory()) {
         Err(error) => Finding::bad(
             "data",
             format!("{path}: {error}"),
             "mainspring serve makes it; --data or $MAINSPRING_DATA names another",
         ),
-        Ok(found) if !found.is_dir() => Finding::bad(
-            "data",
-            format!("{path} is no directory"),
-            "--data or $MAINSPRING_DATA names another",
-        ),
-        Ok(found) if found.mode() & 0o022 != 0 => Finding::bad(
-            "data",
-            format!("{path}: others may write it (mode {:04o})", found.mode() & 0o7777),
-            format!("chmod go-w {path}"),
-        ),
-        Ok(_) => Finding::ok("data", path.to_string()),
+        Ok(found) => match found.judge() {
+            Err(error) => Finding::bad(
+                "data",
+                format!("{path}: {error}"),
+                "a server refuses it; look at it as its owner",
+            ),
+            Ok(()) => Finding::ok("data", path.to_string()),
+        },
     }
 }
 
@@ -177,13 +172,11 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
         findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
     }
-    if let Some(limit) = health.open_files_max.filter(|limit| *limit < NEEDED_FILES) {
-        let text = format!("the server's limit is {limit}, and {NEEDED_FILES} may be needed");
-        findings.push(Finding::warning(
-            "open files",
-            text,
-            format!("ulimit -n {NEEDED_FILES} before it starts"),
-        ));
+    if let Some(count) = health.running_max.filter(|count| *count < MAX_RUNNING as u64) {
+        let limit = health.open_files_max.unwrap_or_default();
+        let text = format!("the server's limit is {limit}, so at most {count} runs go on at a time");
+        let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
+        findings.push(Finding::warning("open files", text, hint));
     }
     findings
 }
@@ -213,6 +206,19 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
         let text = format!("after too many failures: {}", names(&health.failing));
         let hint = "mainspring history --state failed,timed_out says why, mainspring resume JOB goes on";
         findings.push(Finding::warning("paused", text, hint));
+    }
+    if 0 < health.crash_loops.count {
+        let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
+        let hint = "mend them, and mainspring resume JOB goes on";
+        findings.push(Finding::warning("paused", text, hint));
+    }
+    if 0 < health.quarantined.count {
+        let text = format!(
+            "they ran when the server died, and start at most {MAX_ON_PROBATION} at a time: {}",
+            names(&health.quarantined)
+        );
+        let hint = "each is let out when it has ended or has run for ten seconds";
+        findings.push(Finding::warning("quarantine", text, hint));
     }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");

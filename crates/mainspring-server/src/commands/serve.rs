@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Lease, Shard, Store, StoreError};
+use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
 use super::{memory, zone_or_system};
 use crate::accounts::Account;
@@ -34,6 +34,9 @@ const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How often a store is tried again that the disk has no room for.
 const ROOM_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A number that the kernel draws when it starts: random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
@@ -65,9 +68,14 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-/// What an owner of the store is called in it.
-pub(super) fn owner() -> String {
-    format!("process {}", std::process::id())
+/// Who owns the store, as it remembers it.
+pub(super) fn owner() -> Owner {
+    Owner { machine_start: machine_start(), ..Owner::new(format!("process {}", std::process::id())) }
+}
+
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.
+fn machine_start() -> String {
+    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// Opens the store and takes it over. On a full disk something is given up for it; if that is not enough, it is tried again

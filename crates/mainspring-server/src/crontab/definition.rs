@@ -17,8 +17,8 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
+use crate::action::names::DEFAULT_SHELL;
 use crate::action::{Body, ProcessBody};
-use crate::job::DEFAULT_SHELL;
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::Table;
 use crate::problem::{Fault, Problem};

@@ -1,6 +1,6 @@
 //! What the jobs of a crontab are called that do not say so themselves.
 //!
-//! The word for the command is the name: see [`word`](super::word). Where it is taken a job of the same file gets a number,
+//! The word for the command is the name: see [`word`]. Where it is taken a job of the same file gets a number,
 //! as in `echo-2`, and a job of another file the name of its file, as in `php-sessionclean`.
 //!
 //! ```text

@@ -29,6 +29,10 @@ pub struct HealthWire {
     pub paused: NamesWire,
     /// Jobs that failed too often in a row.
     pub failing: NamesWire,
+    /// Jobs that are paused because the server died in them too often in a row.
+    pub crash_loops: NamesWire,
+    /// Jobs that ran when the server died, and have neither ended nor run for long since: they start a few at a time.
+    pub quarantined: NamesWire,
     /// Whether everything is paused.
     pub is_all_paused: bool,
     /// Dead letters.
@@ -37,6 +41,8 @@ pub struct HealthWire {
     pub free_bytes: Option<u64>,
     /// How many files the server may have open.
     pub open_files_max: Option<u64>,
+    /// How many runs there may be at one time: fewer where it may have fewer files open.
+    pub running_max: Option<u64>,
 }
 
 /// How many, and the names of the first [`MAX_NAMED`].

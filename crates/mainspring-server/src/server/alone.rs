@@ -4,7 +4,8 @@
 //! lock ─▶ store ─▶ records, runs ─▶ the same documents as from a server
 //! ```
 //!
-//! The directory is locked while it is looked at, so that nothing changes meanwhile.
+//! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
+//! prepared by somebody else: nothing in it is made, followed or written.
 //!
 //! Cost: opening the store.
 //!
@@ -43,13 +44,13 @@ impl Alone {
     ///
     /// # Errors
     ///
-    /// When a server has it, or it cannot be read.
+    /// When a server has it, or it cannot be read, or others decide what is in it.
     pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
         if !place.store().exists() {
             return Ok(None);
         }
-        let directory = Arc::new(Directory::open(place.directory()).map_err(Error::Directory)?);
-        let store = SqliteStore::open(&directory).map_err(Error::Store)?;
+        let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
+        let store = SqliteStore::look(&directory).map_err(Error::Store)?;
         Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now }))
     }
 
@@ -165,9 +166,8 @@ impl Alone {
     }
 
     fn job(&mut self, job: &Job, record: &JobRecord) -> Result<JobWire, Error> {
-        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
-        let query = Query { job: Some(job.name.clone()), states, cursor: None, limit: 1 };
-        let last = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+        let last =
+            self.store.last_ended(Shard::WHOLE, std::slice::from_ref(&job.name)).map_err(Error::Store)?;
         Ok(JobWire { last: last.first().map(describe::run), ..describe::job(job, &record.mark, self.now) })
     }
 }

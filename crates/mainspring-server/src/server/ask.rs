@@ -11,7 +11,6 @@
 //!
 //! Source: own.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -21,6 +20,7 @@ use mainspring_job::{
 };
 
 use super::feed::Feed;
+use super::peer::TURN_TIME;
 use super::rate::Rates;
 use super::stop::Phase;
 use super::{Server, describe};
@@ -35,9 +35,6 @@ use crate::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
-
-/// How many requests may wait for the ends of runs: each is looked at in every turn.
-const MAX_WAITERS: usize = 10_000;
 
 /// Who gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
@@ -94,28 +91,38 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 }
 
 impl Server {
+    /// Takes requests of all clients in turn, until there is none or the time of this turn is over.
     pub(super) fn take_requests(&mut self, now: Moment) {
-        for (peer, asked) in self.peers.read(now) {
-            let Asked { id, request } = asked;
-            if let Err(error) = self.weigh(peer, &request, now) {
-                self.answer(peer, id, Response::Error(error));
-                continue;
+        self.peers.read(now);
+        let began = Moment::now();
+        while let Some((peer, asked)) = self.peers.next_request() {
+            self.take_request(peer, asked, now);
+            if TURN_TIME <= Moment::now().since(began) {
+                break;
             }
-            let follows = matches!(request, Request::Logs { follow: true, .. });
-            match self.consider(request, now) {
-                Ok(Next::Answer(response)) => self.answer(peer, id, response),
-                Err(error) => self.answer(peer, id, Response::Error(error)),
-                Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
-                Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
-                Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
-                Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
-                Ok(Next::Feed(key, job)) => {
-                    let is_once = self.is_once(&key);
-                    let path = self.outputs.path(&key, is_once);
-                    if let Some(peer) = self.peers.get(peer) {
-                        peer.end_feed();
-                        peer.feed = Some(Feed::new(id, key, job, follows, &path));
-                    }
+        }
+    }
+
+    fn take_request(&mut self, peer: u64, asked: Asked, now: Moment) {
+        let Asked { id, request } = asked;
+        let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
+        if let Err(error) = admitted {
+            return self.answer(peer, id, Response::Error(error));
+        }
+        let follows = matches!(request, Request::Logs { follow: true, .. });
+        match self.consider(request, now) {
+            Ok(Next::Answer(response)) => self.answer(peer, id, response),
+            Err(error) => self.answer(peer, id, Response::Error(error)),
+            Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
+            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
+            Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
+            Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
+            Ok(Next::Feed(key, job)) => {
+                let is_once = self.is_once(&key);
+                let path = self.outputs.path(&key, is_once);
+                if let Some(peer) = self.peers.get(peer) {
+                    peer.end_feed();
+                    peer.feed = Some(Feed::new(id, key, job, follows, &path));
                 }
             }
         }
@@ -138,17 +145,6 @@ impl Server {
         Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
-    fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
-        if MAX_WAITERS <= self.waiters.len() {
-            let message = format!("{MAX_WAITERS} clients wait for runs already, which is the limit");
-            return self.answer(peer, id, ErrorWire::response(ErrorKind::Temporary, message));
-        }
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count += 1;
-        }
-        self.waiters.push((key, peer, id));
-    }
-
     fn command(&mut self, purpose: Purpose, command: Command) {
         if let Purpose::Answer { peer, .. }
         | Purpose::AnswerAndWait { peer, .. }
@@ -156,6 +152,7 @@ impl Server {
             && let Some(peer) = self.peers.get(*peer)
         {
             peer.awaited_count += 1;
+            peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait { .. }));
         }
         let ticket = self.ticket(purpose);
         self.inputs.push_back(Input::Command { ticket, command });
@@ -175,7 +172,7 @@ impl Server {
         self.command(Purpose::LastOf { peer, id, applied }, Command::Apply(last));
     }
 
-    fn answer(&mut self, peer: u64, id: u64, response: Response) {
+    pub(super) fn answer(&mut self, peer: u64, id: u64, response: Response) {
         // Who has gone does not want it any more.
         if let Some(peer) = self.peers.get(peer) {
             peer.answer(id, response);
@@ -223,9 +220,11 @@ impl Server {
             Purpose::AnswerAndWait { peer, id } => {
                 if let Reply::Planned { key } = &reply {
                     self.answer(peer, id, describe::reply(&reply));
-                    self.waiters.push((key.clone(), peer, id));
+                    if self.peers.get(peer).is_some() {
+                        self.waiters.push((key.clone(), peer, id));
+                    }
                 } else {
-                    self.answer_awaited(peer, id, describe::reply(&reply));
+                    self.answer_waited(peer, id, describe::reply(&reply));
                 }
             }
         }
@@ -242,32 +241,6 @@ impl Server {
             );
             self.note(now.wall, &text);
         }
-    }
-
-    fn answer_awaited(&mut self, peer: u64, id: u64, response: Response) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count = peer.awaited_count.saturating_sub(1);
-        }
-        self.answer(peer, id, response);
-    }
-
-    /// Tells those who wait for a run that it has ended.
-    pub(super) fn answer_waiters(&mut self) -> Result<(), Error> {
-        if self.waiters.is_empty() {
-            return Ok(());
-        }
-        let open: BTreeSet<&RunKey> = self.planner.open_runs().map(|run| &run.key).collect();
-        let is_over = |waiter: &mut (RunKey, u64, u64)| !open.contains(&waiter.0);
-        let over: Vec<(RunKey, u64, u64)> = self.waiters.extract_if(.., is_over).collect();
-        for (key, peer, id) in over {
-            let run = self.store.run(self.shard(), &key).map_err(Error::Store)?;
-            let response = run.map_or_else(
-                || Response::Error(not_found("such run any more")),
-                |run| Response::Ended(Box::new(describe::run(&run))),
-            );
-            self.answer_awaited(peer, id, response);
-        }
-        Ok(())
     }
 
     fn consider(&mut self, request: Request, now: Moment) -> Asking {

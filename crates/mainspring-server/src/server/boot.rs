@@ -20,6 +20,7 @@ use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::postponed::Postponed;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::stop::{Phase, Stopping};
@@ -28,6 +29,7 @@ use crate::alarm::Alarm;
 use crate::claims::{Holder, InForce};
 use crate::clock::Moment;
 use crate::crontab::names::Known;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::deliveries::Deliveries;
 use crate::executor::{Executor, MAX_RUNNING, orphans};
@@ -87,7 +89,9 @@ impl Server {
             Keeping::OnDisk => Room::new(place.directory()),
             Keeping::InMemory => Room::without(place.directory()),
         };
-        let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
+        descriptors::raise();
+        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let limits = Limits { max_running: capacity, ..Limits::default() };
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             store,
@@ -97,8 +101,9 @@ impl Server {
             socket_note: None,
             is_said_full: false,
             inputs: VecDeque::new(),
-            executor: Executor::default(),
-            deliveries: Deliveries::new().map_err(setup("a socket pair"))?,
+            executor: Executor::of_at_most(capacity),
+            deliveries: Deliveries::of_at_most(capacity).map_err(setup("a socket pair"))?,
+            postponed: Postponed::default(),
             started: HashMap::new(),
             latest: HashMap::new(),
             outputs: Outputs::new(place.output()),
@@ -155,10 +160,13 @@ impl Server {
         let kept = self.definitions_in_store(&records, &good, now);
         let retired = self.retired(&records, is_all_good, now);
         self.say_troubles(&kept, now);
-        self.inputs.push_back(Input::Restore { jobs: records, runs: Vec::new(), is_paused });
+        let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
+        let sets: Vec<Definitions> = kept.chain(sets).collect();
+        let former = self.former(&records, &sets);
+        self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
         self.restore_runs(is_paused)?;
         let mut names = HashSet::new();
-        for definitions in kept.into_iter().filter(|set| !retired.contains(&set.source)).chain(sets) {
+        for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
             self.apply(definitions);
         }
@@ -181,7 +189,8 @@ impl Server {
             let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
             let Some(last) = runs.last().cloned() else { return Ok(()) };
             after = Some(last);
-            self.inputs.push_back(Input::Restore { jobs: Vec::new(), runs, is_paused });
+            let (jobs, former) = (Vec::new(), Vec::new());
+            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
         }
     }
 
@@ -196,6 +205,30 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+        let limit = descriptors::limit();
+        let capacity = descriptors::runs_at_once(limit);
+        if capacity < MAX_RUNNING {
+            let text = format!(
+                "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
+                descriptors::NEEDED
+            );
+            self.note(now.wall, &text);
+        }
+    }
+
+    /// The kept definitions of jobs whose timetable is another one now, or that are gone.
+    fn former(&self, records: &[JobRecord], sets: &[Definitions]) -> Vec<Job> {
+        let jobs = sets.iter().flat_map(|set| &set.jobs);
+        let timetables: HashMap<_, _> = jobs.map(|job| (&job.name, job.timetable.to_string())).collect();
+        let has_changed = |record: &&JobRecord| {
+            record.source.is_some() && timetables.get(&record.mark.job) != Some(&record.mark.timetable)
+        };
+        let read = |record: &JobRecord| {
+            let source = Source::new(record.source.clone()?, record.text.clone());
+            let placed = JobFile::parse(&source, &self.files.reader().zone).jobs.into_iter().next()?;
+            Some(placed.job).filter(|job| job.name == record.mark.job)
+        };
+        records.iter().filter(has_changed).filter_map(read).collect()
     }
 
     /// A file that was applied and is served now is the same file; so is one that an older version knew by what the path led to.

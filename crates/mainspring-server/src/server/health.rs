@@ -8,12 +8,12 @@
 
 use jiff::Timestamp;
 use mainspring_job::{Mark, Pause};
-use nix::sys::resource::{Resource, getrlimit};
 
 use super::Server;
 use super::ask::{Asking, Next};
 use super::room::free_bytes;
 use crate::clock::Moment;
+use crate::descriptors;
 use crate::protocol::{HealthWire, Response};
 
 /// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now and then.
@@ -30,7 +30,9 @@ impl Server {
         health.epoch = Some(self.lease.epoch);
         health.is_all_paused = self.planner.is_paused();
         health.free_bytes = free_bytes(self.place.directory());
-        health.open_files_max = getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft);
+        let limit = descriptors::limit();
+        health.open_files_max = Some(limit);
+        health.running_max = Some(descriptors::runs_at_once(limit) as u64);
         Ok(Next::Answer(Response::Health(Box::new(health))))
     }
 }
@@ -46,7 +48,9 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
         }
         match mark.pause {
             Some(Pause::Asked) => health.paused.add(mark.job.as_str()),
-            Some(Pause::Failures | Pause::Deaths) => health.failing.add(mark.job.as_str()),
+            Some(Pause::Failures) => health.failing.add(mark.job.as_str()),
+            Some(Pause::Crashes) => health.crash_loops.add(mark.job.as_str()),
+            None if 0 < mark.crashes => health.quarantined.add(mark.job.as_str()),
             None => {}
         }
     }
@@ -71,10 +75,16 @@ mod tests {
             mark("ahead", "2026-11-21T13:00:00Z", None),
             mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Asked)),
             mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
+            Mark { crashes: 3, ..mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)) },
+            Mark { crashes: 1, ..mark("held", "2026-11-20T12:00:00Z", None) },
         ];
         let health = of_marks(marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);
         assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
+        assert_eq!(
+            (health.crash_loops.first[0].as_str(), health.quarantined.first[0].as_str()),
+            ("loop", "held")
+        );
         assert_eq!(health.planned.as_deref(), Some("2026-11-21T13:00:00Z"));
     }
 }

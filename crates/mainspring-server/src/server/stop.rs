@@ -18,7 +18,7 @@
 
 use std::time::Duration;
 
-use mainspring_job::Input;
+use mainspring_job::{Input, Outcome};
 
 use super::reports::Heard;
 use super::{Keeping, Server};
@@ -69,7 +69,7 @@ impl Server {
                 self.kill(now, "the grace period is over");
             }
             // What was decided before the end began may have started only now.
-            Phase::Asked { .. } => self.executor.kill_all(KillCause::Asked, now),
+            Phase::Asked { .. } => self.ask_all(now),
             _ => {}
         }
     }
@@ -106,11 +106,19 @@ impl Server {
         };
         self.note(now.wall, &text);
         self.phase = Phase::Asked { since: now };
+        self.ask_all(now);
+    }
+
+    /// What runs gets its kill signal, and what still waits to be started is not started.
+    fn ask_all(&mut self, now: Moment) {
         self.executor.kill_all(KillCause::Asked, now);
+        let postponed = self.postponed.take_all();
+        self.end_all(postponed.into_iter().map(|attempted| (attempted, Outcome::Killed)).collect());
     }
 
     fn kill(&mut self, now: Moment, why: &str) {
         self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
+        self.ask_all(now);
         self.executor.kill_all_at_once(now);
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.deliveries.kill_all(now, &mut heard);
@@ -119,8 +127,9 @@ impl Server {
         self.phase = Phase::Killed { since: now };
     }
 
+    /// How many runs have a start on disk and no end.
     fn running_count(&self) -> usize {
-        self.executor.running_count() + self.deliveries.running_count()
+        self.executor.running_count() + self.deliveries.running_count() + self.postponed.count()
     }
 
     /// How long the loop may wait for the next phase.

@@ -26,25 +26,27 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
         },
         Operation::Plan(run) => insert(connection, run),
         Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at),
-        Operation::End { key, attempt, state, at, outcome, deaths, reason } => {
-            let (attempt, state, at, deaths) = (*attempt, *state, *at, *deaths);
-            let end = End { attempt, state, at, outcome: outcome.as_ref(), deaths, reason };
+        Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
+            let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason };
             end_attempt(connection, key, &end)
         }
-        Operation::Acquit { key, attempt } => acquit(connection, key, *attempt),
+        Operation::Clear { key, attempt } => clear(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
             let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
             if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
                 return Ok(Answer::Gone);
             }
-            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended)
+            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended),
+                forgiven = CASE WHEN ?8 THEN attempt ELSE forgiven END
                 WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+            let is_forgiven = from.is_forgiven_as(*to);
             let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
             let (job, nominal, series) = parts(key);
             execute(
                 connection,
                 sql,
-                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended],
+                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended, is_forgiven],
             )?;
             Ok(Answer::New)
         }
@@ -150,7 +152,7 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 
 fn insert(connection: &Connection, run: &Run) -> Applied {
     let sql = format!(
-        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
             ON CONFLICT DO NOTHING"
     );
     let (job, nominal, series) = parts(&run.key);
@@ -176,7 +178,8 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
         work.map(|work| work.policies.to_string()),
         work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
         work.map(|work| work.priority),
-        run.deaths
+        run.crashes,
+        run.forgiven
     ];
     if execute(connection, &sql, values)? == 0 {
         return Ok(Answer::Duplicate(None));
@@ -236,7 +239,7 @@ struct End<'o> {
     state: RunState,
     at: Timestamp,
     outcome: Option<&'o Outcome>,
-    deaths: u32,
+    crashes: u32,
     reason: &'o str,
 }
 
@@ -251,14 +254,14 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied 
     let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (state, reason) = (end.state.name(), end.reason);
-    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.deaths])?;
+    execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
     Ok(Answer::New)
 }
 
-fn acquit(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
+fn clear(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
     let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
     if run.attempt != attempt || run.state != RunState::Running {
         return Ok(Answer::Gone);
@@ -282,7 +285,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
         mark.timetable,
         source,
         text,
-        mark.deaths
+        mark.crashes
     ];
     execute(connection, sql, values)?;
     Ok(Answer::New)
@@ -290,7 +293,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> App
 
 fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
     let sql =
-        "UPDATE job SET watermark = max(watermark, ?2), runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
+        "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
         timetable = ?7, deaths = ?8 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
@@ -300,7 +303,7 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.backfills,
         mark.pause.map(Pause::name),
         mark.timetable,
-        mark.deaths
+        mark.crashes
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }

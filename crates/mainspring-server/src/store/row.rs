@@ -15,7 +15,7 @@ use super::fault::{mapped, unreadable};
 
 /// Columns of `run`, in the order in which [`run`] reads them.
 pub(super) const RUN: &str = "job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason, \
-    span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths";
+    span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven";
 
 /// Columns of `pending`, in the order in which [`once`] reads them.
 pub(super) const PENDING: &str =
@@ -115,7 +115,8 @@ pub(super) fn run(row: &Row<'_>) -> Read<Run> {
         cause: Cause::from_name(&cause).ok_or_else(|| unreadable("cause of a run", &cause))?,
         state: state(&column::<String>(row, 4)?)?,
         attempt: column(row, 5)?,
-        deaths: column(row, 20)?,
+        forgiven: column(row, 21)?,
+        crashes: column(row, 20)?,
         due: time_at(row, 6)?,
         planned: time_at(row, 7)?,
         started: maybe_time_at(row, 8)?,
@@ -152,7 +153,7 @@ pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
         watermark: time_at(row, 1)?,
         runs: unsigned(column(row, 2)?),
         failures: column(row, 3)?,
-        deaths: column(row, 9)?,
+        crashes: column(row, 9)?,
         backfills: column(row, 4)?,
         pause: pause.map(read_pause).transpose()?,
         timetable: column(row, 6)?,

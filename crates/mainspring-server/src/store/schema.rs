@@ -1,7 +1,7 @@
 //! The tables, and how a file of an older version becomes one of this.
 //!
 //! ```text
-//!  shard     one row: epoch, owner, the last batch with its answers
+//!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers
 //!  job       one row a job: definition, watermark, counts, pause
 //!  pending   one-shot jobs that have not fired, clustered by (due, number)
 //!  once_key  idempotency keys of pending jobs and of kept runs
@@ -18,12 +18,15 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub(super) const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
 
+/// How many tables there are.
+const TABLE_COUNT: u32 = 6;
+
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 3] = [
+pub(super) const STEPS: [&str; 5] = [
     "CREATE TABLE shard (
         shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
         batch INTEGER NOT NULL, answers TEXT NOT NULL
@@ -60,6 +63,8 @@ pub(super) const STEPS: [&str; 3] = [
         CASE WHEN ended IS NULL THEN NULL ELSE state END, outcome FROM run WHERE started IS NOT NULL;",
     "ALTER TABLE job ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE run ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE run ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE shard ADD COLUMN machine_start TEXT NOT NULL DEFAULT '';",
 ];
 
 /// Makes or migrates the tables.
@@ -73,6 +78,26 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
         transaction.execute_batch(step).map_err(mapped)?;
         transaction.pragma_update(None, "user_version", version).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
+    }
+    Ok(())
+}
+
+/// Whether the tables are those of this version, for who only reads them: nothing is migrated.
+pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
+    let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(mapped)?;
+    if VERSION < found {
+        return Err(StoreError::TooNew { found, known: VERSION });
+    }
+    if found < VERSION {
+        let text = format!("it has the older format {found}: mainspring serve makes it format {VERSION}");
+        return Err(StoreError::Io(text.into()));
+    }
+    // A view or a virtual table in the place of a table would be a program of whoever wrote the file.
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
+        AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt')";
+    let count: u32 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
+    if count != TABLE_COUNT {
+        return Err(StoreError::Corrupt("its tables are not those that this program makes".to_owned()));
     }
     Ok(())
 }

@@ -17,16 +17,18 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Query, Run, RunKey, Shard,
-    Store, StoreError, Takeover,
+    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query, Run, RunKey,
+    Shard, Store, StoreError, Takeover,
 };
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::directory::Directory;
 use super::fault::{is_write, mapped};
@@ -62,6 +64,7 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
     pub fn open(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        directory.make_store().map_err(io_failed)?;
         let path = directory.store_path();
         match SqliteStore::open_file(&path) {
             Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
@@ -74,8 +77,30 @@ impl SqliteStore {
         }
     }
 
+    /// Opens the store of a data folder to read it, whoever wrote it. Nothing is made, migrated or written, but for an index
+    /// of the log beside it if there is a log.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, is of another version, or its tables are something else.
+    pub fn look(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        let path = directory.store_path();
+        let log = fs::symlink_metadata(path.with_extension("db-wal"));
+        // With nothing in the log, and no server, nothing beside the file is needed.
+        let is_whole = directory.is_locked() && log.map_or(0, |found| found.len()) == 0;
+        let uri = format!("file:{}?mode=ro{}", encoded(&path), if is_whole { "&immutable=1" } else { "" });
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = connected(Path::new(&uri), flags)?;
+        schema::check(&connection)?;
+        let mut store = SqliteStore::on(connection, &path)?;
+        store.directory = Some(Arc::clone(directory));
+        Ok(store)
+    }
+
     pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
-        let connection = connect(path)?;
+        SqliteStore::on(connect(path)?, path)
+    }
+
+    fn on(connection: Connection, path: &Path) -> Result<SqliteStore, StoreError> {
         let footprints = Footprints::take(path, None).map_err(io_failed)?;
         Ok(SqliteStore {
             connection,
@@ -142,36 +167,59 @@ impl SqliteStore {
     }
 
     /// The owner is empty where one has left in good order.
-    fn acquire_shard(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+    fn acquire_shard(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
-        let before =
-            transaction
-                .query_row("SELECT owner FROM shard WHERE shard = ?1", params![shard.0], |row| row.get(0));
-        let before: Option<String> = before.optional().map_err(mapped)?;
-        let was_owned = before.is_some_and(|owner| !owner.is_empty());
-        let sql = "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (?1, 1, ?2, 0, 0, '')
-            ON CONFLICT (shard) DO UPDATE SET epoch = epoch + 1, owner = ?2, batch = 0, answers = '' RETURNING epoch";
-        let epoch: i64 =
-            transaction.query_row(sql, params![shard.0, owner], |row| row.get(0)).map_err(mapped)?;
+        let before = transaction.query_row(
+            "SELECT owner, machine_start FROM shard WHERE shard = ?1",
+            params![shard.0],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        );
+        let before = before.optional().map_err(mapped)?.filter(|(name, _)| !name.is_empty());
+        let takeover = before.map_or(Takeover::Clean, |(_, start)| owner.takeover_from(&start));
+        let sql = "INSERT INTO shard (shard, epoch, owner, machine_start, is_paused, batch, answers)
+            VALUES (?1, 1, ?2, ?3, 0, 0, '') ON CONFLICT (shard)
+            DO UPDATE SET epoch = epoch + 1, owner = ?2, machine_start = ?3, batch = 0, answers = '' RETURNING epoch";
+        let values = params![shard.0, owner.name, owner.machine_start];
+        let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        let takeover = if was_owned { Takeover::Unclean } else { Takeover::Clean };
         Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
     }
 }
 
+/// Opens a file to write it, and makes or migrates its tables.
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection = Connection::open(path).map_err(mapped)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    let mut connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
     connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
     // Sorting needs no file of its own, for which there may be no room.
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
-    // A damaged page is found where it is read, and not where it is used.
-    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
     schema::prepare(&mut connection)?;
     Ok(connection)
+}
+
+/// Opens a file that is no link, and runs no code that its tables may name.
+fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
+    // A damaged page is found where it is read, and not where it is used.
+    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
+    Ok(connection)
+}
+
+/// A path in a URI: what is no letter, digit or one of `/-._~` is written as a per cent sign and two digits.
+fn encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let encode = |&byte: &u8| match byte {
+        b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    bytes.map(encode).collect()
 }
 
 pub(super) fn io_failed(error: io::Error) -> StoreError {
@@ -197,7 +245,7 @@ fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreEr
 }
 
 impl Store for SqliteStore {
-    fn acquire(&mut self, shard: Shard, owner: &str) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         self.usable()?;
         let result = self.acquire_shard(shard, owner);
         self.judged(result)
@@ -263,6 +311,11 @@ impl Store for SqliteStore {
 
     fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
         let result = read::find(&self.connection, query);
+        self.judged(result)
+    }
+
+    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let result = read::last_ended(&self.connection, jobs);
         self.judged(result)
     }
 

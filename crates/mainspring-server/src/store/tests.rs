@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Run, RunKey, RunState, Shard,
-    Store, StoreError, Work, contract,
+    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Owner, Run, RunKey, RunState,
+    Shard, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -33,7 +33,7 @@ impl Folder {
 
     fn store(&self) -> (SqliteStore, Lease) {
         let mut store = SqliteStore::open_file(&self.file()).unwrap();
-        let lease = store.acquire(Shard::WHOLE, "test").unwrap();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
         (store, lease)
     }
 }

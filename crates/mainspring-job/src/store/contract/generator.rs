@@ -126,14 +126,14 @@ impl Generator {
     }
 
     fn mark(&mut self) -> Mark {
-        let pause = [None, Some(Pause::Asked), Some(Pause::Failures), Some(Pause::Deaths)]
+        let pause = [None, Some(Pause::Asked), Some(Pause::Failures), Some(Pause::Crashes)]
             [usize::try_from(self.below(4)).expect("three fits")];
         Mark {
             job: self.name(),
             watermark: self.time(),
             runs: self.below(9),
             failures: 2,
-            deaths: 1,
+            crashes: 1,
             backfills: 3,
             pause,
             timetable: "@daily UTC cron".to_owned(),
@@ -168,11 +168,11 @@ impl Generator {
             12..=13 => {
                 let (key, state) = (self.key(), self.state());
                 if self.one_in(4) {
-                    return Operation::Acquit { key, attempt: 1 };
+                    return Operation::Clear { key, attempt: 1 };
                 }
-                let deaths = u32::from(self.one_in(2));
+                let crashes = u32::from(self.one_in(2));
                 let (at, outcome) = (self.time(), self.outcome());
-                Operation::End { key, attempt: 1, state, at, outcome, deaths, reason }
+                Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
             }
             14..=15 => {
                 let (key, from, to) = (self.key(), self.state(), self.state());

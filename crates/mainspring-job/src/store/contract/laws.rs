@@ -9,10 +9,11 @@ use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Operation, Takeover};
+use crate::outcome::Outcome;
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Shard, Store, StoreError};
+use crate::store::{Lease, Owner, Shard, Store, StoreError};
 
 type Law<G> = (&'static str, fn(&mut G) -> Held);
 
@@ -27,13 +28,15 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("who was fenced out writes nothing", fenced),
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
+        ("a lease says whether the machine was started anew since the owner before", reboot_told),
         ("whoever never asks for hints can do all that others can", needs_no_hints),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),
         ("pages have no gaps and keep the order", pages),
-        ("a watermark never moves back", watermark),
+        ("a watermark moves back for another timetable only", watermark),
         ("a run moves only as its states allow", moves),
+        ("a dead letter that is tried again has its attempts forgiven, and only then", forgiven),
     ]
 }
 
@@ -62,7 +65,7 @@ fn key() -> RunKey {
 
 fn opened<G: Ground>(ground: &mut G) -> Result<(G::Store, Lease), String> {
     let mut store = ground.fresh();
-    let lease = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     Ok((store, lease))
 }
 
@@ -106,7 +109,7 @@ fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
 
 fn fenced<G: Ground>(ground: &mut G) -> Held {
     let (mut store, old) = opened(ground)?;
-    let new = store.acquire(Shard::WHOLE, "another").map_err(text)?;
+    let new = store.acquire(Shard::WHOLE, &Owner::new("another")).map_err(text)?;
     let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
     for found in [store.commit(old, &batch).map(|_| ()), store.renew(old), store.release(old)] {
         if !matches!(found, Err(StoreError::Fenced)) {
@@ -124,9 +127,9 @@ fn fenced<G: Ground>(ground: &mut G) -> Held {
 
 fn epochs_grow<G: Ground>(ground: &mut G) -> Held {
     let (mut store, first) = opened(ground)?;
-    let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     store.release(second).map_err(text)?;
-    let third = ground.reopened(store).acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let third = ground.reopened(store).acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     let epochs = [first.epoch, second.epoch, third.epoch];
     if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
 }
@@ -135,11 +138,24 @@ fn takeover_told<G: Ground>(ground: &mut G) -> Held {
     let (mut store, first) = opened(ground)?;
     store.release(first).map_err(text)?;
     let mut store = ground.reopened(store);
-    let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     let mut store = ground.reopened(store);
-    let third = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+    let third = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     let found = [first, second, third].map(|lease| lease.takeover);
     same("takeovers", &found, &[Takeover::Clean, Takeover::Clean, Takeover::Unclean])
+}
+
+fn reboot_told<G: Ground>(ground: &mut G) -> Held {
+    let mut store = ground.fresh();
+    let mut found = Vec::new();
+    for machine_start in ["one", "one", "other", "", "one"] {
+        let owner = Owner { machine_start: machine_start.to_owned(), ..Owner::new("suite") };
+        found.push(store.acquire(Shard::WHOLE, &owner).map_err(text)?.takeover);
+        store = ground.reopened(store);
+    }
+    let expected =
+        [Takeover::Clean, Takeover::Unclean, Takeover::Rebooted, Takeover::Unclean, Takeover::Unclean];
+    same("takeovers", &found, &expected.to_vec())
 }
 
 fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
@@ -151,7 +167,7 @@ fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
             let hints = store.hints();
             drop(hints);
         }
-        let second = store.acquire(Shard::WHOLE, "suite").map_err(text)?;
+        let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
         if asks {
             store.hints();
         }
@@ -254,7 +270,11 @@ fn watermark<G: Ground>(ground: &mut G) -> Held {
     )?;
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
-    same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier }])
+    same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier.clone() }])?;
+    let other = Mark { timetable: "@weekly".to_owned(), ..earlier };
+    committed(&mut store, lease, 2, &[Operation::Mark(other.clone())])?;
+    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    same("marks of another timetable", &jobs[0].mark, &other)
 }
 
 fn moves<G: Ground>(ground: &mut G) -> Held {
@@ -274,6 +294,35 @@ fn moves<G: Ground>(ground: &mut G) -> Held {
             let expected = if from.may_become(to) { Answer::New } else { Answer::Gone };
             same(&format!("{from} to {to}"), &answers[1], &expected)?;
         }
+    }
+    Ok(())
+}
+
+fn forgiven<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let moved = |from, to| {
+        let (due, at, reason) = (at(70), at(71), String::new());
+        Operation::Move { key: key(), from, to, due, at, reason }
+    };
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72) };
+    let end = |attempt| {
+        let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), String::new());
+        Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
+    };
+    let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);
+    let rounds: [(&[Operation], u32); 3] = [
+        (&[Operation::Plan(running(&key())), end(1), moved(failed, scheduled)], 0),
+        (&[begin(2), end(2), moved(failed, dead), moved(dead, scheduled)], 2),
+        (&[begin(3), end(3), moved(failed, scheduled)], 2),
+    ];
+    for (number, (operations, expected)) in (1..).zip(rounds) {
+        same(
+            "answers",
+            &committed(&mut store, lease, number, operations)?,
+            &vec![Answer::New; operations.len()],
+        )?;
+        let run = store.run(Shard::WHOLE, &key()).map_err(text)?;
+        same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }
     Ok(())
 }

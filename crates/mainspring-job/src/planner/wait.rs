@@ -1,0 +1,30 @@
+//! Waits: when a scheduled run is to be looked at.
+//!
+//! | it waits for | its due time is | after the clock was set back |
+//! |---|---|---|
+//! | its jitter | a time on the clock: its nominal time and a part of `jitter` | it waits for that time |
+//! | its place in `spread`, after a misfire | a length of time after it was planned | it waits for no longer than that |
+//! | its back-off, before a retry | a length of time after the attempt before | the same |
+//! | nothing: a dead letter that is to be tried again | when a person asked | it does not wait |
+//!
+//! A wait that was measured by a clock that was ahead would else end when the clock shows that time again: in a year, perhaps.
+//! What the run was due at stays on disk, so that a restart finds the same.
+
+use jiff::Timestamp;
+
+use crate::run::{Cause, Run};
+
+/// When a scheduled run's wait is over, as far as is known at `now`.
+pub(super) fn end(run: &Run, now: Timestamp) -> Timestamp {
+    let began = match (run.attempt, run.cause) {
+        (0, Cause::CatchUp) => run.planned,
+        (0, _) => return run.due,
+        (attempt, _) if attempt == run.forgiven => run.due,
+        _ => run.ended.unwrap_or(run.due),
+    };
+    if began <= now {
+        return run.due;
+    }
+    let length = run.due.duration_since(began);
+    now.saturating_add(length).unwrap_or(run.due).min(run.due)
+}

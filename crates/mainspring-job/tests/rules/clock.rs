@@ -1,0 +1,83 @@
+//! A clock that was ahead and is right again: what rests, and what does not.
+
+use super::*;
+
+/// Lives for two minutes a year ahead, then the clock is right again.
+fn a_year_ahead(jobs: Vec<Job>) -> Shell {
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", jobs);
+    shell.live("2026-01-01T10:00:30Z");
+    shell.wake("2027-01-01T10:00:30Z");
+    shell.live("2027-01-01T10:02:30Z");
+    shell
+}
+
+#[test]
+fn a_changed_timetable_counts_from_now_whatever_the_clock_showed() {
+    for restarts in [false, true] {
+        let mut shell = a_year_ahead(vec![job("j", "* * * * *", "overlap=allow")]);
+        let started = shell.started.len();
+        shell.wake("2026-01-01T10:03:10Z");
+        shell.live("2026-01-01T10:10:10Z");
+        assert_eq!(shell.started.len(), started, "it rests: nothing fires again");
+        shell.jobs = vec![job("j", "*/30 * * * * *", "overlap=allow")];
+        if restarts {
+            shell.boot();
+        } else {
+            shell.apply(shell.jobs.clone());
+        }
+        shell.live("2026-01-01T10:11:10Z");
+        let nominals: Vec<String> =
+            shell.started[started..].iter().map(|start| start.key.nominal.to_string()).collect();
+        assert_eq!(nominals, ["2026-01-01T10:10:30Z", "2026-01-01T10:11:00Z"], "restarts: {restarts}");
+        shell.boot();
+        shell.live("2026-01-01T10:11:30Z");
+        assert_eq!(shell.started.len(), started + 3, "and goes on after a restart");
+    }
+}
+
+#[test]
+fn a_time_that_has_run_does_not_run_again_by_another_timetable() {
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", vec![job("j", "* * * * *", "overlap=allow")]);
+    shell.live("2026-01-01T10:30:30Z");
+    assert_eq!(shell.started.len(), 31);
+    // Half of them have ended, and are known to the store alone.
+    (0..31).step_by(2).for_each(|index| shell.end(index, Outcome::Succeeded));
+    shell.wake("2026-01-01T10:10:30Z");
+    shell.apply(vec![Job { max_runs: Some(36), ..job("j", "*/30 * * * * *", "overlap=allow") }]);
+    shell.live("2026-01-01T10:13:10Z");
+    let nominals: Vec<String> =
+        shell.started[31..].iter().map(|start| start.key.nominal.to_string()).collect();
+    assert_eq!(nominals, ["2026-01-01T10:11:30Z", "2026-01-01T10:12:30Z"], "11:00, 12:00 and 13:00 have run");
+    let runs = shell.planner.jobs().next().unwrap().1.runs;
+    assert_eq!(runs, 33, "and what did not run again is not counted");
+}
+
+#[test]
+fn a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back() {
+    let cases = [
+        ("retry=3,backoff=1h,jitter=0%", "2026-01-01T11:03:10Z"),
+        ("misfire=all,cap=3,spread=1h,grace=0s", "2026-01-01T11:03:10Z"),
+    ];
+    for (policies, until) in cases {
+        for restarts in [false, true] {
+            let mut shell = Shell::new("2026-12-31T23:59:30Z", vec![job("j", "0 0 1 1 *", policies)]);
+            if policies.starts_with("retry") {
+                shell.live("2027-01-01T00:00:10Z");
+                shell.end(0, failed());
+            } else {
+                shell.wake("2027-01-01T00:10:00Z");
+            }
+            let started = shell.started.len();
+            assert!(shell.states("j").contains("scheduled"), "{policies}");
+            shell.now = at("2026-01-01T10:03:10Z");
+            if restarts {
+                shell.store.release(shell.lease).unwrap();
+                shell.boot();
+            }
+            shell.tell(Input::Tick);
+            assert_eq!(shell.started.len(), started, "{policies}: it waits");
+            shell.live(until);
+            assert_eq!(shell.started.len(), started + 1, "{policies}, restarts: {restarts}");
+        }
+    }
+}

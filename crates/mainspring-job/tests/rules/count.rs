@@ -1,0 +1,62 @@
+//! `max_runs`: how many occurrences may become runs. What did not run is not counted.
+
+use super::*;
+
+fn limited(expression: &str, policies: &str) -> Job {
+    Job { max_runs: Some(2), ..job("j", expression, policies) }
+}
+
+fn runs_counted(shell: &Shell) -> u64 {
+    shell.planner.jobs().map(|(_, mark)| mark.runs).sum()
+}
+
+#[test]
+fn an_occurrence_that_is_skipped_does_not_count() {
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", vec![limited("* * * * *", "")]);
+    shell.live("2026-01-01T10:02:10Z");
+    assert_eq!(
+        (shell.states("j").as_str(), runs_counted(&shell)),
+        ("running skipped_overlap skipped_overlap", 1)
+    );
+    shell.end(0, Outcome::Succeeded);
+    shell.live("2026-01-01T10:10:30Z");
+    assert_eq!(shell.states("j"), "succeeded skipped_overlap skipped_overlap running");
+    assert_eq!(runs_counted(&shell), 2);
+    let kept = shell.store.jobs(Shard::WHOLE).unwrap().0.remove(0).mark;
+    assert_eq!(kept.runs, 2, "the store knows it too");
+    assert!(shell.planner.next_due().is_none_or(|due| shell.now < due), "it is done");
+}
+
+#[test]
+fn a_run_that_never_started_gives_its_place_back() {
+    // What befalls the second, which waits for the first: it is withdrawn, or a later one takes its place.
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", vec![limited("* * * * *", "overlap=queue-one")]);
+    shell.live("2026-01-01T10:01:30Z");
+    assert_eq!((shell.states("j").as_str(), runs_counted(&shell)), ("running queued", 2));
+    let key = shell.runs("j")[1].key.clone();
+    shell.command(Command::Cancel(key));
+    assert_eq!(runs_counted(&shell), 1);
+    shell.boot();
+    shell.live("2026-01-01T10:02:00Z");
+    assert_eq!(shell.states("j"), "abandoned cancelled running");
+    shell.end(1, Outcome::Succeeded);
+    shell.live("2026-01-01T10:09:00Z");
+    assert_eq!(shell.started.len(), 2, "two and no more");
+    let mut shell =
+        Shell::new("2026-01-01T09:59:30Z", vec![limited("* * * * *", "jitter=50s misfire=none,grace=5s")]);
+    shell.live("2026-01-01T10:00:00Z");
+    assert_eq!(shell.states("j"), "scheduled");
+    shell.wake("2026-01-01T10:30:30Z");
+    assert_eq!((shell.states("j").as_str(), runs_counted(&shell)), ("missed missed", 0));
+}
+
+#[test]
+fn starts_of_the_server_count_too() {
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", vec![limited("@reboot", "")]);
+    for _ in 0..5 {
+        shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
+        shell.store.release(shell.lease).unwrap();
+        shell.boot();
+    }
+    assert_eq!((shell.states("j").as_str(), runs_counted(&shell)), ("abandoned abandoned", 2));
+}

@@ -1,0 +1,83 @@
+//! What was running when the server died starts a few at a time, and what a power cut ended starts as ever.
+
+use super::*;
+
+/// So many jobs that run for a long time, each due once, and tried again when they were cut off.
+fn long_jobs(count: usize) -> Vec<Job> {
+    let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
+    (0..count).map(|index| job(&format!("j{index:02}"), "0 1 * * *", policies)).collect()
+}
+
+fn started_after_boot(shell: &mut Shell) -> usize {
+    shell.started.clear();
+    shell.boot();
+    shell.started.len()
+}
+
+#[test]
+fn after_a_power_cut_all_start_at_once_and_none_is_counted() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", long_jobs(40));
+    shell.live("2026-01-01T01:00:00Z");
+    shell.machine_start = "another".to_owned();
+    assert_eq!(started_after_boot(&mut shell), 40);
+    assert!(shell.planner.jobs().all(|(_, mark)| mark.crashes == 0));
+    let ended = shell.operations.iter().filter_map(|operation| match operation {
+        Operation::End { reason, .. } => Some(reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        ended.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>(),
+        ["the machine went down while it ran"]
+    );
+    assert!(!shell.notes.iter().any(|note| matches!(note, Note::Quarantine { .. })));
+}
+
+#[test]
+fn after_a_crash_a_few_start_at_a_time_and_it_is_said_why() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", long_jobs(40));
+    shell.jobs.push(job("skips", "*/5 * 1 * * *", ""));
+    shell.apply(shell.jobs.clone());
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(started_after_boot(&mut shell), MAX_ON_PROBATION);
+    assert!(shell.notes.contains(&Note::Quarantine { count: 41 }));
+    assert_eq!(shell.planner.quarantined().count(), 41);
+    // Each that outlives its probation makes room for the next.
+    shell.live("2026-01-01T01:00:09Z");
+    assert_eq!(shell.started.len(), MAX_ON_PROBATION);
+    shell.live("2026-01-01T01:00:10Z");
+    assert_eq!(shell.started.len(), 2 * MAX_ON_PROBATION);
+    shell.live("2026-01-01T01:00:30Z");
+    assert_eq!(shell.started.len(), 41);
+    shell.live("2026-01-01T01:00:40Z");
+    assert!(shell.notes.contains(&Note::QuarantineOver));
+    assert_eq!(shell.planner.quarantined().count(), 0);
+    // Why an occurrence was skipped: the one before it was in quarantine, and then it ran.
+    let reasons: Vec<String> = shell.runs("skips").into_iter().map(|run| run.reason).collect();
+    assert_eq!(reasons[0], "the server died while it ran");
+    assert!(reasons[2].starts_with("an earlier run was in quarantine"), "{reasons:?}");
+    assert_eq!(reasons.last().unwrap(), "an earlier run was running");
+    let skipped = shell.notes.iter().find_map(|note| match note {
+        Note::Skipped { reason, .. } => Some(reason.clone()),
+        _ => None,
+    });
+    assert_eq!(skipped, Some(reasons[2].clone()));
+}
+
+#[test]
+fn those_that_were_on_probation_when_the_server_died_again_start_alone() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", long_jobs(20));
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(started_after_boot(&mut shell), MAX_ON_PROBATION);
+    // The four that were not on probation may start together; the others one by one, when those are through.
+    assert_eq!(started_after_boot(&mut shell), 4);
+    for count in 5..=20 {
+        shell.live(&(shell.now + SignedDuration::from_secs(10)).to_string());
+        assert_eq!(shell.started.len(), count);
+    }
+    let crashes = |shell: &Shell| shell.planner.jobs().map(|(_, mark)| mark.crashes).collect::<Vec<_>>();
+    assert_eq!(crashes(&shell).iter().sum::<u32>(), 2, "the last is on probation");
+    shell.started.clear();
+    shell.boot();
+    assert_eq!(crashes(&shell).iter().max(), Some(&3), "it is a crash loop");
+    assert!(shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_))));
+}

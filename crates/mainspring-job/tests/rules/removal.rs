@@ -1,0 +1,59 @@
+//! A job that is removed: what runs goes on to its end, and nothing of it starts any more.
+
+use super::*;
+
+fn remove(shell: &mut Shell) {
+    assert_eq!(shell.command(Command::Remove(name("j"))), Reply::Done);
+}
+
+#[test]
+fn what_waits_is_cancelled_also_where_the_job_was_paused() {
+    let cases = ["overlap=queue-all", "overlap=queue-all jitter=50s", "retry=9,backoff=1h overlap=skip"];
+    for policies in cases {
+        for is_paused in [false, true] {
+            let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job("j", "@every 1h", policies)]);
+            shell.live("2026-01-01T01:01:00Z");
+            if policies.starts_with("retry") {
+                shell.end(0, failed());
+            } else {
+                shell.live("2026-01-01T02:00:00Z");
+            }
+            if is_paused {
+                shell.command(Command::Pause(Scope::Job(name("j"))));
+            }
+            remove(&mut shell);
+            let run = shell.runs("j").pop().unwrap();
+            assert_eq!(
+                (run.state, run.reason.as_str()),
+                (RunState::Cancelled, "its job was removed"),
+                "{policies}"
+            );
+            let started_count = shell.started.len();
+            if shell.states("j").contains("running") {
+                shell.end(0, Outcome::Succeeded);
+            }
+            shell.live("2026-01-01T09:00:00Z");
+            assert_eq!(shell.started.len(), started_count, "{policies}");
+        }
+    }
+}
+
+#[test]
+fn a_run_of_a_removed_job_ends_as_it_ends_and_is_not_tried_again() {
+    let policies = "retry=2,backoff=1s pause-after=1 dead-letters=always";
+    for (outcome, state, reason) in [
+        (failed(), RunState::Failed, "its job was removed, and it is not tried again"),
+        (Outcome::TimedOut, RunState::TimedOut, "its job was removed, and it is not tried again"),
+        (Outcome::Succeeded, RunState::Succeeded, ""),
+    ] {
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job("j", "@every 1h", policies)]);
+        shell.live("2026-01-01T01:00:00Z");
+        remove(&mut shell);
+        shell.end(0, outcome);
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state, run.reason.as_str()), (state, reason));
+        // As at a start that finds the job gone.
+        shell.boot();
+        assert_eq!(shell.runs("j").remove(0).state, state);
+    }
+}

@@ -1,0 +1,192 @@
+//! A shell that does what it should, on a store in memory and a clock that is a number.
+
+use super::*;
+
+pub(super) fn name(text: &str) -> JobName {
+    JobName::new(text).unwrap()
+}
+
+pub(super) fn at(time: &str) -> Timestamp {
+    time.parse().unwrap()
+}
+
+pub(super) fn work(policies: &str) -> Work {
+    let action = Action::new("process", "true").unwrap();
+    Work { policies: policies.parse().unwrap(), ..Work::new(action) }
+}
+
+pub(super) fn job(text: &str, expression: &str, policies: &str) -> Job {
+    let trigger = Trigger::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
+    Job {
+        name: name(text),
+        timetable: Timetable::new(vec![trigger]).unwrap(),
+        max_runs: None,
+        work: Arc::new(work(policies)),
+        source: String::new(),
+        text: String::new(),
+    }
+}
+
+/// A shell that does what it should.
+pub(super) struct Shell {
+    pub(super) now: Timestamp,
+    pub(super) store: MemoryStore,
+    pub(super) lease: Lease,
+    pub(super) planner: Planner,
+    pub(super) jobs: Vec<Job>,
+    /// What was defined last, as the store keeps it.
+    pub(super) former: Vec<Job>,
+    pub(super) knows_former: bool,
+    /// The start of the machine on which the next server runs.
+    pub(super) machine_start: String,
+    pub(super) groups: Vec<Group>,
+    pub(super) limits: Limits,
+    pub(super) started: Vec<Start>,
+    pub(super) killed_count: usize,
+    pub(super) notes: Vec<Note>,
+    pub(super) replies: Vec<Reply>,
+    pub(super) load_count: usize,
+    pub(super) operation_count: usize,
+    pub(super) batch_sizes: Vec<usize>,
+    /// All that was committed, in order.
+    pub(super) operations: Vec<Operation>,
+}
+
+impl Shell {
+    pub(super) fn new(now: &str, jobs: Vec<Job>) -> Shell {
+        Shell::with(now, jobs, Vec::new(), Limits::default())
+    }
+
+    pub(super) fn with(now: &str, jobs: Vec<Job>, groups: Vec<Group>, limits: Limits) -> Shell {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let mut shell = Shell {
+            now: at(now),
+            store,
+            lease,
+            planner: Planner::new(0, limits),
+            former: Vec::new(),
+            knows_former: true,
+            machine_start: "first".to_owned(),
+            jobs,
+            groups,
+            limits,
+            started: Vec::new(),
+            killed_count: 0,
+            notes: Vec::new(),
+            replies: Vec::new(),
+            load_count: 0,
+            operation_count: 0,
+            batch_sizes: Vec::new(),
+            operations: Vec::new(),
+        };
+        shell.boot();
+        shell
+    }
+
+    /// Ends without a word and starts again.
+    pub(super) fn boot(&mut self) {
+        let owner = Owner { machine_start: self.machine_start.clone(), ..Owner::new("test") };
+        self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
+        self.planner = Planner::new(self.lease.epoch, self.limits);
+        let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
+        let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
+        let former = if self.knows_former { self.former.clone() } else { Vec::new() };
+        self.tell(Input::Restore { jobs, former, runs, is_paused });
+        self.apply(self.jobs.clone());
+        self.tell(Input::Begin { takeover: self.lease.takeover });
+        self.tell(Input::Tick);
+    }
+
+    pub(super) fn apply(&mut self, jobs: Vec<Job>) -> Applied {
+        self.former.clone_from(&jobs);
+        let groups = self.groups.clone();
+        let definitions = Definitions { source: "test".to_owned(), jobs, groups, prune: Prune::Remove };
+        match self.command(Command::Apply(definitions)) {
+            Reply::Applied(applied) => applied,
+            reply => panic!("{reply:?}"),
+        }
+    }
+
+    pub(super) fn command(&mut self, command: Command) -> Reply {
+        self.replies.clear();
+        self.tell(Input::Command { ticket: Ticket(1), command });
+        self.replies.pop().expect("every command has a reply")
+    }
+
+    pub(super) fn tell(&mut self, input: Input) {
+        let mut outputs = Vec::new();
+        self.planner.handle(self.now, input, &mut outputs);
+        self.planner.check();
+        while let Some(batch) = self.planner.take_batch() {
+            self.batch_sizes.push(batch.operations.len());
+            self.operation_count += batch.operations.len();
+            self.operations.extend(batch.operations.iter().cloned());
+            let answers = self.store.commit(self.lease, &batch).unwrap();
+            self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
+        }
+        for output in outputs {
+            match output {
+                Output::Start(start) => self.started.push(start),
+                Output::Kill { .. } => self.killed_count += 1,
+                Output::Reply { reply, .. } => self.replies.push(reply),
+                Output::Note(note) => self.notes.push(note),
+                Output::Load { after, up_to, limit } => {
+                    self.load_count += 1;
+                    let pending = self.store.load(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let is_complete = pending.len() < limit;
+                    self.tell(Input::Loaded { pending, is_complete });
+                }
+            }
+        }
+    }
+
+    /// Lives up to a time, looking whenever something is due.
+    pub(super) fn live(&mut self, until: &str) {
+        let until = at(until);
+        while let Some(due) = self.planner.next_due().filter(|due| *due <= until) {
+            self.now = self.now.max(due);
+            self.tell(Input::Tick);
+        }
+        self.now = until;
+    }
+
+    /// Looks once, at that time.
+    pub(super) fn wake(&mut self, now: &str) {
+        self.now = at(now);
+        while self.planner.next_due().is_some_and(|due| due <= self.now) {
+            self.tell(Input::Tick);
+        }
+    }
+
+    pub(super) fn end(&mut self, index: usize, outcome: Outcome) {
+        let (key, attempt) = (self.started[index].key.clone(), self.started[index].attempt);
+        self.tell(Input::Ended { key, attempt, outcome });
+    }
+
+    pub(super) fn runs(&mut self, job: &str) -> Vec<Run> {
+        let query = Query { job: Some(name(job)), limit: 10_000, ..Query::default() };
+        let mut runs = self.store.find(Shard::WHOLE, &query).unwrap();
+        runs.reverse();
+        runs
+    }
+
+    pub(super) fn states(&mut self, job: &str) -> String {
+        self.runs(job).iter().map(|run| run.state.name()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Which open states a job's runs were recorded in.
+    pub(super) fn recorded_states(&self, job: &str) -> Vec<RunState> {
+        let state = |operation: &Operation| match operation {
+            Operation::Plan(run) if run.key.job.as_str() == job => Some(run.state),
+            Operation::Begin { key, .. } if key.job.as_str() == job => Some(RunState::Running),
+            Operation::Move { key, to, .. } if key.job.as_str() == job => Some(*to),
+            _ => None,
+        };
+        self.operations.iter().filter_map(state).filter(|state| state.is_open()).collect()
+    }
+
+    pub(super) fn started_names(&self) -> String {
+        self.started.iter().map(|start| start.key.job.as_str()).collect::<Vec<_>>().join(" ")
+    }
+}
