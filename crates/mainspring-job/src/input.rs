@@ -52,6 +52,14 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
+    /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says: its receiver asked
+    /// for that. Told before the end of the attempt that it answers.
+    Defer {
+        /// Whose.
+        key: RunKey,
+        /// Before when.
+        until: Timestamp,
+    },
     /// The answer to [`Output::Load`](crate::Output::Load).
     Loaded {
         /// In the order of their ids.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use mainspring_job::{Input, Outcome};
 
-use super::reports::Heard;
+use super::reports::{Ended, Heard};
 use super::{Keeping, Server};
 use crate::clock::Moment;
 use crate::executor::orphans;
@@ -113,7 +113,7 @@ impl Server {
     fn ask_all(&mut self, now: Moment) {
         self.executor.kill_all(KillCause::Asked, now);
         let postponed = self.postponed.take_all();
-        self.end_all(postponed.into_iter().map(|attempted| (attempted, Outcome::Killed)).collect());
+        self.end_all(postponed.into_iter().map(|attempted| Ended::new(attempted, Outcome::Killed)).collect());
     }
 
     fn kill(&mut self, now: Moment, why: &str) {
