@@ -22,7 +22,8 @@ use mainspring_job::{
 use super::feed::Feed;
 use super::peer::TURN_TIME;
 use super::rate::Rates;
-use super::{Phase, Server, describe};
+use super::stop::Phase;
+use super::{Server, describe};
 use crate::action::Body;
 use crate::clock::Moment;
 use crate::error::Error;

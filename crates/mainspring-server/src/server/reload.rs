@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Command, Input, Job, JobName};
 
+use super::Server;
 use super::ask::Purpose;
 use super::boot::{definitions, holder};
-use super::{Phase, Server};
+use super::stop::Phase;
 use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
 use crate::crontab::names::Known;
