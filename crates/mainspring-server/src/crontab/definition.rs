@@ -59,7 +59,7 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
         Work { action, policies: note.policies.clone(), group: note.group.clone(), priority: note.priority };
     Ok(Job {
         name,
-        timetable: Timetable::new(vec![schedule])?,
+        timetable: Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many"),
         max_runs: note.max_runs,
         work: Arc::new(work),
         source: source.to_owned(),
