@@ -29,6 +29,7 @@ mod printing;
 mod progress;
 mod serve;
 mod simulate;
+mod takeover;
 mod translate;
 
 use printing::{print, print_json, printed, zone_name, zone_or_system};

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::serve::{owner, take};
+use super::takeover::{owner, take};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::folder::Folder;
