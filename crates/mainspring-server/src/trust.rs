@@ -17,8 +17,18 @@
 
 use std::fmt;
 
-use crate::source::Ownership;
 use crate::walk::{Doubt, OTHERS_MAY_WRITE};
+
+/// What the file system says of a file that was read, at the moment it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// The number of its owner.
+    pub uid: u32,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Who else could have put it there.
+    pub doubt: Option<Doubt>,
+}
 
 /// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
