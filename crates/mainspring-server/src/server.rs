@@ -55,10 +55,12 @@ mod effects;
 mod feed;
 mod files;
 mod health;
+mod held;
 mod look;
 mod output;
 mod peer;
 mod postponed;
+mod purpose;
 pub mod rate;
 mod record;
 mod reload;
@@ -66,16 +68,15 @@ mod reports;
 pub mod room;
 mod waiters;
 
-use ask::Purpose;
 pub use boot::{Keeping, Serving};
-use effects::Started;
 use files::Files;
+use held::Held;
 use output::Outputs;
 use peer::Peers;
 use postponed::Postponed;
+use purpose::Purpose;
 use rate::{Bucket, Rates};
-use record::Held;
-use reports::Heard;
+use reports::{Attempted, Heard, Started};
 use room::Room;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
@@ -92,9 +93,6 @@ pub const KILL_WAIT: Duration = Duration::from_secs(1);
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
-
-/// An attempt of a run, as executors know it.
-pub type Attempted = (RunKey, u32);
 
 /// The server.
 pub struct Server {

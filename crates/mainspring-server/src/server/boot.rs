@@ -17,11 +17,11 @@ use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
 };
 
-use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
 use super::postponed::Postponed;
+use super::purpose::Purpose;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::{Phase, Server, log_to_stdout};

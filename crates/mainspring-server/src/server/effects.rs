@@ -26,7 +26,7 @@ use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 
 use super::Server;
 use super::postponed::MAX_WAIT;
-use super::reports::{Heard, subject};
+use super::reports::{Attempted, Heard, Started, subject};
 use crate::action::Body;
 use crate::action::template::Values;
 use crate::clock::Moment;
@@ -35,15 +35,6 @@ use crate::executor::run::KillCause;
 use crate::executor::span::Span;
 use crate::executor::specs;
 use crate::log::Kind;
-
-/// What is known of an attempt that runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Started {
-    /// Whether it is a one-shot job's.
-    pub(super) is_once: bool,
-    /// How many files of output are kept of its job.
-    pub(super) keep: usize,
-}
 
 impl Server {
     pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {
@@ -141,7 +132,7 @@ impl Server {
         Ok(())
     }
 
-    fn end_all(&mut self, ends: Vec<(super::Attempted, Outcome)>) {
+    fn end_all(&mut self, ends: Vec<(Attempted, Outcome)>) {
         for (attempted, outcome) in ends {
             self.started.remove(&attempted);
             let (key, attempt) = attempted;

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Command, Input, Job, JobName};
 
-use super::ask::Purpose;
 use super::boot::{definitions, holder};
+use super::purpose::Purpose;
 use super::{Phase, Server};
 use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
