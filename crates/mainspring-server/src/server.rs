@@ -32,7 +32,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
-use crate::accounts::Account;
 use crate::alarm::Alarm;
 use crate::clock::Moment;
 use crate::error::Error;
@@ -45,6 +44,7 @@ use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
+use mainspring_host::accounts::Account;
 
 pub mod alone;
 mod apply;

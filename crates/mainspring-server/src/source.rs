@@ -19,8 +19,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::{error, fmt};
 
-use crate::regular::open_regular;
 use crate::trust::{Distrust, Ownership};
+use mainspring_host::regular::open_regular;
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;

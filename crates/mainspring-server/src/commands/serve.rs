@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use super::takeover::{owned_store, take};
 use super::{memory, zone_or_system};
-use crate::accounts::Account;
 use crate::cli::serve::ServeArgs;
 use crate::crontab::Format;
 use crate::error::Error;
@@ -20,6 +19,7 @@ use crate::message::say;
 use crate::server::rate::Rates;
 use crate::server::{Keeping, Server, Serving};
 use crate::store::{Directory, DirectoryError};
+use mainspring_host::accounts::Account;
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
