@@ -23,7 +23,6 @@
 
 #![deny(unsafe_code)]
 
-pub mod action;
 pub mod alarm;
 pub mod bell;
 pub mod claims;

@@ -15,12 +15,12 @@ use jiff::tz::TimeZone;
 use mainspring_job::Group;
 use nix::unistd::Uid;
 
-use crate::action::{Body, ProcessBody};
 use crate::crontab::{Crontab, Format, definition};
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, render};
 use crate::source::{FileError, Source};
 use crate::trust;
+use mainspring_action::body::{Body, ProcessBody};
 use mainspring_host::accounts::{Account, Refusal};
 
 /// The jobs of one file, and what is wrong with the others.

@@ -17,11 +17,11 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
-use crate::action::names::DEFAULT_SHELL;
-use crate::action::{Body, ProcessBody};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::Table;
 use crate::problem::{Fault, Problem};
+use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::names::DEFAULT_SHELL;
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
 /// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.

@@ -26,10 +26,10 @@ use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
 use super::shortage::is_shortage;
 use super::webhook::{Delivered, WebhookSpec, deliver};
-use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
+use mainspring_action::template::Values;
 
 /// The most webhooks under way at one time: as many as processes.
 pub const MAX_DELIVERIES: usize = MAX_RUNNING;

@@ -24,7 +24,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::action::secret::{MASK, Secret};
+use mainspring_action::secret::{MASK, Secret};
 use mainspring_host::regular::open_regular;
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.

@@ -43,7 +43,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
 
 use super::spec::Limit;
-use crate::action::names::OnServerDeath;
+use mainspring_action::names::OnServerDeath;
 use mainspring_host::accounts::Identity;
 
 /// Everything that a child changes about itself.

@@ -24,7 +24,6 @@ use super::peer::TURN_TIME;
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::{Phase, Server, describe};
-use crate::action::Body;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::jobfile::JobFile;
@@ -32,6 +31,7 @@ use crate::message::counted;
 use crate::origin::Origin;
 use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
 use crate::source::Source;
+use mainspring_action::body::Body;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
