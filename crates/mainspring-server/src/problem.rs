@@ -23,9 +23,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::action::template::TemplateError;
 use crate::plain::{self, is_plain};
 use crate::source::Line;
+use mainspring_action::template::TemplateError;
 
 /// The most characters of a line that are shown; of a longer one the part around the problem is.
 pub const MAX_EXCERPT_CHARS: usize = 120;

@@ -26,7 +26,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
-use crate::accounts::Account;
 use crate::alarm::Alarm;
 use crate::clock::Moment;
 use crate::error::Error;
@@ -37,6 +36,7 @@ use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
+use mainspring_host::accounts::Account;
 
 pub mod alone;
 mod apply;
@@ -47,10 +47,13 @@ mod effects;
 mod feed;
 mod files;
 mod health;
+mod held;
 mod look;
 mod output;
 mod peer;
+mod phase;
 mod postponed;
+mod purpose;
 pub mod rate;
 mod record;
 mod reload;
@@ -59,19 +62,18 @@ pub mod room;
 mod stop;
 mod waiters;
 
-use ask::Purpose;
 pub use boot::{Keeping, Serving};
-use effects::Started;
 use files::Files;
+use held::Held;
 use output::Outputs;
 use peer::Peers;
+use phase::Phase;
+pub use phase::Stopping;
 use postponed::Postponed;
+use purpose::Purpose;
 use rate::{Bucket, Rates};
-use record::Held;
-use reports::Heard;
+use reports::{Attempted, Heard, Started};
 use room::Room;
-use stop::Phase;
-pub use stop::Stopping;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -81,9 +83,6 @@ pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
-
-/// An attempt of a run, as executors know it.
-pub type Attempted = (RunKey, u32);
 
 /// The server.
 pub struct Server {

@@ -375,7 +375,7 @@ fn zones_come_from_the_option_and_the_crontab() {
 
 #[test]
 fn a_system_crontab_runs_commands_as_the_user_it_names() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap();
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
     let crontab = format!("@reboot {} echo \"$LOGNAME\"\n", ourselves.name);
     let mut running = Running::start(&["--system"], &crontab);
     running.wait_for(&["echo", &format!("stdout {}", ourselves.name)]);
@@ -408,7 +408,7 @@ fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
 
 #[test]
 fn only_root_runs_commands_as_another_user() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap().name;
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap().name;
     let other = if ourselves == "root" { "nobody" } else { "root" };
     let crontab = format!("HOME=/\n@reboot {ourselves} echo ok\n@reboot {other} id -un; id -Gn; pwd\n");
     let running = Running::start(&["--system"], &crontab);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_server::action::template::{Template, Values};
+use mainspring_action::template::{Template, Values};
 use mainspring_server::clock::Moment;
 use mainspring_server::executor::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
 use mainspring_server::executor::process::Outcome;

@@ -15,7 +15,6 @@ use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 
 use super::{print, zone_or_system};
-use crate::accounts::Account;
 use crate::claims::{Claimant, InForce, settle};
 use crate::cli::CheckArgs;
 use crate::clock::Moment;
@@ -29,6 +28,7 @@ use crate::plain;
 use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use crate::source::Source;
 use crate::warning::warnings;
+use mainspring_host::accounts::Account;
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {

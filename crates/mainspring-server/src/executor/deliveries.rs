@@ -21,17 +21,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, thread};
 
-use super::is_shortage;
 use super::output::LineSplitter;
 use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
+use super::shortage::is_shortage;
 use super::webhook::{Delivered, WebhookSpec, deliver};
-use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
+use crate::descriptors::MAX_RUNNING;
+use mainspring_action::template::Values;
 
 /// The most webhooks under way at one time: as many as processes.
-pub const MAX_DELIVERIES: usize = super::MAX_RUNNING;
+pub const MAX_DELIVERIES: usize = MAX_RUNNING;
 
 /// The stack of a delivery's thread: four times what a TLS handshake was seen to need.
 pub const STACK_BYTES: usize = 512 << 10;

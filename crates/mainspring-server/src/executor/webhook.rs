@@ -31,9 +31,9 @@ use ureq::{Agent, Error};
 use super::process::Outcome;
 use super::secret::{self, Masks, SecretForm, SecretVariable};
 use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
-use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
-use crate::action::template::{Template, Values};
-use crate::regular::open_regular;
+use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use mainspring_action::template::{Template, Values};
+use mainspring_host::regular::open_regular;
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;

@@ -16,14 +16,14 @@ use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
 };
 
-use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::phase::{Phase, Stopping};
 use super::postponed::Postponed;
+use super::purpose::Purpose;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
-use super::stop::{Phase, Stopping};
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::claims::{Holder, InForce};

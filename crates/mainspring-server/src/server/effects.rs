@@ -26,24 +26,15 @@ use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 
 use super::Server;
 use super::postponed::MAX_WAIT;
-use super::reports::{Ended, Heard, subject};
-use crate::action::Body;
-use crate::action::template::Values;
+use super::reports::{Ended, Heard, Started, subject};
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::executor::run::KillCause;
 use crate::executor::span::Span;
 use crate::executor::specs;
 use crate::log::Kind;
-
-/// What is known of an attempt that runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Started {
-    /// Whether it is a one-shot job's.
-    pub(super) is_once: bool,
-    /// How many files of output are kept of its job.
-    pub(super) keep: usize,
-}
+use mainspring_action::body::Body;
+use mainspring_action::template::Values;
 
 impl Server {
     pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {

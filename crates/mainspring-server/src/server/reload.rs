@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainspring_job::{Command, Input, Job, JobName};
 
 use super::Server;
-use super::ask::Purpose;
 use super::boot::{definitions, holder};
-use super::stop::Phase;
+use super::phase::Phase;
+use super::purpose::Purpose;
 use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
 use crate::crontab::names::Known;
