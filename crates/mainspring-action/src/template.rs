@@ -83,13 +83,13 @@ impl Template {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::action::template::{Template, Values};
+    /// use mainspring_action::template::{Template, Values};
     ///
     /// let template = Template::parse(r#"{"job": "{job}", "literal": "{{job}}"}"#, &[])?;
     /// let values = Values { job: "backup".into(), ..Values::default() };
     /// assert_eq!(template.fill(&values), r#"{"job": "backup", "literal": "{job}"}"#);
     /// assert!(Template::parse("{jobb}", &[]).is_err());
-    /// # Ok::<(), mainspring_server::action::template::TemplateError>(())
+    /// # Ok::<(), mainspring_action::template::TemplateError>(())
     /// ```
     pub fn parse(text: &str, secrets: &[&str]) -> Result<Template, TemplateError> {
         let mut template = Template::default();

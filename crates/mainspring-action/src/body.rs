@@ -19,10 +19,6 @@ use std::path::PathBuf;
 use mainspring_job::{Action, JobError};
 use serde::{Deserialize, Serialize};
 
-pub mod names;
-pub mod secret;
-pub mod template;
-
 /// What is done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {

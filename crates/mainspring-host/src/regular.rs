@@ -8,7 +8,7 @@
 //! are errors.
 //!
 //! Who may own the file depends on what it is read for: [`Regular::judge`] for secrets and certificates,
-//! [`trust`](crate::trust) for files of jobs.
+//! the rule of their reader for files of jobs.
 //!
 //! Cost: see [`walk`](crate::walk), and two system calls.
 //!
