@@ -56,6 +56,13 @@ impl EngineSubject for Live {
         self.handle.cancel(key).is_some()
     }
 
+    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+        match self.handle.reset_after(key, delay) {
+            Ok(()) => Ok(key),
+            Err(error) => Err(Failure::Wrong(error.to_string())),
+        }
+    }
+
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
         let delay = at.saturating_duration_since(stopwatch::instant());
         self.schedule(&mut (), delay, payload).map(drop)
