@@ -22,7 +22,8 @@
 use alloc::vec::Vec;
 
 use crate::arena::{Arena, NONE};
-use crate::queue::Equals;
+use crate::forward::forward;
+use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
 use crate::sorted::{Sorted, SortedIndex};
 use crate::tick::Tick;
 
@@ -33,7 +34,8 @@ const LANE_COUNT: usize = 16;
 const DEFAULT_SEED: u64 = 0x6d61_696e_7370_7269;
 
 /// The skip list. See the [module](self).
-pub type SkipList<T> = Sorted<Lanes, T>;
+#[derive(Clone, Debug)]
+pub struct SkipList<T>(Sorted<Lanes, T>);
 
 impl<T> SkipList<T> {
     /// Makes an empty list at tick 0 with a fixed seed. Allocates nothing.
@@ -43,14 +45,14 @@ impl<T> SkipList<T> {
 
     /// Makes an empty list at tick 0 whose towers follow from `seed`; every seed is good.
     pub const fn with_seed(seed: u64) -> SkipList<T> {
-        Sorted::over(Lanes {
+        SkipList(Sorted::over(Lanes {
             heads: [NONE; LANE_COUNT],
             lane_count: 1,
             pools: [const { Pool { lanes: Vec::new(), first_free: NONE } }; LANE_COUNT],
             next_sequence: 0,
             // The generator must not stand at 0.
             random: if seed == 0 { DEFAULT_SEED } else { seed },
-        })
+        }))
     }
 }
 
@@ -60,9 +62,13 @@ impl<T> Default for SkipList<T> {
     }
 }
 
+impl<T> TimerQueue<T> for SkipList<T> {
+    forward!(queue => queue.0);
+}
+
 /// The list itself.
 #[derive(Clone, Debug)]
-pub struct Lanes {
+pub(crate) struct Lanes {
     /// The first timer of each lane.
     heads: [u32; LANE_COUNT],
     /// Lanes from this one on are empty.
@@ -83,7 +89,7 @@ struct Pool {
 
 /// What a timer's record keeps.
 #[derive(Clone, Debug, Default)]
-pub struct Tower {
+pub(crate) struct Tower {
     /// Breaks ties between equal deadlines: later inserted is larger.
     sequence: u64,
     /// Where the tower starts in its pool.
@@ -238,7 +244,7 @@ mod tests {
     }
 
     fn queue_index<T>(queue: &SkipList<T>) -> Lanes {
-        queue.index().clone()
+        queue.0.index().clone()
     }
 
     #[test]
