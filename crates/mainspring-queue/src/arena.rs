@@ -48,7 +48,7 @@ enum State<T> {
 
 /// All records of one queue.
 #[derive(Clone, Debug)]
-pub struct Arena<L, T> {
+pub(crate) struct Arena<L, T> {
     records: Table<Record<L, T>>,
     first_free: u32,
     live_count: u32,
@@ -109,7 +109,7 @@ impl<L, T> Arena<L, T> {
 
     /// The payload of the record that `id` names, if it lives, to be changed.
     pub(crate) fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        match self.records.get_mut(id.index as usize)? {
+        match self.records.find_mut(id.index)? {
             Record { generation, state: State::Live(payload), .. } if *generation == id.generation => {
                 Some(payload)
             }
