@@ -16,10 +16,10 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::log::rfc3339;
 use crate::message::say;
-use crate::problem::{Fault, Problem};
-use crate::source::Line;
-use crate::warning;
 use crate::wire::{Question, Unreadable};
+use mainspring_file::problem::{Fault, Problem};
+use mainspring_file::source::Line;
+use mainspring_file::warning;
 
 /// The name under which problems of the expression are shown.
 const NAME: &str = "expression";

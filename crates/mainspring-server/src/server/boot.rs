@@ -26,22 +26,22 @@ use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::{Phase, Server, log_to_stdout};
 use crate::alarm::Alarm;
-use crate::claims::{Holder, InForce};
 use crate::clock::Moment;
-use crate::crontab::names::Known;
 use crate::descriptors;
 use crate::error::Error;
 use crate::executor::deliveries::Deliveries;
 use crate::executor::{Executor, MAX_RUNNING, orphans};
 use crate::exit::Exit;
-use crate::jobfile::{JobFile, PlacedJob};
-use crate::loaded::{Loaded, Reader};
 use crate::message::counted;
-use crate::origin::Origin;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
-use crate::source::Source;
+use mainspring_file::claims::{Holder, InForce};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::jobfile::{JobFile, PlacedJob};
+use mainspring_file::loaded::{Loaded, Reader};
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;

@@ -16,11 +16,11 @@ use mainspring_job::{Command, Input, Job, JobName};
 use super::boot::{definitions, holder};
 use super::purpose::Purpose;
 use super::{Phase, Server};
-use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
-use crate::crontab::names::Known;
-use crate::loaded::Loaded;
-use crate::origin::Origin;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::origin::Origin;
 
 impl Server {
     pub(super) fn take_files(&mut self, now: Moment) {

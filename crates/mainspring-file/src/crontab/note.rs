@@ -75,12 +75,12 @@ impl Note {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::crontab::note::Note;
+    /// use mainspring_file::crontab::note::Note;
     ///
     /// let note = Note::parse(" name=backup overlap=queue-one")?;
     /// assert_eq!(note.name.map(|name| name.to_string()).as_deref(), Some("backup"));
     /// assert_eq!(Note::parse("overlp=skip").unwrap_err().hint.as_deref(), Some("did you mean `overlap`?"));
-    /// # Ok::<(), mainspring_server::problem::Fault>(())
+    /// # Ok::<(), mainspring_file::problem::Fault>(())
     /// ```
     pub fn parse(text: &str) -> Result<Note, Fault> {
         let mut note = Note::default();

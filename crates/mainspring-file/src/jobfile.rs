@@ -83,8 +83,8 @@ impl JobFile {
     ///
     /// ```
     /// use jiff::tz::TimeZone;
-    /// use mainspring_server::jobfile::JobFile;
-    /// use mainspring_server::source::Source;
+    /// use mainspring_file::jobfile::JobFile;
+    /// use mainspring_file::source::Source;
     ///
     /// let text = "[jobs.good]\nevery = '1m'\nshell = 'date'\n\n[jobs.bad]\nevry = '1m'\nshell = 'date'\n";
     /// let file = JobFile::parse(&Source::new("example", text), &TimeZone::UTC);

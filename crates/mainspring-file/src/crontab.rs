@@ -108,8 +108,8 @@ impl Crontab {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::crontab::{Crontab, Format};
-    /// use mainspring_server::source::Source;
+    /// use mainspring_file::crontab::{Crontab, Format};
+    /// use mainspring_file::source::Source;
     ///
     /// let source = Source::new("example", "A=1\n0 25 * * * true\n@daily true\n");
     /// let crontab = Crontab::parse(&source, Format::User);

@@ -74,12 +74,12 @@ impl Entry {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::crontab::{Format, entry::Entry};
+    /// use mainspring_file::crontab::{Format, entry::Entry};
     ///
     /// let entry = Entry::parse("17 * * * * root run-parts /etc/cron.hourly", Format::System)?;
     /// assert_eq!(entry.user.map(|user| user.name).as_deref(), Some("root"));
     /// assert_eq!(entry.command.shell_text, "run-parts /etc/cron.hourly");
-    /// # Ok::<(), mainspring_server::problem::Fault>(())
+    /// # Ok::<(), mainspring_file::problem::Fault>(())
     /// ```
     pub fn parse(text: &str, format: Format) -> Result<Entry, Fault> {
         let (expression, when_end) = if text.starts_with('@') { nickname(text)? } else { five_fields(text)? };

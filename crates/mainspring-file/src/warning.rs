@@ -19,7 +19,7 @@ use crate::problem::Fault;
 /// ```
 /// use jiff::tz::TimeZone;
 /// use mainspring_cron::{Expression, Schedule};
-/// use mainspring_server::warning::warnings;
+/// use mainspring_file::warning::warnings;
 ///
 /// let text = "*/7 * * * *";
 /// let schedule = Schedule::new(Expression::parse(text)?, TimeZone::UTC);

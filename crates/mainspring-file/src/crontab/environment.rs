@@ -65,12 +65,12 @@ impl Setting {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::crontab::environment::Setting;
+    /// use mainspring_file::crontab::environment::Setting;
     ///
     /// let setting = Setting::parse("GREETING = ' hello # world '")?;
     /// assert_eq!((setting.name.as_str(), setting.value.as_str()), ("GREETING", " hello # world "));
     /// assert!(Setting::parse("* * * * * A=1 true").is_err());
-    /// # Ok::<(), mainspring_server::problem::Fault>(())
+    /// # Ok::<(), mainspring_file::problem::Fault>(())
     /// ```
     pub fn parse(text: &str) -> Result<Setting, Fault> {
         let (name, equals) = parse_name(text)?;

@@ -21,7 +21,7 @@
 /// # Example
 ///
 /// ```
-/// use mainspring_server::crontab::command::Command;
+/// use mainspring_file::crontab::command::Command;
 ///
 /// let command = Command::parse(r"date +\%F; cat%one%two");
 /// assert_eq!(command.shell_text, "date +%F; cat");

@@ -16,9 +16,9 @@
 //!
 //! Source: own.
 
+use http::{HeaderName, Method, Uri};
 use toml::Spanned;
 use toml::de::DeValue;
-use ureq::http::{HeaderName, Method, Uri};
 
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
 use super::process::{MAX_OUTPUT_BYTES, path, secrets};

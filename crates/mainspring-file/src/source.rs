@@ -65,7 +65,7 @@ impl Source {
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::source::Source;
+    /// use mainspring_file::source::Source;
     ///
     /// let source = Source::new("example", "A=1\r\n\n@daily true");
     /// let lines: Vec<&[u8]> = source.lines().map(|line| line.bytes).collect();
