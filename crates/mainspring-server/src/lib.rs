@@ -21,17 +21,13 @@
 //!
 //! Source: crontab(5) and cron(8) of Debian.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod alarm;
-pub mod bell;
 pub mod cli;
 pub mod client;
-pub mod clock;
 pub mod commands;
-pub mod descriptors;
 pub mod error;
-pub mod executor;
 pub mod exit;
 pub mod log;
 pub mod message;

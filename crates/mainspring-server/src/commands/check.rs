@@ -16,10 +16,10 @@ use mainspring_cron::Schedule;
 
 use super::{print, zone_or_system};
 use crate::cli::CheckArgs;
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{self, counted};
+use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};

@@ -25,10 +25,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{PROGRAM, say, with_causes};
+use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;

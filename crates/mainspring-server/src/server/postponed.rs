@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use mainspring_job::{RunKey, Start};
 
-use crate::clock::Moment;
+use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);

@@ -16,7 +16,7 @@ use mainspring_job::{Command, Input, Job, JobName};
 use super::boot::{definitions, holder};
 use super::purpose::Purpose;
 use super::{Phase, Server};
-use crate::clock::Moment;
+use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::Known;
 use mainspring_file::loaded::Loaded;

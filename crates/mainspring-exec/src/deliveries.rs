@@ -21,14 +21,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, thread};
 
-use super::output::LineSplitter;
-use super::process::Outcome;
-use super::run::{End, KillCause, Reports, Stream};
-use super::shortage::is_shortage;
-use super::webhook::{Delivered, WebhookSpec, deliver};
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
+use crate::output::LineSplitter;
+use crate::process::Outcome;
+use crate::run::{End, KillCause, Reports, Stream};
+use crate::shortage::is_shortage;
+use crate::webhook::{Delivered, WebhookSpec, deliver};
 use mainspring_action::template::Values;
 
 /// The most webhooks under way at one time: as many as processes.

@@ -22,28 +22,12 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::clock::Moment;
+use crate::pipe::READ_BYTES;
+use crate::process::StartError;
+use crate::run::{KillCause, Reports, Run};
+use crate::spec::ProcessSpec;
 
 pub use crate::descriptors::MAX_RUNNING;
-
-pub mod deliveries;
-pub mod orphans;
-pub mod output;
-pub mod pipe;
-pub mod process;
-pub mod run;
-pub mod secret;
-pub mod shortage;
-pub mod signature;
-pub mod span;
-pub mod spec;
-pub mod specs;
-mod sys;
-pub mod webhook;
-
-use pipe::READ_BYTES;
-use process::StartError;
-use run::{KillCause, Reports, Run};
-use spec::ProcessSpec;
 
 /// Why a run was not started.
 #[derive(Debug)]

@@ -23,12 +23,12 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use super::output::EachLine;
-use super::pipe::{InputPipe, OutputPipe};
-use super::process::{Outcome, Process, StartError};
-use super::span::Span;
-use super::spec::{KillSequence, ProcessSpec};
 use crate::clock::Moment;
+use crate::output::EachLine;
+use crate::pipe::{InputPipe, OutputPipe};
+use crate::process::{Outcome, Process, StartError};
+use crate::span::Span;
+use crate::spec::{KillSequence, ProcessSpec};
 
 /// How long after the end of a program its output may still be held open before its end is reported.
 pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);

@@ -5,13 +5,13 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mainspring_exec::clock::Moment;
+use mainspring_exec::executor::{Executor, Refused};
+use mainspring_exec::process::Outcome;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::secret::{SecretForm, SecretVariable};
+use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use mainspring_host::accounts::Account;
-use mainspring_server::clock::Moment;
-use mainspring_server::executor::process::Outcome;
-use mainspring_server::executor::run::{End, KillCause, Reports, Stream};
-use mainspring_server::executor::secret::{SecretForm, SecretVariable};
-use mainspring_server::executor::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
-use mainspring_server::executor::{Executor, Refused};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
 

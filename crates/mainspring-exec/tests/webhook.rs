@@ -9,12 +9,12 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use mainspring_action::template::{Template, Values};
-use mainspring_server::clock::Moment;
-use mainspring_server::executor::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
-use mainspring_server::executor::process::Outcome;
-use mainspring_server::executor::run::{End, KillCause, Reports, Stream};
-use mainspring_server::executor::secret::{SecretForm, SecretVariable};
-use mainspring_server::executor::webhook::{WebhookSpec, deliver};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
+use mainspring_exec::process::Outcome;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::secret::{SecretForm, SecretVariable};
+use mainspring_exec::webhook::{WebhookSpec, deliver};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ureq::http::Method;
 

@@ -27,9 +27,9 @@ use ureq::http::{Method, Request, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
-use super::process::Outcome;
-use super::secret::{self, Masks, SecretForm, SecretVariable};
-use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
+use crate::process::Outcome;
+use crate::secret::{self, Masks, SecretForm, SecretVariable};
+use crate::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
 use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
 use mainspring_action::template::{Template, Values};
 use mainspring_host::regular::open_regular;

@@ -47,7 +47,7 @@ impl Ring {
     }
 
     /// The stream itself: for who can write to nothing else, such as a handler of signals.
-    pub(crate) fn stream(&self) -> &UnixStream {
+    pub fn stream(&self) -> &UnixStream {
         &self.stream
     }
 }

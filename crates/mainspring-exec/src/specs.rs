@@ -16,9 +16,9 @@ use std::fmt;
 use mainspring_job::{Policies, Signal as PolicySignal};
 use nix::sys::signal::Signal;
 
-use super::secret::{SecretForm, SecretVariable};
-use super::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
-use super::webhook::WebhookSpec;
+use crate::secret::{SecretForm, SecretVariable};
+use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
+use crate::webhook::WebhookSpec;
 use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
 use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
 use mainspring_action::template::Template;

@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-use super::output::{EachLine, LineSplitter};
-use super::secret::Masks;
+use crate::output::{EachLine, LineSplitter};
+use crate::secret::Masks;
 
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;

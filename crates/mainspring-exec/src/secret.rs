@@ -72,7 +72,7 @@ pub struct SecretError {
 
 impl SecretError {
     /// What the operating system said.
-    pub(super) fn cause(&self) -> &io::Error {
+    pub(crate) fn cause(&self) -> &io::Error {
         &self.source
     }
 }

@@ -42,22 +42,22 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
 
-use super::spec::Limit;
+use crate::spec::Limit;
 use mainspring_action::names::OnServerDeath;
 use mainspring_host::accounts::Identity;
 
 /// Everything that a child changes about itself.
-pub(super) struct Preparation {
+pub(crate) struct Preparation {
     /// Another user, and the directory that is entered as that user.
-    pub(super) identity: Option<(Identity, CString)>,
-    /// See [`ProcessSpec`](super::spec::ProcessSpec), as are the others.
-    pub(super) umask: Option<Mode>,
-    pub(super) nice: Option<i32>,
+    pub(crate) identity: Option<(Identity, CString)>,
+    /// See [`ProcessSpec`](crate::spec::ProcessSpec), as are the others.
+    pub(crate) umask: Option<Mode>,
+    pub(crate) nice: Option<i32>,
     /// The limit of open files, soft and hard, if the server has raised its own.
-    pub(super) files: Option<(u64, u64)>,
-    pub(super) limits: Vec<Limit>,
-    pub(super) on_server_death: OnServerDeath,
-    pub(super) no_new_privileges: bool,
+    pub(crate) files: Option<(u64, u64)>,
+    pub(crate) limits: Vec<Limit>,
+    pub(crate) on_server_death: OnServerDeath,
+    pub(crate) no_new_privileges: bool,
 }
 
 impl Preparation {
@@ -181,7 +181,7 @@ fn set_nice(nice: i32) -> io::Result<()> {
 
 /// Makes the child of `command` do what `preparation` says.
 #[expect(unsafe_code, reason = "there is no safe way to change a child after fork")]
-pub(super) fn prepare(command: &mut Command, preparation: Preparation) {
+pub(crate) fn prepare(command: &mut Command, preparation: Preparation) {
     let ignored = ignored();
     let server = getpid();
     let files_max = getrlimit(Resource::RLIMIT_NOFILE).map_or(libc::rlim_t::MAX, |(soft, _)| soft);

@@ -27,11 +27,11 @@ use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use super::secret::{Masks, SecretError};
-use super::shortage::is_shortage;
-use super::spec::{Inheritance, ProcessSpec, Program};
-use super::sys::{self, Preparation};
 use crate::descriptors;
+use crate::secret::{Masks, SecretError};
+use crate::shortage::is_shortage;
+use crate::spec::{Inheritance, ProcessSpec, Program};
+use crate::sys::{self, Preparation};
 
 /// A started program and its group.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Process {
     }
 
     /// The process as the standard library knows it: for its pipes.
-    pub(super) fn child_mut(&mut self) -> &mut Child {
+    pub(crate) fn child_mut(&mut self) -> &mut Child {
         &mut self.child
     }
 
@@ -216,7 +216,7 @@ pub enum StartError {
 
 impl StartError {
     /// Whether the operating system lacks something that other runs may give back.
-    pub(super) fn is_shortage(&self) -> bool {
+    pub(crate) fn is_shortage(&self) -> bool {
         match self {
             StartError::Directory(_, error)
             | StartError::Program(_, error)

@@ -5,7 +5,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use mainspring_server::executor::orphans;
+use mainspring_exec::orphans;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;

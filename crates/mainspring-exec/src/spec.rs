@@ -3,7 +3,7 @@
 //! | part | when it is left out |
 //! |---|---|
 //! | environment | clean: nothing but what stands here |
-//! | secrets | none; read anew from their files for each run, see [`secret`](super::secret) |
+//! | secrets | none; read anew from their files for each run, see [`secret`](crate::secret) |
 //! | umask, nice, limits | the server's own |
 //! | input | standard input is empty |
 //! | timeout | none |
@@ -23,7 +23,7 @@ use std::time::Duration;
 use nix::sys::resource::Resource;
 use nix::sys::signal::Signal;
 
-use super::secret::SecretVariable;
+use crate::secret::SecretVariable;
 use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
 use mainspring_host::accounts::Account;
 

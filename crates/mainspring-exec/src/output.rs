@@ -19,7 +19,7 @@
 
 use std::borrow::Cow;
 
-use super::secret::Masks;
+use crate::secret::Masks;
 
 /// The longest piece of output that becomes one line of the log.
 pub const MAX_OUTPUT_LINE_BYTES: usize = 8 << 10;
