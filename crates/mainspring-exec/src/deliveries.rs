@@ -186,13 +186,14 @@ impl<K> UnderWay<K> {
             cause: Some(KillCause::Asked),
             dropped_bytes: 0,
             is_output_held: false,
+            retry_at: None,
         };
         reports.ended(&self.key, &end);
     }
 }
 
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
-    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, masks } = delivered;
+    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after, masks } = delivered;
     let mut splitter = LineSplitter::new(masks);
     let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
     splitter.push(&answer, &mut each);
@@ -204,6 +205,7 @@ fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports:
         cause: is_timeout.then_some(KillCause::Timeout),
         dropped_bytes,
         is_output_held: false,
+        retry_at: retry_after.filter(|_| !is_success).map(|after| after.resolve(now.wall)),
     };
     reports.ended(&delivery.key, &end);
 }

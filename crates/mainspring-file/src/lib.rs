@@ -23,6 +23,7 @@ pub mod crontab;
 pub mod jobfile;
 pub mod loaded;
 pub mod origin;
+pub mod plain;
 pub mod problem;
 pub mod source;
 pub mod spelling;

@@ -10,6 +10,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Delays are uniform in 1 ..= this many ticks of a millisecond.
+pub const SPREAD: u64 = 60_000;
+
+/// The fixed delay of W1b and W2, in ticks.
+pub const RESET_DELAY: u64 = 30_000;
+
+/// The largest size at which nothing is left out, and whose checks fire every timer.
+pub const SIZE_FULL: u64 = 1_000_000;
+
 /// The workloads of the standard, in its order. [`explain`](crate::explain) says what each is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Workload {

@@ -18,7 +18,8 @@ use serde::Serialize;
 
 use crate::case::{Case, Workload};
 use crate::results::{Cell, Results};
-use crate::subject::{self, Kind, engines, locked, queues, tokio_runtime};
+use crate::subject::{Kind, Subject};
+use crate::subjects::{self, engines, locked, queues, tokio_runtime};
 use crate::table::{group, three_digits};
 
 /// What a figure is compared with.
@@ -208,8 +209,8 @@ impl Goal {
 
 /// The names of the structures that are libraries.
 fn libraries() -> Vec<String> {
-    let is_library = |subject: &subject::Subject| subject.kind == Kind::Library;
-    let structures = subject::structures();
+    let is_library = |subject: &Subject| subject.kind == Kind::Library;
+    let structures = subjects::structures();
     structures.into_iter().filter(is_library).map(|subject| subject.name.to_owned()).collect()
 }
 
@@ -315,7 +316,7 @@ mod tests {
     fn all_that_goals_name_exists() {
         for goal in GOALS {
             for (_, name) in goal.needs() {
-                assert!(subject::named(&name).is_some(), "{name}");
+                assert!(subjects::named(&name).is_some(), "{name}");
             }
         }
     }

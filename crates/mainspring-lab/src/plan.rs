@@ -9,7 +9,7 @@
 //!
 //! Cost: none. It does not measure: [`run`] asks for each figure and hands it on.
 
-use crate::case::{Case, Failure, Measured, Workload};
+use crate::case::{Case, Failure, Measured, SIZE_FULL, Workload};
 use crate::progress::Progress;
 use crate::reach;
 use crate::results::{Record, Results, Skipped};
@@ -34,7 +34,7 @@ pub const SCALING_ROUND_COUNT: u32 = 3;
 /// Memory per timer below this size is the program's own and not the timers'.
 const MEMORY_SIZE_MIN: u64 = 100_000;
 
-/// Above [`reach::SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by
+/// Above [`SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by
 /// less than a thousandth, and 2 N pairs of churn take longer than all else.
 const LARGE_MEMORY_ROUND_COUNT: u32 = 1;
 
@@ -90,7 +90,7 @@ impl Plan {
     /// How often a case is measured.
     fn round_count_of(&self, case: &Case) -> u32 {
         match case.workload {
-            Workload::W8 if case.size > reach::SIZE_FULL => self.round_count.min(LARGE_MEMORY_ROUND_COUNT),
+            Workload::W8 if case.size > SIZE_FULL => self.round_count.min(LARGE_MEMORY_ROUND_COUNT),
             _ => self.round_count,
         }
     }
@@ -176,7 +176,7 @@ fn take(results: &mut Results, subject: &str, case: &Case, measured: Measured, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::named;
+    use crate::subjects::named;
 
     #[test]
     fn memory_of_ten_million_is_measured_once_and_what_is_left_out_says_why() {

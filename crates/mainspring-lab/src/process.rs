@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 
 use crate::case::{Case, Failure, Measured, Workload};
 use crate::reach::{self, cpu_seconds_max};
-use crate::subject;
+use crate::subjects;
 
 /// How many cores a measurement by the real clock may use, but for W5: as on the reference machine.
 const REAL_TIME_CORE_COUNT: usize = 2;
@@ -48,7 +48,7 @@ pub fn measure_apart(subject: &str, case: &Case) -> Measured {
 
 /// Measures a case by a subject in this process, which is for nothing else, and prints what came out.
 pub fn measure_here(subject: &str, case: &Case) {
-    let measured = match subject::named(subject) {
+    let measured = match subjects::named(subject) {
         Some(subject) => confine(case).and_then(|()| subject.measure(case)),
         None => Err(Failure::Unable(format!("there is no subject {subject}"))),
     };

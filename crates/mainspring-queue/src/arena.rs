@@ -105,6 +105,16 @@ impl<L, T> Arena<L, T> {
         (record.generation == id.generation && matches!(record.state, State::Live(_))).then_some(record)
     }
 
+    /// The payload of the record that `id` names, if it lives, to be changed.
+    pub(crate) fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        match self.records.get_mut(id.index as usize)? {
+            Record { generation, state: State::Live(payload), .. } if *generation == id.generation => {
+                Some(payload)
+            }
+            _ => None,
+        }
+    }
+
     /// The live record at an index that the structure's own links gave.
     pub(crate) fn at(&self, index: u32) -> &Record<L, T> {
         let record = &self.records[index as usize];

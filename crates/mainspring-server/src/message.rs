@@ -9,17 +9,19 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use mainspring_file::plain;
+
 /// The program's name, in messages and as a subject of the log.
 pub const PROGRAM: &str = "mainspring";
 
-/// Writes text to standard error as it is.
+/// Writes text to standard error, in plain characters.
 pub fn say(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(plain::text(text).as_bytes());
 }
 
 /// Shows an error and its causes on one line.
 pub fn complain(error: &dyn Error) {
-    say(&format!("{PROGRAM}: {}\n", with_causes(error)));
+    say(&format!("{PROGRAM}: {}\n", plain::line(&with_causes(error))));
 }
 
 /// An error and its causes on one line.

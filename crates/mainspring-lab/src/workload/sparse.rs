@@ -9,9 +9,9 @@
 //! It does not sleep: a wakeup is a step of the subject, to the time that it asks for.
 
 use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::face::{Due, QueueSubject};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::subject::{Due, QueueSubject};
 
 /// Thirty days in ticks of a millisecond.
 const PERIOD: u64 = 30 * 86_400_000;

@@ -24,6 +24,7 @@ use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded::Loaded;
+use mainspring_file::plain;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use mainspring_file::source::Source;
 use mainspring_file::warning::warnings;
@@ -117,7 +118,7 @@ impl Findings {
         if 0 < self.warning_count {
             summary.push_str(&format!(", {}", counted(self.warning_count, "warning")));
         }
-        format!("{}{name}: {summary}\n", render(name, &self.problems, self.unkept_count))
+        format!("{}{}: {summary}\n", render(name, &self.problems, self.unkept_count), plain::line(name))
     }
 
     fn exit(&self, args: &CheckArgs) -> Exit {

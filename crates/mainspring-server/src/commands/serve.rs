@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::say;
 use crate::server::rate::Rates;
-use crate::server::{Keeping, Server, Serving};
+use crate::server::{Keeping, Server, Serving, Stopping};
 use crate::store::{Directory, DirectoryError};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader;
@@ -26,9 +26,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
-    let (files, grace) = (args.files, args.grace);
+    let stopping = Stopping { drain: args.drain, grace: args.grace };
+    let files = args.files;
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
-    let serving = |place| Serving { place, files, reader, grace, rates, keeping };
+    let serving = |place| Serving { place, files, reader, stopping, rates, keeping };
     if args.memory {
         return memory::run(args.place.data.as_deref(), serving);
     }

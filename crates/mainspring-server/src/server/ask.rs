@@ -21,9 +21,10 @@ use mainspring_job::{
 
 use super::feed::Feed;
 use super::peer::TURN_TIME;
+use super::phase::Phase;
 use super::purpose::Purpose;
 use super::rate::Rates;
-use super::{Phase, Server, describe};
+use super::{Server, describe};
 use crate::error::Error;
 use crate::message::counted;
 use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};

@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Command, Input, Job, JobName};
 
+use super::Server;
 use super::boot::{definitions, holder};
+use super::phase::Phase;
 use super::purpose::Purpose;
-use super::{Phase, Server};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::Known;

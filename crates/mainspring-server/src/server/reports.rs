@@ -35,7 +35,23 @@ pub(super) struct Heard<'s> {
     log: &'s mut Log<Stdout>,
     outputs: &'s mut Outputs,
     started: &'s HashMap<Attempted, Started>,
-    ends: Vec<(Attempted, Outcome)>,
+    ends: Vec<Ended>,
+}
+
+/// The end of an attempt.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    pub(super) attempted: Attempted,
+    pub(super) outcome: Outcome,
+    /// Before when it is not to be tried again.
+    pub(super) retry_at: Option<Timestamp>,
+}
+
+impl Ended {
+    /// An end after which only the policy says when the next attempt is due.
+    pub(super) fn new(attempted: Attempted, outcome: Outcome) -> Ended {
+        Ended { attempted, outcome, retry_at: None }
+    }
 }
 
 impl<'s> Heard<'s> {
@@ -48,7 +64,7 @@ impl<'s> Heard<'s> {
         Heard { now, log, outputs, started, ends: Vec::new() }
     }
 
-    pub(super) fn into_ends(self) -> Vec<(Attempted, Outcome)> {
+    pub(super) fn into_ends(self) -> Vec<Ended> {
         self.ends
     }
 }
@@ -69,7 +85,7 @@ impl Reports<Attempted> for Heard<'_> {
 
     fn ended(&mut self, run: &Attempted, end: &End) {
         self.log.line(self.now, &subject(run), Kind::End, &end.to_string());
-        self.ends.push((run.clone(), outcome(end)));
+        self.ends.push(Ended { attempted: run.clone(), outcome: outcome(end), retry_at: end.retry_at });
     }
 }
 

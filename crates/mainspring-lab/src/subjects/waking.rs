@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-use super::sink::{Sink, UNTIMED};
+use crate::sink::{Sink, UNTIMED};
 
 /// A waker that tells the sink of one payload.
 #[derive(Debug)]

@@ -24,8 +24,9 @@ use std::time::Duration;
 use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::{Instant, Sleep, advance, sleep_until};
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

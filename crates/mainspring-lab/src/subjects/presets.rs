@@ -44,8 +44,8 @@ use mainspring::preset;
 use mainspring_queue::wheel::Chunked;
 
 use super::queues::SIMPLE_SLOT_COUNT;
-use super::{Kind, Subject};
 use crate::case::{Case, Failure, Measured, Workload};
+use crate::subject::{Kind, Subject};
 use crate::workload;
 
 use by_turns::ByTurns;

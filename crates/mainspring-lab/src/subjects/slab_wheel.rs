@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use slab_wheel::{Key, Millis, TimingWheel};
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

@@ -20,9 +20,10 @@ use std::time::{Duration, Instant};
 use pingora_timeout::sleep;
 
 use super::waking::{Launched, begin, counting_waker};
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 

@@ -11,8 +11,9 @@
 //!
 //! It does not keep equals in order.
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

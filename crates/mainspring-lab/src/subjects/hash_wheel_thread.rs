@@ -14,10 +14,11 @@ use std::time::{Duration, Instant};
 use hierarchical_hash_wheel_timer::thread_timer::{TimerRef, TimerWithThread};
 use hierarchical_hash_wheel_timer::{OneshotState, PeriodicState, Timer, TimerReturn};
 
-use super::sink::Sink;
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

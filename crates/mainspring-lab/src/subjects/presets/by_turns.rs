@@ -21,8 +21,8 @@ use mainspring_queue::Tick;
 
 use super::turns::Turns;
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch::Stopwatch;
-use crate::subject::{Due, QueueSubject, Step};
 
 /// The preset, its clock, and what it knows of its engine's sleep.
 pub struct ByTurns {

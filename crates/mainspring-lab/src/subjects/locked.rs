@@ -13,8 +13,9 @@ use mainspring_queue::wheel::Chunked;
 use super::heap_lazy::HeapLazy;
 use super::queues::Ours;
 use super::slab_wheel::SlabWheel;
-use super::{EngineSubject, Kind, QueueSubject, Subject};
 use crate::case::Failure;
+use crate::face::{EngineSubject, QueueSubject};
+use crate::subject::{Kind, Subject};
 
 /// The std heap behind a mutex, which the goal of W5 names.
 pub const STD_HEAP: &str = "mutex-std-heap";

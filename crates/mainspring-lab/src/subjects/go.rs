@@ -14,8 +14,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Kind, Subject};
 use crate::case::{Case, Failure, Figure, Measured, Workload};
+use crate::subject::{Kind, Subject};
 
 /// The program.
 const SOURCE: &str = include_str!("../../go/main.go");

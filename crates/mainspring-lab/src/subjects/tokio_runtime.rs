@@ -23,10 +23,11 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use super::sink::Sink;
 use super::waking::{begin, counting_waker};
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::subject::{Kind, Subject};
 
 /// tokio with as many workers as the reference machine has cores, which the goal of W5 names.
 pub const TWO_WORKERS: &str = "tokio-2-workers";

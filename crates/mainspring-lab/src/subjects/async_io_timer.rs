@@ -1,36 +1,36 @@
-//! futures-timer's `Delay`: a heap behind a lock, and a thread that waits.
+//! async-io's `Timer`, smol's: a map behind a lock, and a thread that waits.
 //!
 //! Cost: that of the crate.
 //!
 //! It does not run by virtual time, so the workloads on one thread are not for it.
 //!
-//! Source: <https://docs.rs/futures-timer>.
+//! Source: <https://docs.rs/async-io>.
 
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use futures_timer::Delay;
+use async_io::Timer;
 
 use super::waking::{Launched, begin, counting_waker};
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
-use crate::stopwatch;
+use crate::face::EngineSubject;
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("futures-timer", Kind::Library, "the crate futures-timer 3.0: Delay", |sink| {
-        Ok(FuturesTimer { waker: counting_waker(&sink), launched: Launched::new(sink) })
+    Subject::engine("async-io", Kind::Library, "the crate async-io 2.6: Timer", |sink| {
+        Ok(AsyncIo { waker: counting_waker(&sink), launched: Launched::new(sink) })
     })
 }
 
-struct FuturesTimer {
+struct AsyncIo {
     waker: Waker,
-    launched: Launched<Delay>,
+    launched: Launched<Timer>,
 }
 
-impl EngineSubject for FuturesTimer {
-    type Key = Pin<Box<Delay>>;
+impl EngineSubject for AsyncIo {
+    type Key = Pin<Box<Timer>>;
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
@@ -38,7 +38,7 @@ impl EngineSubject for FuturesTimer {
     fn enter(&self, _: u64) {}
 
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
-        Ok(begin(Delay::new(delay), &self.waker))
+        Ok(begin(Timer::after(delay), &self.waker))
     }
 
     fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
@@ -47,8 +47,7 @@ impl EngineSubject for FuturesTimer {
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        let delay = at.saturating_duration_since(stopwatch::instant());
-        self.launched.launch(Delay::new(delay), payload);
+        self.launched.launch(Timer::at(at), payload);
         Ok(())
     }
 }

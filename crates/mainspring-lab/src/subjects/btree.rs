@@ -7,8 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use nexus_timer::{TimerHandle, Wheel};
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// Entries per chunk of its slab: its documentation's own example.
 const CHUNK_CAPACITY: usize = 4_096;

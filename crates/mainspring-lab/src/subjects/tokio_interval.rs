@@ -20,11 +20,12 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{EnterGuard, Runtime};
 use tokio::time::{self, Interval, interval_at};
 
-use super::sink::Sink;
 use super::tokio_runtime::two_workers;
 use super::waking::counting_waker;
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::subject::{Kind, Subject};
 
 /// Longer than any measurement: an interval is not to tick twice.
 const PERIOD: Duration = Duration::from_secs(86_400);

@@ -10,8 +10,9 @@
 
 use mainspring_queue::{Reason, RedBlackTree, SkipList, Tick, TimerId, TimerQueue, heap, wheel};
 
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
+use crate::subject::{Kind, Subject};
 
 /// The queue that a user gets without reading, which the goals are set for.
 pub const DEFAULT: &str = "wheel::Chunked";
@@ -47,9 +48,8 @@ fn queue<Q>(name: &'static str, about: &'static str, make: impl Fn() -> Q + Copy
 where
     Q: TimerQueue<u64> + 'static,
 {
-    let mut subject = Subject::queue(name, Kind::Ours, about, move |_| Ours(make()));
-    subject.queue = Some(Box::new(move || Box::new(make())));
-    subject
+    let subject = Subject::queue(name, Kind::Ours, about, move |_| Ours(make()));
+    subject.with_queue(move || Box::new(make()))
 }
 
 /// Any queue that keeps the contract.

@@ -14,8 +14,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::slab::{Key, Slab};
-use super::{Due, Kind, QueueSubject, Step, Subject};
 use crate::case::Failure;
+use crate::face::{Due, QueueSubject, Step};
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {

@@ -27,11 +27,12 @@ use mainspring::front::future::Sleep;
 use mainspring::front::{Callbacks, Channels, Futures, Task, callback, channel};
 use mainspring::preset;
 
-use super::sink::Sink;
 use super::waking::{Launched, begin, counting_waker};
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// Closures, which the goals of the faces are set for.
 pub const CALLBACKS: &str = "front::callbacks";

@@ -11,9 +11,9 @@ use mainspring::front::Task;
 use mainspring::{Engine, Handle};
 
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
 use crate::stopwatch;
-use crate::subject::EngineSubject;
-use crate::subject::sink::Sink;
 
 /// A running preset.
 pub struct Live {

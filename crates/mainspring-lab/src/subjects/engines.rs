@@ -16,10 +16,11 @@ use mainspring::driver::{Fire, Fired, PerWorker, Poll, Sharded, Single, Striped,
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 
-use super::sink::Sink;
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
 use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// The engine that a user gets without reading, which the goals of W5 and W7 are set for.
 pub const DEFAULT: &str = "engine-default";

@@ -1,35 +1,37 @@
-//! async-io's `Timer`, smol's: a map behind a lock, and a thread that waits.
+//! futures-timer's `Delay`: a heap behind a lock, and a thread that waits.
 //!
 //! Cost: that of the crate.
 //!
 //! It does not run by virtual time, so the workloads on one thread are not for it.
 //!
-//! Source: <https://docs.rs/async-io>.
+//! Source: <https://docs.rs/futures-timer>.
 
 use std::pin::Pin;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use async_io::Timer;
+use futures_timer::Delay;
 
 use super::waking::{Launched, begin, counting_waker};
-use super::{EngineSubject, Kind, Subject};
 use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::stopwatch;
+use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("async-io", Kind::Library, "the crate async-io 2.6: Timer", |sink| {
-        Ok(AsyncIo { waker: counting_waker(&sink), launched: Launched::new(sink) })
+    Subject::engine("futures-timer", Kind::Library, "the crate futures-timer 3.0: Delay", |sink| {
+        Ok(FuturesTimer { waker: counting_waker(&sink), launched: Launched::new(sink) })
     })
 }
 
-struct AsyncIo {
+struct FuturesTimer {
     waker: Waker,
-    launched: Launched<Timer>,
+    launched: Launched<Delay>,
 }
 
-impl EngineSubject for AsyncIo {
-    type Key = Pin<Box<Timer>>;
+impl EngineSubject for FuturesTimer {
+    type Key = Pin<Box<Delay>>;
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
@@ -37,7 +39,7 @@ impl EngineSubject for AsyncIo {
     fn enter(&self, _: u64) {}
 
     fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Self::Key, Failure> {
-        Ok(begin(Timer::after(delay), &self.waker))
+        Ok(begin(Delay::new(delay), &self.waker))
     }
 
     fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
@@ -46,7 +48,8 @@ impl EngineSubject for AsyncIo {
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
-        self.launched.launch(Timer::at(at), payload);
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        self.launched.launch(Delay::new(delay), payload);
         Ok(())
     }
 }

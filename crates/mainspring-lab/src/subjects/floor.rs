@@ -17,11 +17,11 @@
 
 use std::hint::black_box;
 
-use super::{Kind, Subject};
-use crate::case::{Case, Failure, Figure, Measured, Workload};
+use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SPREAD, Workload};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::workload::{RESET_DELAY, SPREAD, churn_step_count};
+use crate::subject::{Kind, Subject};
+use crate::workload::pace::churn_step_count;
 
 /// The subject.
 pub fn subject() -> Subject {
