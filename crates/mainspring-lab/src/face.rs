@@ -1,8 +1,8 @@
 //! The faces that a workload sees of what it measures.
 //!
 //! ```text
-//!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8
-//!   EngineSubject   any threads, the real clock                        W5, W6, W7
+//!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8, W9
+//!   EngineSubject   any threads, the real clock                        W1, W1b, W2, W5, W6, W7, W9, W10
 //!   a preset        both
 //! ```
 //!
@@ -16,6 +16,7 @@
 use std::time::{Duration, Instant};
 
 use crate::case::Failure;
+use crate::sink::Sink;
 
 /// Why a structure is not asked for what needs a clock.
 pub const STRUCTURE_ALONE: &str = "a structure alone: it has no clock and no threads";
@@ -112,7 +113,7 @@ impl Due {
     }
 }
 
-/// Timers for any thread, by the real clock. What fires goes to the [`Sink`](crate::sink::Sink) that the subject was
+/// Timers for any thread, by the real clock. What fires goes to the [`Sink`] that the subject was
 /// made with.
 pub trait EngineSubject: Send + Sync + 'static {
     /// What cancels a timer, from any thread.
@@ -137,6 +138,12 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// Removes a timer. Tells whether it was pending.
     fn cancel(&self, local: &mut Self::Local, key: Self::Key) -> bool;
 
+    /// Moves a pending timer to `delay` from now, and gives its key from then on.
+    ///
+    /// # Errors
+    /// The engine does not take it, or the timer has fired.
+    fn reset(&self, local: &mut Self::Local, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure>;
+
     /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer
     /// that nobody waits for is no work done.
     fn flush(&self, local: &mut Self::Local) {
@@ -148,4 +155,15 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// # Errors
     /// The engine does not take it, or cannot fire by the real clock.
     fn launch(&self, local: &mut Self::Local, at: Instant, payload: u64) -> Result<(), Failure>;
+
+    /// Whether it fires by itself.
+    const HAS_CLOCK: bool = true;
+
+    /// Whether a timer that was launched needs no memory of the program's until it fires.
+    const FORGETS_LAUNCHED: bool = true;
+
+    /// How many timers have fired, if the subject knows better than its sink.
+    fn fired_count(&self, sink: &Sink) -> u64 {
+        sink.fired_count()
+    }
 }

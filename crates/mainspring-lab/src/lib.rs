@@ -52,6 +52,8 @@ pub mod machine;
 
 pub mod table;
 
+pub mod goal;
+
 pub mod goals;
 
 pub mod report;

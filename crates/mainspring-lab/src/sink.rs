@@ -37,6 +37,7 @@ pub struct Sink {
     start: Instant,
     fired_count: AtomicU64,
     early_count: AtomicU64,
+    lateness_ns_max: AtomicU64,
     /// By the order of firing.
     lateness_ns: Vec<AtomicU64>,
 }
@@ -48,6 +49,7 @@ impl Sink {
             start: stopwatch::instant(),
             fired_count: AtomicU64::new(0),
             early_count: AtomicU64::new(0),
+            lateness_ns_max: AtomicU64::new(0),
             lateness_ns: (0..timed_count).map(|_| AtomicU64::new(NONE)).collect(),
         }
     }
@@ -65,14 +67,30 @@ impl Sink {
             self.fired_count.fetch_add(1, Ordering::Release);
             return;
         }
-        let now_ns = stopwatch::instant().saturating_duration_since(self.start).as_nanos() as u64;
+        let now_ns = self.now_ns();
         if now_ns < payload {
             self.early_count.fetch_add(1, Ordering::Relaxed);
         }
+        let lateness_ns = now_ns.saturating_sub(payload);
+        // It seldom is: a load instead of a change.
+        if self.lateness_ns_max.load(Ordering::Relaxed) < lateness_ns {
+            self.lateness_ns_max.fetch_max(lateness_ns, Ordering::Relaxed);
+        }
         let place = self.fired_count.fetch_add(1, Ordering::Release);
         if let Some(kept) = self.lateness_ns.get(place as usize) {
-            kept.store(now_ns.saturating_sub(payload), Ordering::Release);
+            kept.store(lateness_ns, Ordering::Release);
         }
+    }
+
+    /// How long ago its time started, in ns.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        stopwatch::instant().saturating_duration_since(self.start).as_nanos() as u64
+    }
+
+    /// How late the latest was, in ns.
+    pub fn lateness_ns_max(&self) -> u64 {
+        self.lateness_ns_max.load(Ordering::Acquire)
     }
 
     /// How many fired.
@@ -113,6 +131,7 @@ mod tests {
         }
         assert_eq!((sink.fired_count(), sink.early_count()), (4, 1));
         assert_eq!(sink.lateness_ns().len(), 2);
+        assert!(0 < sink.lateness_ns_max() && sink.lateness_ns_max() < hour_ns);
         assert_eq!(Sink::new(5).lateness_ns().len(), 0);
     }
 }

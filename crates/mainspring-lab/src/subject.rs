@@ -99,11 +99,16 @@ impl Subject {
 
     /// Why it cannot do a workload at all, if that is known without trying.
     pub fn unable(&self, workload: Workload) -> Option<&'static str> {
-        match (self.face, workload.is_real_time()) {
-            (Face::Structure, true) => Some(STRUCTURE_ALONE),
-            (Face::Engine, false) => Some(ENGINE_ALONE),
+        match (self.face, workload) {
+            (Face::Structure, _) if workload.is_real_time() => Some(STRUCTURE_ALONE),
+            (Face::Engine, Workload::W3 | Workload::W4 | Workload::W8) => Some(ENGINE_ALONE),
             _ => None,
         }
+    }
+
+    /// Whether it does a workload by the real clock, and so with a thread of its own.
+    pub fn is_real_time(&self, workload: Workload) -> bool {
+        workload.is_real_time() || self.face == Face::Engine
     }
 
     /// Measures, in this process, now.

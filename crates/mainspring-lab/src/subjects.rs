@@ -9,6 +9,7 @@ pub mod btree;
 pub mod delay_queue;
 pub mod engines;
 pub mod floor;
+pub mod floor_clock;
 pub mod fronts;
 pub mod futures_delay;
 pub mod go;
@@ -50,6 +51,7 @@ pub fn structures() -> Vec<Subject> {
 /// All subjects: the structures, then the engines, ours first.
 pub fn all() -> Vec<Subject> {
     let mut subjects = structures();
+    subjects.extend(floor_clock::subjects());
     subjects.extend(engines::subjects());
     subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
@@ -61,8 +63,8 @@ pub fn all() -> Vec<Subject> {
         async_io_timer::subject(),
         futures_delay::subject(),
         hash_wheel_thread::subject(),
-        go::subject(),
     ]);
+    subjects.extend(go::subjects());
     subjects
 }
 

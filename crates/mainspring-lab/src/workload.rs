@@ -4,12 +4,15 @@
 //! |---|---|---|
 //! | W1, W1b | [`churn`] | structures, presets |
 //! | W2 | [`reset`] | structures, presets |
+//! | W1, W1b, W2 | [`live`] | engines, fronts, and structures behind a mutex |
 //! | W3 | [`drain`] | structures, presets |
 //! | W4 | [`sparse`] | structures, presets |
-//! | W5 | [`threads`] | engines, presets, and structures behind a mutex |
-//! | W6 | [`lateness`] | engines, presets |
-//! | W7 | [`idle`] | engines, presets |
+//! | W5 | [`threads`] | engines, fronts, presets, and structures behind a mutex |
+//! | W6 | [`lateness`] | engines, fronts, presets |
+//! | W7 | [`idle`] | engines, fronts, presets |
 //! | W8 | [`memory`] | structures, presets |
+//! | W9 | [`burst`] | all but structures behind a mutex |
+//! | W10 | [`overload`] | engines, presets |
 //!
 //! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early,
 //! nothing lost. Where it can, what is needed for that is worked out again afterwards from the same seed, so
@@ -19,12 +22,15 @@
 //!
 //! It does not repeat: a process measures one case, and starting from fresh memory is part of it.
 
+pub mod burst;
 pub mod check;
 pub mod churn;
 pub mod drain;
 pub mod idle;
 pub mod lateness;
+pub mod live;
 pub mod memory;
+pub mod overload;
 pub mod pace;
 pub mod reset;
 pub mod sparse;
@@ -36,6 +42,8 @@ use std::sync::Arc;
 use crate::case::{Case, Failure, Measured, Workload};
 use crate::face::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
 use crate::sink::Sink;
+
+use live::Victim;
 
 /// Measures a structure on one thread.
 ///
@@ -49,7 +57,10 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> 
         Workload::W3 => drain::measure(case, make()),
         Workload::W4 => sparse::measure(case, make()),
         Workload::W8 => memory::measure(case, make()),
-        Workload::W5 | Workload::W6 | Workload::W7 => Err(Failure::Unable(STRUCTURE_ALONE.to_owned())),
+        Workload::W9 => burst::measure_queue(case, make()),
+        Workload::W5 | Workload::W6 | Workload::W7 | Workload::W10 => {
+            Err(Failure::Unable(STRUCTURE_ALONE.to_owned()))
+        }
     }
 }
 
@@ -65,9 +76,14 @@ pub fn measure_engine<S: EngineSubject>(
     let sink = Arc::new(Sink::new(timed_count));
     let make = || make(Arc::clone(&sink));
     match case.workload {
+        Workload::W1 => live::measure_churn(case, &make()?, &sink, Victim::Random),
+        Workload::W1b => live::measure_churn(case, &make()?, &sink, Victim::Oldest),
+        Workload::W2 => live::measure_reset(case, &make()?, &sink),
         Workload::W5 => threads::measure(case, &make()?, &sink),
         Workload::W6 => lateness::measure(case, &make()?, &sink),
         Workload::W7 => idle::measure(case, &make()?),
-        _ => Err(Failure::Unable(ENGINE_ALONE.to_owned())),
+        Workload::W9 => burst::measure_engine(case, &make()?, &sink),
+        Workload::W10 => overload::measure(case, &make()?, &sink),
+        Workload::W3 | Workload::W4 | Workload::W8 => Err(Failure::Unable(ENGINE_ALONE.to_owned())),
     }
 }

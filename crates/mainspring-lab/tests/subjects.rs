@@ -5,8 +5,15 @@ use mainspring_lab::subject::Kind;
 use mainspring_lab::subjects::{self, presets};
 
 /// Workloads on one thread by virtual time.
-const VIRTUAL: [Workload; 6] =
-    [Workload::W1, Workload::W1b, Workload::W2, Workload::W3, Workload::W4, Workload::W8];
+const VIRTUAL: [Workload; 7] =
+    [Workload::W1, Workload::W1b, Workload::W2, Workload::W3, Workload::W4, Workload::W8, Workload::W9];
+
+/// Workloads of engines that are over soon.
+const LIVE: [Workload; 6] =
+    [Workload::W1, Workload::W1b, Workload::W2, Workload::W5, Workload::W9, Workload::W10];
+
+/// A rival that rounds delays down: where that is looked for, its check fails.
+const FIRES_EARLY: &str = "hash-wheel-thread";
 
 #[test]
 fn every_subject_answers_rightly_or_says_why_it_cannot() {
@@ -37,14 +44,20 @@ fn names_are_unique_and_fit_into_a_field_of_a_file() {
 }
 
 #[test]
-fn engines_account_for_every_timer_when_threads_cancel_each_others() {
+fn engines_account_for_every_timer() {
     // Another language's program is not built by a test.
     for subject in subjects::all().iter().filter(|subject| subject.kind != Kind::Foreign) {
-        let case = Case { workload: Workload::W5, size: 100, thread_count: 2, seed: 7 };
-        match subject.measure(&case) {
-            Ok(figures) => assert!(figures[0].value > 0.0, "{}", subject.name),
-            Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
-            Err(failure) => panic!("{}: {failure}", subject.name),
+        for workload in LIVE {
+            let case = Case { workload, size: 100, thread_count: 2, seed: 7 };
+            match subject.measure(&case) {
+                Ok(figures) => assert!(figures[0].value.is_finite(), "{} at {workload}", subject.name),
+                Err(Failure::Unable(reason)) => assert!(!reason.is_empty()),
+                Err(failure) => {
+                    let is_known =
+                        subject.name == FIRES_EARLY && failure.to_string().ends_with("fired early");
+                    assert!(is_known, "{} at {workload}: {failure}", subject.name);
+                }
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ impl EngineSubject for AsyncIo {
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -44,6 +45,12 @@ impl EngineSubject for AsyncIo {
     fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
         drop(key);
         true
+    }
+
+    fn reset(&self, (): &mut (), key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
+        let mut key = key;
+        key.as_mut().set_after(delay);
+        Ok(key)
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {

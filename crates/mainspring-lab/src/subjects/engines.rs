@@ -28,6 +28,15 @@ pub const DEFAULT: &str = "engine-default";
 /// The same by one queue behind one lock.
 pub const SINGLE: &str = "engine-single";
 
+/// Two shards, each with its lock.
+pub const SHARDED: &str = "engine-sharded";
+
+/// A queue for each worker.
+pub const PER_WORKER: &str = "engine-per-worker";
+
+/// The loop for sockets and timers.
+pub const POLL: &str = "engine-poll";
+
 /// The engine that the goal of W6 for the precise is set for.
 pub const PRECISE: &str = "engine-precise-10us";
 
@@ -35,12 +44,12 @@ pub const PRECISE: &str = "engine-precise-10us";
 pub const THRIFTY: &str = "engine-thrifty-250us";
 
 /// What the thrifty allow.
-const TOLERANCE: Duration = Duration::from_micros(250);
+pub const TOLERANCE: Duration = Duration::from_micros(250);
 
 /// A third of it: then every range has four ticks, of which one is a multiple of four, and that is where its
 /// timers meet, each 333 us. With an eighth they meet each 250 us, a third more wake-ups for 50 us less of
 /// lateness; with the whole of it each 500 us, which is later than the thrifty allow.
-const THRIFTY_TICK: Duration = Duration::from_nanos(83_333);
+pub const THRIFTY_TICK: Duration = Duration::from_nanos(83_333);
 
 /// Shards and workers: as many as the reference machine has cores.
 const WORKER_COUNT: usize = 2;
@@ -54,20 +63,24 @@ const SPIN: Duration = Duration::from_micros(60);
 /// The table of our engines.
 pub fn subjects() -> Vec<Subject> {
     let coarse = Monotonic::new;
-    let precise = || Monotonic::with_resolution(Duration::from_micros(10)).slack(SLACK);
     let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
-    let spinning = move || precise().spin(SPIN);
+    let spinning = || precise_clock().spin(SPIN);
     let exact = Duration::ZERO;
     vec![
         engine(DEFAULT, "the default engine: striped, ticks of 1 ms", coarse, exact, striped),
         engine(SINGLE, "single, ticks of 1 ms", coarse, exact, single),
-        engine("engine-sharded", "sharded, 2 shards, ticks of 1 ms", coarse, exact, sharded),
-        engine("engine-per-worker", "per worker, 2 workers, ticks of 1 ms", coarse, exact, per_worker),
-        engine("engine-poll", "the loop for sockets and timers, ticks of 1 ms", coarse, exact, poll),
-        engine(PRECISE, "striped, ticks of 10 us, a slack of 1 ns", precise, exact, striped),
+        engine(SHARDED, "sharded, 2 shards, ticks of 1 ms", coarse, exact, sharded),
+        engine(PER_WORKER, "per worker, 2 workers, ticks of 1 ms", coarse, exact, per_worker),
+        engine(POLL, "the loop for sockets and timers, ticks of 1 ms", coarse, exact, poll),
+        engine(PRECISE, "striped, ticks of 10 us, a slack of 1 ns", precise_clock, exact, striped),
         engine("engine-spinning", "the same, spinning for the last 60 us", spinning, exact, striped),
         engine(THRIFTY, "striped, ticks of 83.3 us, a tolerance of 250 us", thrifty, TOLERANCE, striped),
     ]
+}
+
+/// The clock of the precise.
+pub fn precise_clock() -> Monotonic {
+    Monotonic::with_resolution(Duration::from_micros(10)).slack(SLACK)
 }
 
 type Start = fn(Arc<dyn Clock>, &ToSink) -> std::io::Result<Engine<u64>>;
@@ -153,6 +166,13 @@ impl EngineSubject for Ours {
     #[inline(always)]
     fn cancel(&self, (): &mut (), key: TimerId) -> bool {
         self.handle.cancel(key).is_some()
+    }
+
+    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+        match self.handle.reset_after(key, delay) {
+            Ok(()) => Ok(key),
+            Err(error) => Err(Failure::Wrong(error.to_string())),
+        }
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {

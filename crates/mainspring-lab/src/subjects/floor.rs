@@ -6,6 +6,7 @@
 //! | W1b | the same with the oldest id |
 //! | W2 | read a random id, write its record |
 //! | W3 insert | append a record and an entry |
+//! | W4 | walk through a sorted array of deadlines, a wakeup for each |
 //! | W3 fire | stream the entries in order of time, read and free each one's record |
 //!
 //! A record has 24 bytes (deadline, generation, payload), an entry 16. The draws are part of it, as of every
@@ -22,6 +23,7 @@ use crate::random::Random;
 use crate::stopwatch::Stopwatch;
 use crate::subject::{Kind, Subject};
 use crate::workload::pace::churn_step_count;
+use crate::workload::sparse;
 
 /// The subject.
 pub fn subject() -> Subject {
@@ -73,6 +75,7 @@ fn measure(case: &Case) -> Measured {
         Workload::W1b => Ok(churn(case, |_, size, step| step % size)),
         Workload::W2 => Ok(reset(case)),
         Workload::W3 => Ok(drain(case)),
+        Workload::W4 => Ok(walk(case)),
         _ => Err(Failure::Unable("the floor is memory's: it has no clock and no threads".to_owned())),
     }
 }
@@ -114,6 +117,30 @@ fn reset(case: &Case) -> Vec<Figure> {
     let reset_ns = stopwatch.ns_per(step_count);
     black_box(&table.records);
     vec![Figure::new("reset_ns", reset_ns)]
+}
+
+/// W4 with nothing but the answers: which deadline is next, and what fires there.
+fn walk(case: &Case) -> Vec<Figure> {
+    let mut random = Random::new(case.seed);
+    let (mut ns, mut now, mut payload_sum, mut wakeup_count) = (0.0, 0, 0_u64, 0_u64);
+    for _ in 0..sparse::REPEAT_COUNT {
+        let mut deadlines: Vec<u64> =
+            (0..case.size).map(|_| now + 1 + random.below(sparse::PERIOD)).collect();
+        deadlines.sort_unstable();
+        let stopwatch = Stopwatch::start();
+        for deadline in black_box(&deadlines) {
+            wakeup_count += u64::from(now < *deadline);
+            now = *deadline;
+            payload_sum = payload_sum.wrapping_add(now);
+        }
+        ns += stopwatch.ns();
+    }
+    black_box(payload_sum);
+    let fired_count = (case.size * sparse::REPEAT_COUNT) as f64;
+    vec![
+        Figure::new("fire_ns", ns / fired_count),
+        Figure::new("wakeups_per_fire", wakeup_count as f64 / fired_count),
+    ]
 }
 
 fn drain(case: &Case) -> Vec<Figure> {

@@ -61,7 +61,7 @@ pub fn subjects() -> [Subject; 3] {
         Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |sink| {
             let engine = engine()?;
             let (channels, launched) = (Channels::new(engine.handle().clone()), Mutex::default());
-            Ok(ByChannels { channels, _engine: engine, sink, launched })
+            Ok(ByChannels { channels, engine, sink, launched })
         }),
     ]
 }
@@ -72,6 +72,10 @@ fn engine() -> Result<Engine<Task>, Failure> {
 
 fn unable(refusal: impl std::error::Error) -> Failure {
     Failure::Unable(refusal.to_string())
+}
+
+fn lost() -> Failure {
+    Failure::Wrong("a timer that was to be moved is gone".to_owned())
 }
 
 struct ByCallbacks {
@@ -99,6 +103,10 @@ impl EngineSubject for ByCallbacks {
         key.cancel()
     }
 
+    fn reset(&self, (): &mut (), key: callback::Timer, delay: Duration) -> Result<callback::Timer, Failure> {
+        if key.reset(delay) { Ok(key) } else { Err(lost()) }
+    }
+
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
         let delay = at.saturating_duration_since(stopwatch::instant());
         self.schedule(&mut (), delay, payload).map(drop)
@@ -117,6 +125,7 @@ impl EngineSubject for BySleeps {
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -131,6 +140,12 @@ impl EngineSubject for BySleeps {
         true
     }
 
+    fn reset(&self, (): &mut (), key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
+        let mut key = key;
+        key.reset_after(delay);
+        Ok(key)
+    }
+
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
         let delay = at.saturating_duration_since(stopwatch::instant());
         self.launched.launch(self.futures.sleep(delay), payload);
@@ -140,7 +155,7 @@ impl EngineSubject for BySleeps {
 
 struct ByChannels {
     channels: Channels,
-    _engine: Engine<Task>,
+    engine: Engine<Task>,
     sink: Arc<Sink>,
     /// Timers that nobody stops: dropping one would.
     launched: Mutex<Vec<channel::Timer>>,
@@ -151,6 +166,7 @@ impl EngineSubject for ByChannels {
     type Local = ();
 
     const CANCEL_TELLS: bool = true;
+    const FORGETS_LAUNCHED: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -164,11 +180,24 @@ impl EngineSubject for ByChannels {
         key.stop()
     }
 
+    fn reset(&self, (): &mut (), key: channel::Timer, delay: Duration) -> Result<channel::Timer, Failure> {
+        match key.reset(delay) {
+            Ok(true) => Ok(key),
+            Ok(false) => Err(lost()),
+            Err(refusal) => Err(unable(refusal)),
+        }
+    }
+
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
         let delay = at.saturating_duration_since(stopwatch::instant());
         let sink = Arc::clone(&self.sink);
         let timer = self.channels.after_func(delay, move |_| sink.fired(payload)).map_err(unable)?;
         self.launched.lock().unwrap_or_else(PoisonError::into_inner).push(timer);
         Ok(())
+    }
+
+    /// What is sent on a channel tells no sink.
+    fn fired_count(&self, _: &Sink) -> u64 {
+        self.engine.counts().fired
     }
 }

@@ -35,6 +35,7 @@ impl EngineSubject for FuturesTimer {
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -45,6 +46,12 @@ impl EngineSubject for FuturesTimer {
     fn cancel(&self, (): &mut (), key: Self::Key) -> bool {
         drop(key);
         true
+    }
+
+    fn reset(&self, (): &mut (), key: Self::Key, delay: Duration) -> Result<Self::Key, Failure> {
+        let mut key = key;
+        key.as_mut().reset(delay);
+        Ok(key)
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {

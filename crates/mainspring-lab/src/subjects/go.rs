@@ -23,18 +23,46 @@ const SOURCE: &str = include_str!("../../go/main.go");
 /// Its module.
 const MODULE: &str = include_str!("../../go/go.mod");
 
-/// The subject.
-pub fn subject() -> Subject {
-    Subject::new("go", Kind::Foreign, "Go's time.AfterFunc, Stop and Reset, where `go` is installed", measure)
+/// Go's timers that send on a channel, which the goal of our channels is set against.
+pub const CHANNEL: &str = "go-channel";
+
+/// What a timer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// A function.
+    Func,
+    /// A channel.
+    Channel,
 }
 
-fn measure(case: &Case) -> Measured {
-    if case.workload == Workload::W4 {
-        return Err(Failure::Unable("Go's clock is real: thirty days cannot be waited for".to_owned()));
+/// The subjects.
+pub fn subjects() -> [Subject; 2] {
+    let about = "Go's time.AfterFunc, Stop and Reset, where `go` is installed";
+    let about_channel = "Go's time.NewTimer and Stop, where `go` is installed";
+    [
+        Subject::new("go", Kind::Foreign, about, |case| measure(case, Timer::Func)),
+        Subject::new(CHANNEL, Kind::Foreign, about_channel, |case| measure(case, Timer::Channel)),
+    ]
+}
+
+/// What the program does not do, and why.
+fn unable(case: &Case, timer: Timer) -> Option<&'static str> {
+    match (case.workload, timer) {
+        (Workload::W4, _) => Some("Go's clock is real: thirty days cannot be waited for"),
+        (Workload::W10, _) => Some("Go has no thread that fires: those that schedule do"),
+        (Workload::W6 | Workload::W7, Timer::Channel) => Some("as by functions, which are measured"),
+        (Workload::W9, Timer::Channel) => Some("what is sent on a million channels cannot be counted"),
+        _ => None,
+    }
+}
+
+fn measure(case: &Case, timer: Timer) -> Measured {
+    if let Some(reason) = unable(case, timer) {
+        return Err(Failure::Unable(reason.to_owned()));
     }
     let program = built()?;
     let output = Command::new(&program)
-        .arg(case.workload.name())
+        .args([if timer == Timer::Channel { "channel" } else { "func" }, case.workload.name()])
         .args([case.size, u64::from(case.thread_count), case.seed].map(|number| number.to_string()))
         .output()
         .map_err(|error| Failure::Unable(format!("{}: {error}", program.display())))?;

@@ -16,7 +16,7 @@ use hierarchical_hash_wheel_timer::{OneshotState, PeriodicState, Timer, TimerRet
 
 use crate::case::Failure;
 use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::sink::{Sink, UNTIMED};
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
@@ -125,6 +125,12 @@ impl EngineSubject for HashWheelThread {
         local.send(Duration::from_millis(1), What::Flushed(sender));
         // An error: the thread has ended, and nothing is left to wait for.
         let _ = receiver.recv();
+    }
+
+    fn reset(&self, local: &mut Local, key: u64, delay: Duration) -> Result<u64, Failure> {
+        // It cannot be moved: the id is cancelled, and another is scheduled.
+        local.timer.cancel(&key);
+        self.schedule(local, delay, UNTIMED)
     }
 
     fn launch(&self, local: &mut Local, at: Instant, payload: u64) -> Result<(), Failure> {

@@ -47,6 +47,7 @@ where
     type Local = ();
 
     const CANCEL_TELLS: bool = true;
+    const HAS_CLOCK: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -59,6 +60,11 @@ where
     #[inline(always)]
     fn cancel(&self, (): &mut (), key: S::Key) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).cancel(key)
+    }
+
+    fn reset(&self, (): &mut (), key: S::Key, delay: Duration) -> Result<S::Key, Failure> {
+        let deadline = delay.as_millis() as u64;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).reset(key, deadline)
     }
 
     fn launch(&self, (): &mut (), _: Instant, _: u64) -> Result<(), Failure> {

@@ -22,6 +22,7 @@ use pingora_timeout::sleep;
 use super::waking::{Launched, begin, counting_waker};
 use crate::case::Failure;
 use crate::face::EngineSubject;
+use crate::sink::UNTIMED;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
@@ -44,6 +45,7 @@ impl EngineSubject for Pingora {
     type Local = ();
 
     const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
 
     fn enter(&self, _: u64) {}
 
@@ -54,6 +56,12 @@ impl EngineSubject for Pingora {
     fn cancel(&self, (): &mut (), key: Sleep) -> bool {
         drop(key);
         true
+    }
+
+    fn reset(&self, (): &mut (), key: Sleep, delay: Duration) -> Result<Sleep, Failure> {
+        // It cannot be moved: a program makes another.
+        drop(key);
+        self.schedule(&mut (), delay, UNTIMED)
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {

@@ -66,6 +66,17 @@ impl EngineSubject for TokioInterval {
         true
     }
 
+    fn reset(
+        &self,
+        _: &mut EnterGuard<'static>,
+        key: Interval,
+        delay: Duration,
+    ) -> Result<Interval, Failure> {
+        let mut key = key;
+        key.reset_at(time::Instant::now() + delay);
+        Ok(key)
+    }
+
     fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
         let sink = Arc::clone(&self.sink);
         self.runtime.spawn(async move {

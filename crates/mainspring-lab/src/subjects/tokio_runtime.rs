@@ -92,6 +92,17 @@ impl EngineSubject for Tokio {
         true
     }
 
+    fn reset(
+        &self,
+        _: &mut EnterGuard<'static>,
+        key: Self::Key,
+        delay: Duration,
+    ) -> Result<Self::Key, Failure> {
+        let mut key = key;
+        key.as_mut().reset(tokio::time::Instant::now() + delay);
+        Ok(key)
+    }
+
     fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
         let sink = Arc::clone(&self.sink);
         self.runtime.spawn(async move {

@@ -14,11 +14,11 @@ use crate::random::Random;
 use crate::stopwatch::Stopwatch;
 
 /// Thirty days in ticks of a millisecond.
-const PERIOD: u64 = 30 * 86_400_000;
+pub const PERIOD: u64 = 30 * 86_400_000;
 
 /// How often the whole is repeated: one time over takes less than what a clock read or a page fault would add
 /// to it.
-const REPEAT_COUNT: u64 = 10;
+pub const REPEAT_COUNT: u64 = 10;
 
 /// A structure that wakes more often per timer than this is not measured to the end, which would take
 /// minutes.

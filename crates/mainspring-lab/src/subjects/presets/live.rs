@@ -33,7 +33,7 @@ impl Live {
     #[inline]
     fn task(&self, payload: u64) -> Task {
         let sink = self.sink;
-        Box::new(move |_| sink.fired(payload))
+        Task::new(move |_| sink.fired(payload))
     }
 }
 
@@ -54,6 +54,13 @@ impl EngineSubject for Live {
     #[inline]
     fn cancel(&self, (): &mut (), key: TimerId) -> bool {
         self.handle.cancel(key).is_some()
+    }
+
+    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+        match self.handle.reset_after(key, delay) {
+            Ok(()) => Ok(key),
+            Err(error) => Err(Failure::Wrong(error.to_string())),
+        }
     }
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
