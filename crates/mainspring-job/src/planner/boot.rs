@@ -73,8 +73,6 @@ impl Planner {
             self.promote(&name);
         }
         self.begin_quarantine();
-        // What has waited since the last server comes before what is due now.
-        self.fill(now);
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
@@ -129,9 +127,8 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        let is_resting = self.rests();
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
-        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) && !is_resting {
+        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) {
             tracked.mark.runs += 1;
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);

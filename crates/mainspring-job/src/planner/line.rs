@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::occurrence::PAUSED;
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
@@ -97,8 +98,10 @@ impl Planner {
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.is_resting(&run.key.job, run.cause);
-        if is_resting && !is_kept {
-            return Some((RunState::SkippedPaused, "its job was paused"));
+        // The start of a server is over when everything is resumed.
+        let is_left_out = run.cause == Cause::Boot && self.rests();
+        if is_left_out || is_resting && !is_kept {
+            return Some((RunState::SkippedPaused, PAUSED));
         }
         let is_clear = self.lines.get(&run.key.job).is_none_or(Line::is_empty);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
