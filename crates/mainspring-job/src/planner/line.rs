@@ -80,15 +80,38 @@ impl Planner {
     /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
     /// those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+        if self.is_undecided(&live) {
+            return self.postpone(live, is_recorded);
+        }
         let verdict = self.verdict(now, &live);
         if let Some((state, reason)) = verdict {
             return self.end_unstarted(now, live, is_recorded, state, reason);
         }
         self.record_queued(now, &mut live, is_recorded);
+        live.admitted = self.turn;
         let job = live.run.key.job.clone();
         self.lines.entry(job.clone()).or_default().add(&live);
         self.runs.insert(live.run.key.clone(), live);
         self.promote(&job);
+    }
+
+    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known at its end.
+    fn is_undecided(&self, live: &Live) -> bool {
+        let run = &live.run;
+        if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
+            return false;
+        }
+        let Some(line) = self.lines.get(&run.key.job) else { return false };
+        let past = line.active.iter().map(|key| &self.runs[key]);
+        past.into_iter().any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
+    }
+
+    /// The next turn admits a run.
+    fn postpone(&mut self, live: Live, is_recorded: bool) {
+        if !is_recorded {
+            self.record_run(live.run.clone());
+        }
+        self.postponed.push(live);
     }
 
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {

@@ -174,8 +174,14 @@ impl Planner {
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let live =
-            Live { run, work: Arc::clone(&job.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
+        let live = Live {
+            run,
+            work: Arc::clone(&job.work),
+            kill_reason: None,
+            wakes: Timestamp::MIN,
+            admitted: 0,
+            open: None,
+        };
         if now < due {
             self.record_run(live.run.clone());
             self.schedule(now, live);
