@@ -6,8 +6,17 @@ use libfuzzer_sys::fuzz_target;
 use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
 
 fuzz_target!(|text: &str| {
-    let quartz = ParseOptions { dialect: Dialect::Quartz, job_name: Some(text), ..ParseOptions::default() };
-    let parsed = [Expression::parse(text), Expression::parse_with(text, &quartz), Expression::parse_oncalendar(text)];
+    let quartz = ParseOptions::new().with_dialect(Dialect::Quartz).with_job_name(text);
+    let parsed = [
+        Expression::parse(text),
+        Expression::parse_with(text, &quartz),
+        Expression::parse_oncalendar(text),
+        text.parse(),
+    ];
+    // A schedule of one line: its settings, and what may follow them.
+    if let Ok(schedule) = text.parse::<Schedule>() {
+        assert_eq!(schedule.to_string().parse(), Ok(schedule), "a schedule is read back from what it shows");
+    }
     for result in parsed {
         match result {
             Ok(expression) => exercise(expression),

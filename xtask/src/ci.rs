@@ -1,7 +1,7 @@
 //! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
 //!
-//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with rustfmt and
-//! clippy is all it needs; where there is no valgrind either, instructions are not counted.
+//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with
+//! rustfmt and clippy is all it needs; where there is no valgrind either, instructions are not counted.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,7 +12,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -30,6 +30,7 @@ const STEPS: [Step; 9] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step { name: "the packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
         name: "models of the threads",
         arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],

@@ -1,9 +1,14 @@
-//! Examples of `mainspring-server` that put the real program to the test: each is built, optimised, and run on it.
+//! Examples of `mainspring-server` that put the real program to the test: each is built, optimised, and run
+//! on it.
 //!
-//! | command | example | last line |
+//! | command | example | prints |
 //! |---|---|---|
-//! | `cargo xtask crash --rounds 200 --seed 1` | `crash` | `crash: rounds N acknowledged A lost L doubled D early E (seed S)` |
+//! | `cargo xtask crash --rounds 200 --seed 1` | `crash` | a last line as below |
 //! | `cargo xtask bench-serve` | `bench_serve` | a table of figures |
+//!
+//! ```text
+//! crash: rounds N acknowledged A lost L doubled D early E (seed S)
+//! ```
 //!
 //! The exit code is that of the example: 1 if anything is wrong.
 //!

@@ -2,13 +2,15 @@
 //!
 //! ```text
 //!   cargo build --release -p mainspring-lab
-//!   valgrind --tool=callgrind .. mainspring-lab count-instructions W1   ->  crates/mainspring-lab/instructions.txt
+//!   valgrind --tool=callgrind .. mainspring-lab count-instructions W1
+//!     ->  crates/mainspring-lab/instructions.txt
 //! ```
 //!
-//! A count that grew by more than a tenth fails, unless the stored one is changed in the same commit. One that shrank by as
-//! much is worth storing too, and is said so.
+//! A count that grew by more than a tenth fails, unless the stored one is changed in the same commit. One
+//! that shrank by as much is reported, so that it can be stored.
 //!
-//! Cost: some seconds. It needs valgrind: without it nothing is counted, which fails where the variable `CI` is set.
+//! Cost: some seconds. It needs valgrind: without it nothing is counted, which fails where the variable `CI`
+//! is set.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,11 +1,12 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts them, [`example`] puts the real
-//! program to the test, [`simulate`] looks for histories of jobs that
-//! go wrong, [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
+//! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
+//! that go wrong, and [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
 //! cargo xtask tidy    layers, budgets, headers, words, reasons for dependencies
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
+//! cargo xtask package                    each library's archive, unpacked and tested
 //! cargo xtask simulate --histories N     more of them than the tests run
 //! cargo xtask crash --rounds N [--seed S]    kills the real server at random, and checks what it promised
 //! cargo xtask bench-serve                the figures of the durable server
@@ -19,6 +20,13 @@ pub mod example;
 
 pub mod instructions;
 
+pub mod package;
+
 pub mod simulate;
 
 pub mod tidy;
+
+// The first page of the repository: its example is compiled here, because no package holds that file.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

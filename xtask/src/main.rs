@@ -2,13 +2,14 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, example, instructions, simulate, tidy};
+use xtask::{ci, example, instructions, package, simulate, tidy};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | instructions [--accept] | simulate --histories N [--from SEED]
+const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
+  package       packs each library, unpacks it away from the workspace and tests it there
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
+        ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
         ["crash", rest @ ..] => example::run(&root, "crash", rest),

@@ -1,7 +1,8 @@
 //! More histories of jobs than the tests run: `cargo xtask simulate --histories 1000000 --from 100000`.
 //!
-//! It runs the test of the same name in `mainspring-job`, optimised, with the numbers in its environment. A failing history
-//! prints its seed and its shortest script; `SEED=n cargo test -p mainspring-job simulation` runs one again.
+//! It runs the test of the same name in `mainspring-job`, optimised, with the numbers in its environment. A
+//! failing history prints its seed and its shortest script; `SEED=n cargo test -p mainspring-job simulation`
+//! runs one again.
 //!
 //! Cost: half a millisecond of one core for each history; all cores share them.
 

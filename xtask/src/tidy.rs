@@ -3,75 +3,29 @@
 //! | check | holds |
 //! |---|---|
 //! | [`layers`] | who may import what, by the table in ARCHITECTURE.md |
+//! | [`circles`] | no files that import each other in a circle |
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
-//! | [`text`] | a header on every file, words that names avoid, no left-overs, no `unsafe` but where it is listed |
+//! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
 //! | [`manifests`] | a reason beside every dependency |
 //!
-//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project itself.
+//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project
+//! itself.
 //!
 //! Cost: a second. It does not judge what a reader must judge.
 
 pub mod budgets;
+pub mod circles;
+mod finding;
 pub mod layers;
 pub mod manifests;
+mod source;
 pub mod text;
 
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One place that breaks a rule.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The file, from the workspace's root.
-    pub path: PathBuf,
-    /// The line, from 1; 0 where the finding is about the whole.
-    pub line: usize,
-    /// The rule and what breaks it, as a sentence.
-    pub text: String,
-}
-
-impl Finding {
-    /// Makes a finding.
-    pub fn new(path: &Path, line: usize, text: impl Into<String>) -> Finding {
-        Finding { path: path.to_owned(), line, text: text.into() }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.path.display(), self.line, self.text)
-    }
-}
-
-/// A file of Rust, read.
-pub struct Source {
-    /// From the workspace's root.
-    pub path: PathBuf,
-    /// What it says.
-    pub text: String,
-    /// What it means.
-    pub syntax: syn::File,
-}
-
-impl Source {
-    /// Reads a file's text.
-    ///
-    /// # Errors
-    /// It is not Rust.
-    pub fn parse(path: &Path, text: String) -> Result<Source, Finding> {
-        let syntax = syn::parse_file(&text).map_err(|error| {
-            Finding::new(path, error.span().start().line, format!("this is not Rust: {error}"))
-        })?;
-        Ok(Source { path: path.to_owned(), text, syntax })
-    }
-
-    /// Whether it holds tests, examples or measurements rather than the program.
-    pub fn is_test(&self) -> bool {
-        let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "benches" || part == "examples";
-        self.path.iter().any(is_test)
-    }
-}
+pub use finding::Finding;
+pub use source::Source;
 
 /// The folder that holds the workspace.
 pub fn workspace_root() -> PathBuf {
@@ -92,6 +46,7 @@ pub fn check(root: &Path) -> Vec<Finding> {
         .collect();
     let names = manifests.iter().flat_map(|(_, manifest)| manifests::dependency_names(manifest)).collect();
     findings.extend(layers::check(&architecture, &names, &sources));
+    findings.extend(circles::without_known(circles::check(&sources)));
     findings.extend(budgets::check(&sources));
     findings.extend(text::check(&architecture, &sources));
     findings.extend(manifests.iter().flat_map(|(path, manifest)| manifests::check(path, manifest)));

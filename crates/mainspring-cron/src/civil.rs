@@ -5,10 +5,10 @@
 //!   `--- table ---'  mask  `---- bit sets -----'        and all fields below start over
 //! ```
 //!
-//! There are only 14 kinds of years (the weekday of 1 January, leap or not). Which months of each kind have a matching
-//! day is worked out once, when the calendar is made; after that a year without a match costs one look at a table. The
-//! search ends after 400 years, when the Gregorian calendar has shown every kind of year in every order: an impossible
-//! date is "never" after 400 looks.
+//! There are only 14 kinds of years (the weekday of 1 January, leap or not). The months with a matching day
+//! are computed once for each kind, when the calendar is made; a year without a match then costs one look at
+//! a table. The search ends after 400 years, because then the Gregorian calendar repeats itself: an
+//! impossible date costs 400 looks.
 //!
 //! Next and previous take constant time otherwise, and allocate nothing.
 
@@ -17,7 +17,7 @@ use jiff::civil::{Date, DateTime, Time};
 use crate::days::{Days, MonthShape};
 use crate::second::{MINUTE_NS, Moments, SECOND_NS};
 
-/// The Gregorian calendar repeats itself, with its weekdays, after this many years.
+/// After this many years the Gregorian calendar repeats itself, with its weekdays.
 pub(crate) const CYCLE_YEARS: i16 = 400;
 pub(crate) const FIRST_YEAR: i16 = 1970;
 
@@ -28,7 +28,7 @@ const DAYS_BEFORE: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304
 /// The years that match: bit n is the year 1970 + n. `None` is every year.
 pub(crate) type Years = Option<[u64; 4]>;
 
-/// What matches, field by field. Every field is known to have at least one value.
+/// The matching values of each field. Every field has at least one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Calendar {
     years: Years,
@@ -55,7 +55,7 @@ pub(crate) struct Fields {
     pub(crate) moments: Moments,
 }
 
-/// Which way the search goes.
+/// The direction of a search.
 trait Direction {
     /// The nearest set bit of `mask` beyond `from`.
     fn beyond(mask: u64, from: u32) -> Option<u32>;
@@ -231,7 +231,8 @@ impl Calendar {
         calendar_date(year, month, D::first(self.month_mask(year, month).into())?)
     }
 
-    /// The year after this one, or the nearest end of the listed years if that is further on.
+    /// The next year in the direction of the search, or the nearest end of the listed years if that is
+    /// further.
     fn year_to_look_from<D: Direction>(&self, year: i16) -> Option<i16> {
         let next = year + D::STEP;
         if self.years.is_none() {

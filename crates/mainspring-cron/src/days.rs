@@ -6,12 +6,12 @@
 //!                                             days of this month
 //! ```
 //!
-//! A month is known by the weekday of its first day and its length, so that there are only 28 of them. A mask costs a
-//! few operations on words, and some more for each special day.
+//! A month is known by the weekday of its first day and its length, so that there are only 28 of them. A mask
+//! costs a few operations on words, and some more for each special day.
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for the join, the
-//! [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html) for the
-//! special days.
+//! [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html)
+//! for the special days.
 
 /// Bits 1 to 31.
 pub(crate) const ALL_DATES: u32 = 0xffff_fffe;
@@ -20,14 +20,14 @@ pub(crate) const ALL_WEEKDAYS: u8 = 0x7f;
 /// Bits 1, 8, 15, 22 and 29: one weekday's days in a month that starts with it.
 const SEVENTHS: u32 = 0x2040_8102;
 
-/// How the two halves meet.
+/// How dates and weekdays are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Join {
     And,
     Or,
 }
 
-/// A month as far as its days are concerned.
+/// What determines the days of a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MonthShape {
     /// The weekday of the first day: 0 (Sunday) to 6.
@@ -75,7 +75,7 @@ impl Days {
         joined & month.mask()
     }
 
-    /// Whether any weekday may be asked for by its number in the month.
+    /// Whether any weekday is restricted to its number in the month.
     pub(crate) fn has_nth_weekdays(&self) -> bool {
         self.nth_weekdays != [0; 7]
     }

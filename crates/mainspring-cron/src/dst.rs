@@ -8,14 +8,17 @@
 //! | policy | gap | overlap | as in |
 //! |---|---|---|---|
 //! | `cron` | run | first | Debian's cron |
-//! | `literal` | skip | both | the wall clock, taken at its word |
-//! | `skip` | skip | first | never twice, never at another time |
+//! | `literal` | skip | both | the wall clock as it is |
+//! | `skip` | skip | first | systemd |
 //! | `shift` | shift | first | the same distance from midnight |
 //!
-//! Jobs with a wildcard minute or hour follow the wall clock under every policy: they would otherwise fall silent for
-//! an hour in autumn. So does everything when a change is three hours or longer: that is a correction of the calendar
-//! (Samoa left out a whole day in 2011), and not daylight saving. Three hours exactly are the manual's limit; Debian's
-//! program differs from it for a clock that is set back by three hours and no minute more.
+//! A policy does not apply to a job whose minute or hour begins with `*`: it follows the wall clock, because
+//! a job that runs every five minutes must not pause for an hour in autumn. It does not apply either to a
+//! change of three hours or more, which corrects the calendar (Samoa left out a whole day in 2011) and is not
+//! daylight saving. The limit of exactly three hours is that of the manual; Debian's program differs from its
+//! manual for a clock that is set back by exactly three hours.
+//!
+//! Values only: the windows that follow from a policy are computed in `zone`.
 //!
 //! Source: [cron(8)](https://manpages.debian.org/bookworm/cron/cron.8.en.html), "Notes".
 
@@ -24,10 +27,28 @@ use std::str::FromStr;
 
 use crate::options::UnknownName;
 
-/// Says what becomes of a time that a change of the clock leaves out.
+/// What becomes of a time that a change of the clock leaves out.
+///
+/// `Display` and `FromStr` use the names `run`, `skip` and `shift`.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{DstPolicy, Gap, Overlap, Schedule};
+///
+/// let nightly = Schedule::parse("30 2 * * *", "America/New_York")?;
+/// let next = |gap| {
+///     let schedule = nightly.clone().with_dst(DstPolicy::new(gap, Overlap::First));
+///     schedule.next_after("2025-03-09T00:00:00-05:00".parse().unwrap()).unwrap().to_string()
+/// };
+/// assert_eq!(next(Gap::Run), "2025-03-09T03:00:00-04:00[America/New_York]");
+/// assert_eq!(next(Gap::Skip), "2025-03-10T02:30:00-04:00[America/New_York]");
+/// assert_eq!(next(Gap::Shift), "2025-03-09T03:30:00-04:00[America/New_York]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Gap {
-    /// It runs once, at the first moment after the gap, however many times of it were left out.
+    /// It runs once, at the first moment after the gap, however many of its times were left out.
     Run,
     /// It does not run.
     Skip,
@@ -35,8 +56,26 @@ pub enum Gap {
     Shift,
 }
 
-/// Says what becomes of a time that comes twice.
+/// What becomes of a time that comes twice.
+///
+/// `Display` and `FromStr` use the names `first`, `last` and `both`.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{DstPolicy, Gap, Overlap, Schedule};
+///
+/// let nightly = Schedule::parse("30 1 * * *", "America/New_York")?;
+/// let count = |overlap| {
+///     let schedule = nightly.clone().with_dst(DstPolicy::new(Gap::Run, overlap));
+///     let day = schedule.upcoming("2025-11-02T00:00:00-04:00".parse().unwrap());
+///     day.take_while(|time| time.day() == 2).count()
+/// };
+/// assert_eq!(count(Overlap::First), 1);
+/// assert_eq!(count(Overlap::Both), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Overlap {
     /// It runs before the clock is set back.
     First,
@@ -46,17 +85,24 @@ pub enum Overlap {
     Both,
 }
 
-/// Says what a fixed-time job does at changes of the clock of less than three hours.
+/// What a fixed-time job does at changes of the clock of less than three hours.
+///
+/// A job is fixed-time if neither its minute nor its hour begins with `*`; in OnCalendar every job is. All
+/// others follow the wall clock, and so does every job at a change of three hours or more.
+///
+/// `Display` writes the name of a named policy (`cron`, `literal`, `skip`, `shift`), and otherwise the gap
+/// and the overlap with a `+` between them. `FromStr` reads both forms.
 ///
 /// # Example
 /// ```
 /// use mainspring_cron::{DstPolicy, Gap, Overlap};
 ///
 /// assert_eq!("cron".parse(), Ok(DstPolicy::CRON));
-/// assert_eq!("run+last".parse(), Ok(DstPolicy { gap: Gap::Run, overlap: Overlap::Last }));
+/// assert_eq!("run+last".parse(), Ok(DstPolicy::new(Gap::Run, Overlap::Last)));
 /// assert_eq!(DstPolicy::SHIFT.to_string(), "shift");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct DstPolicy {
     /// For times that do not exist.
     pub gap: Gap,
@@ -65,14 +111,14 @@ pub struct DstPolicy {
 }
 
 impl DstPolicy {
-    /// Debian's rule: once at the end of a gap, on the first pass of an overlap.
-    pub const CRON: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::First };
+    /// Debian's rule, and the default: once at the end of a gap, on the first pass of an overlap.
+    pub const CRON: DstPolicy = DstPolicy::new(Gap::Run, Overlap::First);
     /// What the wall clock shows: not in a gap, twice in an overlap.
-    pub const LITERAL: DstPolicy = DstPolicy { gap: Gap::Skip, overlap: Overlap::Both };
-    /// Not in a gap, on the first pass of an overlap.
-    pub const SKIP: DstPolicy = DstPolicy { gap: Gap::Skip, overlap: Overlap::First };
+    pub const LITERAL: DstPolicy = DstPolicy::new(Gap::Skip, Overlap::Both);
+    /// systemd's rule: not in a gap, on the first pass of an overlap.
+    pub const SKIP: DstPolicy = DstPolicy::new(Gap::Skip, Overlap::First);
     /// Later by the length of a gap, on the first pass of an overlap.
-    pub const SHIFT: DstPolicy = DstPolicy { gap: Gap::Shift, overlap: Overlap::First };
+    pub const SHIFT: DstPolicy = DstPolicy::new(Gap::Shift, Overlap::First);
 
     const NAMED: [(&str, DstPolicy); 4] = [
         ("cron", DstPolicy::CRON),
@@ -80,6 +126,11 @@ impl DstPolicy {
         ("skip", DstPolicy::SKIP),
         ("shift", DstPolicy::SHIFT),
     ];
+
+    /// Makes a policy from what happens in a gap and in an overlap.
+    pub const fn new(gap: Gap, overlap: Overlap) -> DstPolicy {
+        DstPolicy { gap, overlap }
+    }
 }
 
 impl Default for DstPolicy {
@@ -108,7 +159,6 @@ impl fmt::Display for Overlap {
     }
 }
 
-/// The name of a named policy, or else `gap+overlap`.
 impl fmt::Display for DstPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match DstPolicy::NAMED.iter().find(|(_, policy)| policy == self) {
@@ -138,7 +188,6 @@ impl FromStr for Overlap {
     }
 }
 
-/// Reads a name of the table, or a gap and an overlap with `+` between them.
 impl FromStr for DstPolicy {
     type Err = UnknownName;
 

@@ -5,8 +5,9 @@
 //! |---period---|---period---|---period---|     next_after(t): the first mark strictly after t
 //! ```
 //!
-//! The marks do not depend on when a program was started, so a restart does not move them, and no time zone touches
-//! them: `@every 24h` drifts by an hour against the wall clock when the clock changes. Constant time.
+//! The marks do not depend on when a program was started, so a restart does not move them. They do not depend
+//! on a time zone either: when the clock changes, `@every 24h` moves by an hour on the wall clock. Constant
+//! time.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,12 +18,12 @@ use crate::error::ParseError;
 use crate::word::Word;
 
 const SECOND_NS: i128 = 1_000_000_000;
-/// Shorter than this a period is a busy loop and not a schedule.
+/// A shorter period would be a busy loop.
 const SHORTEST_NS: i128 = 1_000_000;
-/// About a century: longer than this it is surely a mistake of the unit.
+/// About a century. A longer period is a mistake of the unit.
 const LONGEST_NS: i128 = 36_525 * 86_400 * SECOND_NS;
 
-/// The units of a period, each name before those that it begins with.
+/// The units of a period. A name stands before each name that is a prefix of it.
 const UNITS: [(&str, i128); 9] = [
     ("ms", 1_000_000),
     ("us", 1_000),
@@ -35,7 +36,14 @@ const UNITS: [(&str, i128); 9] = [
     ("w", 604_800 * SECOND_NS),
 ];
 
-/// Says that something is due every so often: the marks at `anchor + n * period` for all whole `n`.
+/// A fixed period on the time line: due at `anchor + n * period` for all whole `n`.
+///
+/// The period is 1 ms to 36525 days, in whole nanoseconds. The anchor is the Unix epoch unless
+/// [`Every::with_anchor`] or [`Every::with_phase`] moves it. No change of a clock or of a zone moves the
+/// marks.
+///
+/// Two values are equal if period, phase and text are: `@every 60s` and `@every 1m` differ. `Display` writes
+/// the period as `@every 1m30s`, without the phase.
 ///
 /// # Example
 /// ```
@@ -46,7 +54,7 @@ const UNITS: [(&str, i128); 9] = [
 /// let next = every.next_after("1970-01-01T00:01:30Z".parse().unwrap());
 /// assert_eq!(next.unwrap().to_string(), "1970-01-01T00:03:00Z");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Every {
     text: String,
     /// Between `SHORTEST_NS` and `LONGEST_NS`.
@@ -61,15 +69,24 @@ impl Every {
     /// The longest period: 36525 days.
     pub const LONGEST: Duration = Duration::from_secs(36_525 * 86_400);
 
-    /// Makes the marks at whole multiples of a period since the Unix epoch. `None` if the period is shorter than
-    /// [`Every::SHORTEST`] or longer than [`Every::LONGEST`].
+    /// Makes the marks at whole multiples of a period since the Unix epoch. `None` if the period is shorter
+    /// than [`Every::SHORTEST`] or longer than [`Every::LONGEST`].
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring_cron::Every;
+    ///
+    /// assert_eq!(Every::new(Duration::from_secs(5400)).unwrap().to_string(), "@every 1h30m");
+    /// assert_eq!(Every::new(Duration::from_micros(999)), None);
+    /// ```
     pub fn new(period: Duration) -> Option<Every> {
         let period_ns = i128::try_from(period.as_nanos()).ok()?;
         let is_allowed = (SHORTEST_NS..=LONGEST_NS).contains(&period_ns);
         is_allowed.then(|| Every { text: period_text(period_ns), period_ns, phase_ns: 0 })
     }
 
-    /// Moves the marks so that one of them falls on `anchor`: the stored start of a job, for instance.
+    /// Moves the marks so that one of them falls on `anchor`, such as the stored start of a job.
     ///
     /// # Example
     /// ```
@@ -81,14 +98,26 @@ impl Every {
     /// assert_eq!(next.to_string(), "2025-06-02T00:07:00Z");
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```
+    #[must_use]
     pub fn with_anchor(mut self, anchor: Timestamp) -> Every {
         self.phase_ns = anchor.as_nanosecond().rem_euclid(self.period_ns);
         self
     }
 
     /// Moves the marks by `phase` after the Unix epoch. Whole periods in it change nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring_cron::Every;
+    ///
+    /// let hourly = Every::new(Duration::from_secs(3600)).expect("1 h is an allowed period");
+    /// let at_seven_past = hourly.with_phase(Duration::from_secs(3600 + 420));
+    /// assert_eq!(at_seven_past.phase(), Duration::from_secs(420));
+    /// ```
+    #[must_use]
     pub fn with_phase(mut self, phase: Duration) -> Every {
-        let phase_ns = i128::try_from(phase.as_nanos()).expect("2^64 seconds in nanoseconds fit an i128");
+        let phase_ns = i128::from(phase.as_secs()) * SECOND_NS + i128::from(phase.subsec_nanos());
         self.phase_ns = phase_ns.rem_euclid(self.period_ns);
         self
     }
@@ -103,13 +132,13 @@ impl Every {
         duration(self.phase_ns)
     }
 
-    /// The first mark strictly after a moment. `None` at the end of the calendar, in the year 9999.
+    /// The first mark strictly after a moment. `None` only if that lies beyond the year 9999.
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         let periods = (after.as_nanosecond() - self.phase_ns).div_euclid(self.period_ns) + 1;
         Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
     }
 
-    /// The last mark strictly before a moment. `None` at the start of the calendar, in the year -9999.
+    /// The last mark strictly before a moment. `None` only if that lies before the year -9999.
     pub fn prev_before(&self, before: Timestamp) -> Option<Timestamp> {
         let periods = (before.as_nanosecond() - 1 - self.phase_ns).div_euclid(self.period_ns);
         Timestamp::from_nanosecond(self.phase_ns + periods * self.period_ns).ok()
@@ -170,7 +199,8 @@ enum Unread<'t> {
     Unit(&'t str),
 }
 
-/// One number with its unit, and what comes after it. A number that is too large saturates: it is out of range anyway.
+/// One number with its unit, and the text after it. A number that is too large saturates; it is out of range
+/// then.
 fn read_part(text: &str) -> Result<(i128, &str), Unread<'_>> {
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, rest) = text.split_at(number_len);

@@ -1,4 +1,4 @@
-//! A schedule in words: what it means, field by field, and what its zone will do to it.
+//! A schedule in words: what it means, field by field, and what the changes of its zone do to it.
 //!
 //! ```text
 //! At 02:30 on Monday to Friday.                 sentence
@@ -8,8 +8,8 @@
 //! warning: ...                                  warnings
 //! ```
 //!
-//! Made for reading, not for speed: it allocates for every line. The wording may change from version to version;
-//! the structure of [`Explanation`] does not.
+//! Made for reading and not for speed: it allocates for every line. The wording may change from version to
+//! version.
 
 use std::fmt;
 
@@ -38,45 +38,81 @@ pub use change::ClockChange;
 pub(crate) use day::year_members;
 pub(crate) use list::{Shape, members, runs, shape};
 
-/// A spring, an autumn, and nothing that is far away.
+/// One change forward and one back, as most zones have in a year.
 const LISTED_CHANGES: usize = 2;
 
-/// A schedule in words. `Display` prints all of it on several lines.
-#[derive(Clone, Debug, PartialEq)]
+/// A schedule in words: the result of [`Schedule::explain`].
+///
+/// `Display` writes all of it on several lines. The wording may change from version to version.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::Schedule;
+///
+/// let schedule = Schedule::parse("0 0 13 * fri", "UTC")?;
+/// let explanation = schedule.explain("2025-01-01T00:00:00Z".parse()?);
+/// assert_eq!(
+///     explanation.sentence,
+///     "At 00:00 on the 13th of the month, and also on every Friday."
+/// );
+/// assert_eq!(
+///     explanation.notes[0],
+///     "neither day field begins with `*`, so one of them is enough"
+/// );
+/// assert_eq!(explanation.fields.len(), 7);
+/// assert!(explanation.changes.is_empty(), "UTC never changes its clock");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Explanation {
-    /// One English sentence.
+    /// One English sentence: when it is due.
     pub sentence: String,
-    /// The set of each field; empty for expressions that have no fields.
+    /// The values of each field, from seconds to years; empty for expressions that have no fields.
     pub fields: Vec<FieldSet>,
-    /// How the dialect, the day rule and the policy read it.
+    /// How the dialect, the day rule and the policy affect it. Lower case, no full stop.
     pub notes: Vec<String>,
-    /// The zone's next changes of the clock within a year, at most two.
+    /// The zone's next changes of the clock within a year, at most two, the earliest first.
     pub changes: Vec<ClockChange>,
-    /// What is valid but doubtful, with places in the text.
+    /// What is valid but probably not meant, with its place in the text. Besides the warnings of the
+    /// expression these name fixed times that a change of the next year leaves out.
     pub warnings: Vec<Warning>,
 }
 
-/// The values that a field allows.
+/// The values that a field allows: a line of [`Explanation::fields`].
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Schedule, Unit};
+///
+/// let schedule = Schedule::parse("0 9-17 L * *", "UTC")?;
+/// let fields = schedule.explain("2025-01-01T00:00:00Z".parse()?).fields;
+/// let day = fields.iter().find(|field| field.unit == Unit::DayOfMonth).expect("all seven are there");
+/// assert_eq!((day.text.as_str(), day.values.as_str()), ("L", "the last day"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldSet {
-    /// Which field it is.
+    /// The field.
     pub unit: Unit,
-    /// What was written; empty if the field was not.
+    /// The text of the field; empty if the expression does not have this field.
     pub text: String,
-    /// The values, runs as `9-17`, or words for days that differ from month to month.
+    /// The values: numbers with runs as `9-17`, or words for days that differ from month to month.
     pub values: String,
 }
 
 impl Schedule {
-    /// Explains the schedule as seen from a moment, on which only the changes of the clock depend.
+    /// Explains the schedule in English.
+    ///
+    /// `from` is the moment from which the next changes of the clock are counted; nothing else depends on it.
+    /// Allocates; made for reading and not for speed.
     ///
     /// # Example
     /// ```
-    /// use jiff::tz::TimeZone;
-    /// use mainspring_cron::{Expression, Schedule};
+    /// use mainspring_cron::Schedule;
     ///
-    /// let zone = TimeZone::get("America/New_York")?;
-    /// let schedule = Schedule::new(Expression::parse("30 2 * * 1-5")?, zone);
+    /// let schedule = Schedule::parse("30 2 * * 1-5", "America/New_York")?;
     /// let explanation = schedule.explain("2025-01-01T00:00:00Z".parse()?);
     /// assert_eq!(explanation.sentence, "At 02:30 on Monday to Friday.");
     /// assert_eq!(explanation.changes.len(), 2);
@@ -102,7 +138,7 @@ impl Schedule {
 }
 
 impl Expression {
-    /// Says in one English sentence when it is due.
+    /// Writes in one English sentence when the expression is due. Allocates.
     ///
     /// # Example
     /// ```
@@ -271,10 +307,13 @@ fn time_span(schedule: &Schedule) -> Option<std::ops::Range<usize>> {
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.sentence)?;
-        let text_width = self.fields.iter().map(|field| field.text.len()).max().unwrap_or(0);
+        let width_of = |field: &FieldSet| field.text.chars().count();
+        let text_width = self.fields.iter().map(width_of).max().unwrap_or(0);
         for field in &self.fields {
             let unit = field.unit.to_string();
-            writeln!(f, "  {unit:<16}  {:<text_width$}  {}", field.text, field.values)?;
+            // Not a width of `format!`: that panics above 65,535.
+            let indent = " ".repeat(text_width - width_of(field));
+            writeln!(f, "  {unit:<16}  {}{indent}  {}", field.text, field.values)?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
         self.changes

@@ -1,44 +1,66 @@
-//! What may stand in the place of a cron expression: a pattern, a period, one moment, or a start of the scheduler.
+//! An expression in any language: a pattern, systemd's calendar, a period, one moment, or a start of the
+//! scheduler.
 //!
-//! Parsing is linear in the text.
+//! Parsing is linear in the text. There is no time zone here: see [`crate::Schedule`].
 
 use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
 
+use crate::dst::DstPolicy;
 use crate::error::{ParseError, Warning};
 use crate::every::Every;
-use crate::nickname;
+use crate::nickname::{self, Nickname};
 use crate::oncalendar::OnCalendar;
-use crate::options::ParseOptions;
+use crate::options::{Dialect, ParseOptions};
 use crate::pattern::Pattern;
 use crate::word::Word;
 
-/// Says when something is due, as far as a text can say it without a time zone.
+/// Stands before an expression in systemd's language where cron's is expected otherwise.
+const ONCALENDAR_MARK: &str = "OnCalendar=";
+/// Stands before an expression in the Quartz dialect.
+const QUARTZ_MARK: &str = "Quartz=";
+
+/// When something is due, as far as a text can say it without a time zone.
 ///
-/// `Display` gives the text back.
-#[derive(Clone, Debug, PartialEq)]
+/// `Display` gives the text back as it was written, except for `@at`, which it writes in UTC. Two expressions
+/// are equal if they were written alike and read with the same options: `*/1 * * * *` and `* * * * *` differ.
+///
+/// # Example
+/// ```
+/// use jiff::tz::TimeZone;
+/// use mainspring_cron::{Expression, Schedule};
+///
+/// let text = "0 9 * * mon-fri";
+/// let expression: Expression = text.parse()?;
+/// assert_eq!(expression.to_string(), text);
+/// assert_eq!(expression.sentence(), "At 09:00 on Monday to Friday.");
+/// let schedule = Schedule::new(expression, TimeZone::get("Europe/Paris")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Expression {
-    /// Fields, or a nickname that stands for fields.
+    /// Fields, or a nickname that stands for fields, such as `@daily`.
     Calendar(Pattern),
-    /// systemd's language; read by [`Expression::parse_oncalendar`].
+    /// systemd's language: see [`Expression::parse_oncalendar`].
     OnCalendar(OnCalendar),
-    /// `@every 90s`.
+    /// A fixed period: `@every 90s`.
     Every(Every),
-    /// `@at 2030-01-01T00:00:00Z`: once.
+    /// One moment: `@at 2030-01-01T00:00:00Z`.
     At(Timestamp),
     /// `@reboot`: when the scheduler starts. It has no next occurrence in time.
     Reboot,
 }
 
 impl Expression {
-    /// Reads an expression as a crontab means it: five fields, six with leading seconds, seven with a year as well, or
-    /// a nickname.
+    /// Reads an expression as a crontab does: five fields, six with leading seconds, seven with a year as
+    /// well, or a nickname. White space around it is allowed. Linear in the text; allocates.
     ///
     /// # Errors
-    /// The first thing that is wrong, from the left, with the characters to blame and the nearest valid form.
+    /// The first fault from the left, with its characters and the nearest valid form. A text that is valid
+    /// but doubtful is no error: see [`Expression::warnings`].
     ///
     /// # Example
     /// ```
@@ -53,7 +75,8 @@ impl Expression {
         Expression::parse_with(text, &ParseOptions::default())
     }
 
-    /// Reads an expression in a given dialect, by a given day rule, for a job with a name.
+    /// Reads an expression by the given options: a dialect, a day rule, the name of a job. Nicknames are the
+    /// same in every dialect.
     ///
     /// # Errors
     /// As [`Expression::parse`].
@@ -62,15 +85,20 @@ impl Expression {
     /// ```
     /// use mainspring_cron::{Expression, ParseOptions};
     ///
-    /// let options = ParseOptions { job_name: Some("backup"), ..ParseOptions::default() };
-    /// let Expression::Calendar(pattern) = Expression::parse_with("H 2 * * *", &options)? else { unreachable!() };
-    /// assert_eq!(pattern.minutes().count_ones(), 1);
+    /// let options = ParseOptions::new().with_job_name("backup");
+    /// let expression = Expression::parse_with("H 2 * * *", &options)?;
+    /// assert_eq!(expression.sentence(), "At 02:12 every day.");
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```
     pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Result<Expression, ParseError> {
         let trimmed = Word::whole(text).trim();
         if trimmed.text.starts_with('@') {
-            return nickname::parse(trimmed);
+            return Ok(match nickname::parse(trimmed)? {
+                Nickname::Pattern(pattern) => Expression::Calendar(pattern),
+                Nickname::Reboot => Expression::Reboot,
+                Nickname::Every(every) => Expression::Every(every),
+                Nickname::At(moment) => Expression::At(moment),
+            });
         }
         if let Some(nickname) = nickname::without_at(trimmed.text) {
             let message = format!("expected fields or a nickname, found `{}`", trimmed.text);
@@ -79,7 +107,7 @@ impl Expression {
         Pattern::parse_with(text, options).map(Expression::Calendar)
     }
 
-    /// Reads an expression in systemd's language.
+    /// Reads an expression in systemd's language. A zone in it is looked up in the time zone database.
     ///
     /// # Errors
     /// As [`OnCalendar::parse`].
@@ -94,7 +122,34 @@ impl Expression {
         OnCalendar::parse(text).map(Expression::OnCalendar)
     }
 
-    /// What is valid but doubtful.
+    /// What [`crate::Schedule::new`] does at changes of the clock: what the language's own program does.
+    pub(crate) fn default_dst(&self) -> DstPolicy {
+        match self {
+            Expression::OnCalendar(_) => DstPolicy::SKIP,
+            _ => DstPolicy::CRON,
+        }
+    }
+
+    /// What must stand before the text so that `FromStr` reads it in the same language.
+    pub(crate) fn language_mark(&self) -> &'static str {
+        match self {
+            Expression::OnCalendar(_) => ONCALENDAR_MARK,
+            Expression::Calendar(pattern) if pattern.dialect() == Dialect::Quartz => QUARTZ_MARK,
+            _ => "",
+        }
+    }
+
+    /// What is valid but probably not meant, from the left to the right of the text. Empty for most
+    /// expressions.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Expression;
+    ///
+    /// let never = Expression::parse("0 0 30 2 *")?;
+    /// assert_eq!(never.warnings()[0].text, "no such day ever comes: it will never run");
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
     pub fn warnings(&self) -> &[Warning] {
         match self {
             Expression::Calendar(pattern) => pattern.warnings(),
@@ -116,10 +171,28 @@ impl fmt::Display for Expression {
     }
 }
 
+/// Reads what [`Expression::parse`] reads, and after `OnCalendar=` or `Quartz=` an expression in that
+/// language.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::Expression;
+///
+/// assert_eq!("@daily".parse(), Expression::parse("@daily"));
+/// assert_eq!("OnCalendar=daily".parse(), Expression::parse_oncalendar("daily"));
+/// assert!("Quartz=0 0 12 ? * 6#3".parse::<Expression>().is_ok());
+/// ```
 impl FromStr for Expression {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Expression, ParseError> {
+        if let Some(rest) = text.strip_prefix(ONCALENDAR_MARK) {
+            return Expression::parse_oncalendar(rest).map_err(|error| error.moved_by(ONCALENDAR_MARK.len()));
+        }
+        if let Some(rest) = text.strip_prefix(QUARTZ_MARK) {
+            let quartz = ParseOptions::new().with_dialect(Dialect::Quartz);
+            return Expression::parse_with(rest, &quartz).map_err(|error| error.moved_by(QUARTZ_MARK.len()));
+        }
         Expression::parse(text)
     }
 }

@@ -22,14 +22,15 @@ use crate::word::Word;
 /// `H` in the day of the month stays where every month has a day.
 const LAST_SPREAD_DAY: u16 = 28;
 
-/// Reads items by one set of options and gathers the warnings.
+/// Reads items by one set of options, and collects the warnings.
 #[derive(Debug)]
 pub(crate) struct Reader<'o> {
     pub(crate) options: &'o ParseOptions<'o>,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What stands before the step. Both ends are numbers as they were written, first <= last unless the range wraps.
+/// What stands before the step. Both ends are numbers as they were written, first <= last unless the range
+/// wraps.
 #[derive(Clone, Copy)]
 enum Body {
     Star,
@@ -47,7 +48,7 @@ impl Reader<'_> {
     /// Reads a whole list. Days of the week come back as 0 (Sunday) to 6, years counted from 1970.
     pub(crate) fn list(&mut self, list: Word<'_>, unit: Unit) -> Result<Values, ParseError> {
         let mut values = Values::default();
-        for (position, item) in (0..).zip(list.split(',')) {
+        for (position, item) in list.items() {
             values.extend(self.item(item, unit, position)?);
         }
         Ok(values)
@@ -101,7 +102,7 @@ impl Reader<'_> {
         let dialect = self.options.dialect;
         let range = unit.range(dialect);
         if !word.is_empty() && word.text.bytes().all(|byte| byte.is_ascii_digit()) {
-            // More digits than a u16 has are out of every range anyway.
+            // A number with more digits than a u16 is outside every field.
             let number = word.text.parse().unwrap_or(u16::MAX);
             if range.contains(&number) {
                 return Ok(number);
@@ -284,7 +285,8 @@ impl Reader<'_> {
         } else if 1 < step {
             let rest = count % step;
             format!(
-                "a step of {step} does not divide the {count} values of the {unit} field: the last interval is {rest}"
+                "a step of {step} does not divide the {count} values of the {unit} field: \
+                 the last interval is {rest}"
             )
         } else {
             return;
@@ -301,7 +303,8 @@ impl Reader<'_> {
         spread(self.options.job_name.unwrap_or_default(), unit, position, choices)
     }
 
-    /// The written numbers `first`, `first + step`, .. `last`, as values. A Quartz range may wrap around its field.
+    /// The written numbers `first`, `first + step`, .. `last`, as values. A Quartz range may wrap around its
+    /// field.
     fn steps(&self, unit: Unit, first: u16, last: u16, step: u16) -> Values {
         let star = unit.star(self.options.dialect);
         let count = star.end() - star.start() + 1;

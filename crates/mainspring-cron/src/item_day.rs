@@ -10,8 +10,9 @@
 //!
 //! Linear in the length of the text.
 //!
-//! Source: [Quartz tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html);
-//! `#L` and `+` as in the [Open Cron Pattern Specification](https://github.com/open-source-cron/ocps).
+//! Source: [Quartz
+//! tutorial](https://www.quartz-scheduler.org/documentation/quartz-2.3.0/tutorials/crontrigger.html); `#L`
+//! and `+` as in the [Open Cron Pattern Specification](https://github.com/open-source-cron/ocps).
 
 use crate::days::Days;
 use crate::error::ParseError;
@@ -30,7 +31,7 @@ impl Reader<'_> {
             return Ok(());
         }
         days.dates = 0;
-        for (position, item) in (0..).zip(field.split(',')) {
+        for (position, item) in field.items() {
             if let Some(rest) = item.after_prefix('L') {
                 self.before_last(item, rest, days)?;
             } else if let Some(day) = item.before_suffix('W') {
@@ -58,7 +59,7 @@ impl Reader<'_> {
             return Ok(());
         }
         days.weekdays = 0;
-        for (position, item) in (0..).zip(field.split(',')) {
+        for (position, item) in field.items() {
             if let Some((weekday, number)) = item.split_once("#") {
                 let number = nth(number)?;
                 let index = self.one_weekday(weekday)?;

@@ -1,4 +1,4 @@
-//! The words with an `@`: short forms of a pattern, and the triggers that are not patterns.
+//! Words with an `@`: short forms of a pattern, and expressions that are not patterns.
 //!
 //! | nickname | is |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | `@every 90s` | a fixed period |
 //! | `@at 2030-01-01T00:00:00Z` | once |
 //!
-//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for all but the last two.
+//! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html) for all but the last
+//! two.
 
 use jiff::Timestamp;
 
 use crate::error::ParseError;
 use crate::every::Every;
-use crate::expression::Expression;
 use crate::item::distance;
 use crate::pattern::Pattern;
 use crate::word::Word;
@@ -33,26 +33,39 @@ const PATTERNS: [(&str, &str); 7] = [
 ];
 const OTHERS: [&str; 3] = ["@reboot", "@every", "@at"];
 
+/// What a word with an `@` stands for.
+pub(crate) enum Nickname {
+    /// A pattern of fields.
+    Pattern(Pattern),
+    /// A start of the scheduler.
+    Reboot,
+    /// A fixed period.
+    Every(Every),
+    /// One moment.
+    At(Timestamp),
+}
+
 /// Reads a text that begins with `@`, without white space around it.
-pub(crate) fn parse(text: Word<'_>) -> Result<Expression, ParseError> {
+pub(crate) fn parse(text: Word<'_>) -> Result<Nickname, ParseError> {
     let name = text.fields().next().unwrap_or(text);
     let argument = Word { text: &text.text[name.text.len()..], start: name.end() };
     if let Some((_, fields)) = PATTERNS.iter().find(|(known, _)| name.is(known)) {
         no_argument(name, argument)?;
-        return Ok(Expression::Calendar(Pattern::of_nickname(name, fields)));
+        return Ok(Nickname::Pattern(Pattern::of_nickname(name, fields)));
     }
     if name.is("@reboot") {
         no_argument(name, argument)?;
-        return Ok(Expression::Reboot);
+        return Ok(Nickname::Reboot);
     }
     if name.is("@every") {
-        return Every::read(argument.trim()).map(Expression::Every);
+        return Every::read(argument.trim()).map(Nickname::Every);
     }
     if name.is("@at") {
-        return at(argument.trim()).map(Expression::At);
+        return at(argument.trim()).map(Nickname::At);
     }
     let message = format!(
-        "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, @every or @at",
+        "`{}` is not a nickname: expected @yearly, @monthly, @weekly, @daily, @hourly, @reboot, \
+         @every or @at",
         name.text
     );
     let error = ParseError::new(name.span(), message);

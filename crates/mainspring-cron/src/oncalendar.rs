@@ -5,17 +5,19 @@
 //!    weekdays          date                  time             zone
 //! ```
 //!
-//! Weekday and date must both match. A part that is missing matches everything, save for the time, which is then
-//! midnight. `~` counts days back from the end of the month: `*-02~01` is the last day of February.
+//! Weekday and date must both match. A date or weekday that is missing matches every day; a time that is
+//! missing is midnight. `~` counts days back from the end of the month: `*-02~01` is the last day of
+//! February.
 //!
-//! Parsing is linear in the text. The parsed form is the same calendar that cron patterns use.
+//! Parsing is linear in the text. The result is the calendar that cron patterns use too.
 //!
 //! Not read: time spans, and zones by an abbreviation such as `CEST`.
 //!
-//! Source: [systemd.time(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html), "Calendar
-//! Events"; limits of repetitions and changes of the clock as systemd 252 behaves.
+//! Source: [systemd.time(7)](https://www.freedesktop.org/software/systemd/man/latest/systemd.time.html),
+//! "Calendar Events"; limits of repetitions and changes of the clock as systemd 252 behaves.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use jiff::tz::TimeZone;
@@ -23,10 +25,18 @@ use jiff::tz::TimeZone;
 use crate::civil::Calendar;
 use crate::error::{ParseError, Warning};
 
+use parse::Parsed;
+
 mod component;
 mod parse;
 
-/// Says when something is due in systemd's language.
+/// When something is due, in systemd's language: `Mon..Fri *-*-* 09:00 Europe/Paris`.
+///
+/// `Display` gives the text back. Seconds may have a fraction, in whole microseconds. Put into an
+/// [`Expression`] it has occurrences: see [`Expression::parse_oncalendar`].
+///
+/// [`Expression`]: crate::Expression
+/// [`Expression::parse_oncalendar`]: crate::Expression::parse_oncalendar
 ///
 /// # Example
 /// ```
@@ -39,7 +49,7 @@ mod parse;
 /// assert_eq!(next.timestamp().to_string(), "2025-05-25T22:00:00Z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnCalendar {
     text: String,
     calendar: Calendar,
@@ -48,15 +58,29 @@ pub struct OnCalendar {
 }
 
 impl OnCalendar {
-    /// Reads a calendar expression, or a nickname of systemd such as `daily` or `quarterly`.
+    /// Reads a calendar expression, or a nickname of systemd such as `daily` or `quarterly`. Linear in the
+    /// text; allocates.
     ///
-    /// A zone in the text is looked up in the time zone database of the system.
+    /// A zone in the text is looked up in the time zone database of the system, and then in the compiled
+    /// copy.
     ///
     /// # Errors
-    /// The first thing that is wrong, with the characters to blame. What systemd refuses is refused: a range that runs
-    /// backwards, and a repetition that leaves its field before it happens once.
+    /// The first fault, with its characters. It refuses what systemd refuses: a range that runs backwards,
+    /// and a repetition that is longer than its field.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::OnCalendar;
+    ///
+    /// let quarterly = OnCalendar::parse("quarterly")?;
+    /// assert!(quarterly.is_possible());
+    /// assert!(quarterly.zone().is_none());
+    /// assert_eq!(OnCalendar::parse("Fri..Mon 09:00").unwrap_err().hint(), Some("Fri..Sun,Mon..Mon"));
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<OnCalendar, ParseError> {
-        parse::parse(text)
+        let Parsed { calendar, zone, warnings } = parse::parse(text)?;
+        Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
     }
 
     /// The zone that the expression names. Without one it is read in the zone of its [`crate::Schedule`].
@@ -64,18 +88,25 @@ impl OnCalendar {
         self.zone.as_ref()
     }
 
-    /// What is valid but doubtful.
+    /// What is valid but probably not meant, with its place in the text.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Whether there is any day that matches.
+    /// Whether any day matches. `*-02-30` has none.
     pub fn is_possible(&self) -> bool {
         self.calendar.is_possible()
     }
 
     pub(crate) fn calendar(&self) -> &Calendar {
         &self.calendar
+    }
+}
+
+/// What else it holds follows from the text.
+impl Hash for OnCalendar {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
     }
 }
 

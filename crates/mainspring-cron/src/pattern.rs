@@ -6,12 +6,13 @@
 //! 7:   second minute hour day-of-month month day-of-week year
 //! ```
 //!
-//! Parsing is linear in the text and allocates for the text, the fields and the warnings. It does not know time zones:
-//! see [`crate::Schedule`].
+//! Parsing is linear in the text and allocates for the text, the fields and the warnings. There are no time
+//! zones here: see [`crate::Schedule`].
 //!
 //! Source: [crontab(5)](https://manpages.debian.org/bookworm/cron/crontab.5.en.html).
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::str::FromStr;
 
@@ -28,7 +29,11 @@ use crate::word::Word;
 const UNITS: [Unit; 7] =
     [Unit::Second, Unit::Minute, Unit::Hour, Unit::DayOfMonth, Unit::Month, Unit::DayOfWeek, Unit::Year];
 
-/// Says which moments of a calendar match: the set of each field of a cron expression.
+/// The set of each field of a cron expression: which times of a calendar match.
+///
+/// Bit sets are indexed by the value itself: bit 30 of [`Pattern::minutes`] is minute 30. Days are not a set,
+/// because they differ from month to month; [`Pattern::fields`] has their text and
+/// [`Schedule`](crate::Schedule) their dates.
 ///
 /// # Example
 /// ```
@@ -49,14 +54,25 @@ pub struct Pattern {
     warnings: Vec<Warning>,
 }
 
-/// One field as it was written.
+/// One field of a pattern as it was written: an element of [`Pattern::fields`].
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Pattern, Unit};
+///
+/// let pattern = Pattern::parse("30 2 * * mon")?;
+/// let last = &pattern.fields()[4];
+/// assert_eq!((last.unit, last.span.clone(), last.text.as_str()), (Unit::DayOfWeek, 9..12, "mon"));
+/// # Ok::<(), mainspring_cron::ParseError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Field {
-    /// Which field it is.
+    /// The unit that the field counts.
     pub unit: Unit,
-    /// The bytes of the text where it stands. For a nickname: the whole nickname.
+    /// The bytes of the pattern's text at which the field stands. For a nickname: the whole nickname.
     pub span: Range<usize>,
-    /// Its characters. For a nickname: the field that the nickname stands for.
+    /// The characters of the field. For a nickname: those of the field that the nickname stands for.
     pub text: String,
 }
 
@@ -70,15 +86,23 @@ pub(crate) enum HourRule {
 }
 
 impl Pattern {
-    /// Reads a pattern as a crontab means it.
+    /// Reads a pattern as a crontab does. Linear in the text; allocates.
     ///
     /// # Errors
-    /// The first thing that is wrong, from the left. Nicknames are not patterns: see [`crate::Expression::parse`].
+    /// The first fault from the left. A nickname is not a pattern: see [`crate::Expression::parse`].
+    ///
+    /// # Example
+    /// ```
+    /// let pattern = mainspring_cron::Pattern::parse("*/20 * * * *")?;
+    /// assert_eq!(pattern.minutes(), 1 << 0 | 1 << 20 | 1 << 40);
+    /// assert!(mainspring_cron::Pattern::parse("@daily").is_err());
+    /// # Ok::<(), mainspring_cron::ParseError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Pattern, ParseError> {
         Pattern::parse_with(text, &ParseOptions::default())
     }
 
-    /// Reads a pattern in a given dialect, by a given day rule.
+    /// Reads a pattern by the given options.
     ///
     /// # Errors
     /// As [`Pattern::parse`].
@@ -87,7 +111,7 @@ impl Pattern {
     /// ```
     /// use mainspring_cron::{DayRule, ParseOptions, Pattern};
     ///
-    /// let options = ParseOptions { day_rule: DayRule::And, ..ParseOptions::default() };
+    /// let options = ParseOptions::new().with_day_rule(DayRule::And);
     /// let friday_the_13th = Pattern::parse_with("0 0 13 * fri", &options)?;
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```
@@ -109,7 +133,7 @@ impl Pattern {
                     has_plus = rest.is_some();
                     reader.weekdays(rest.unwrap_or(word), &mut days)?;
                 }
-                // `*` is every year, and not only those that can be written.
+                // `*` is every year, also those that cannot be written.
                 Unit::Year => year_set = Some(reader.list(word, unit)?.words()).filter(|_| word.text != "*"),
                 _ => sets[index] = reader.list(word, unit)?,
             }
@@ -124,9 +148,9 @@ impl Pattern {
         day_fields.warn(days.join, &mut reader.warnings);
         let calendar = Calendar::new(Fields {
             years: year_set,
-            months: u16::try_from(sets[4].low()).expect("months are below 13"),
+            months: sets[4].months(),
             days,
-            hours: u32::try_from(sets[2].low()).expect("hours are below 24"),
+            hours: sets[2].hours(),
             minutes: sets[1].low(),
             moments: Moments::Whole(seconds),
         });
@@ -149,7 +173,7 @@ impl Pattern {
         })
     }
 
-    /// Reads the fields that a nickname stands for; the pattern keeps the nickname as its text.
+    /// Reads the fields that a nickname stands for. The pattern keeps the nickname as its text.
     pub(crate) fn of_nickname(nickname: Word<'_>, fields: &str) -> Pattern {
         let mut pattern = Pattern::parse(fields).expect("the nicknames' own fields are valid");
         pattern.text = nickname.text.to_owned();
@@ -162,22 +186,22 @@ impl Pattern {
         &self.fields
     }
 
-    /// What is valid but doubtful.
+    /// What is valid but probably not meant, with its place in the text.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// The dialect that it was read in.
+    /// The dialect in which the text was read.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The day rule that it was read by.
+    /// The day rule by which the text was read.
     pub fn day_rule(&self) -> DayRule {
         self.day_rule
     }
 
-    /// Bit n: second n matches. Only bit 0 if there is no such field.
+    /// The seconds, 0 to 59: bit n for second n. Without this field only bit 0 is set.
     pub fn seconds(&self) -> u64 {
         match self.calendar.moments() {
             Moments::Whole(seconds) => *seconds,
@@ -185,33 +209,34 @@ impl Pattern {
         }
     }
 
-    /// Bit n: minute n matches.
+    /// The minutes, 0 to 59: bit n for minute n.
     pub fn minutes(&self) -> u64 {
         self.calendar.minutes()
     }
 
-    /// Bit n: hour n matches.
+    /// The hours, 0 to 23: bit n for hour n.
     pub fn hours(&self) -> u32 {
         self.calendar.hours()
     }
 
-    /// Bit n: month n matches; 1 is January.
+    /// The months, 1 (January) to 12: bit n for month n.
     pub fn months(&self) -> u16 {
         self.calendar.months()
     }
 
-    /// Whether a year matches. Without that field, or with `*`, all do.
+    /// Whether a year matches. Without this field, or with `*`, every year does; otherwise only years from
+    /// 1970 to 2199 can.
     pub fn has_year(&self, year: i16) -> bool {
         self.calendar.has_year(year)
     }
 
-    /// Whether there is any day that matches. `0 0 30 2 *` has none.
+    /// Whether any day matches. `0 0 30 2 *` has none. Costs at most 400 looks at a table.
     pub fn is_possible(&self) -> bool {
         self.calendar.is_possible()
     }
 
-    /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock through a
-    /// change of the time; any other is a fixed-time job.
+    /// Whether the text of the minute or of the hour begins with `*`. Such a job follows the wall clock at
+    /// changes of the clock; any other is a fixed-time job, under a [`DstPolicy`](crate::DstPolicy).
     pub fn is_wildcard(&self) -> bool {
         self.hour_rule == HourRule::Wildcard
     }
@@ -222,6 +247,15 @@ impl Pattern {
 
     pub(crate) fn hour_rule(&self) -> HourRule {
         self.hour_rule
+    }
+}
+
+/// What else a pattern holds follows from these three and from a job's name.
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+        self.dialect.hash(state);
+        self.day_rule.hash(state);
     }
 }
 
@@ -239,7 +273,7 @@ impl FromStr for Pattern {
     }
 }
 
-/// The two day fields, which are read together.
+/// The two day fields. The meaning of each depends on the other.
 struct DayFields<'f> {
     date: &'f Field,
     weekday: &'f Field,
@@ -302,7 +336,8 @@ fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<us
     };
     let expected = match dialect {
         Dialect::Unix => {
-            "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, or 7 with a year last"
+            "expected 5 fields (minute, hour, day, month, weekday), 6 with seconds first, \
+             or 7 with a year last"
         }
         Dialect::Quartz => {
             "expected 6 fields (second, minute, hour, day, month, weekday), or 7 with a year last"

@@ -1,7 +1,9 @@
-//! An expression in a time zone, with what it does at changes of the clock: the thing that has a next occurrence.
+//! A schedule: an expression in a time zone, with a policy for changes of the clock.
 //!
-//! Answers are found by arithmetic on bit sets, allocate nothing, and do not depend on how far away they are. A
-//! schedule that never runs says so in well under a millisecond. See `zone` for the windows behind the DST policies.
+//! Answers are found by arithmetic on bit sets, allocate nothing, and cost the same however far away they
+//! are. The windows behind the policies are in `zone`.
+
+use std::hash::{Hash, Hasher};
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
@@ -13,21 +15,25 @@ use crate::zone::ZonedCalendar;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Says when something is due, in a time zone.
+/// When something is due, in a time zone: an [`Expression`], the zone, and a [`DstPolicy`].
+///
+/// All times are of the wall clock of the zone, except those of `@every` and `@at`, which are moments and do
+/// not depend on it. The schedule reads no clock: the caller passes the moment from which to search.
+///
+/// `Display` and `FromStr` use one line, such as `CRON_TZ=Europe/Paris DST=shift 30 2 * * *`.
 ///
 /// # Example
 /// ```
-/// use jiff::tz::TimeZone;
-/// use mainspring_cron::{DstPolicy, Expression, Schedule};
+/// use mainspring_cron::{DstPolicy, Schedule};
 ///
-/// let zone = TimeZone::get("America/New_York")?;
-/// let schedule = Schedule::new(Expression::parse("30 2 * * *")?, zone).with_dst(DstPolicy::SHIFT);
+/// let schedule = Schedule::parse("30 2 * * *", "America/New_York")?.with_dst(DstPolicy::SHIFT);
+/// // On 9 March 2025 the clock goes from 02:00 to 03:00.
 /// let next = schedule.next_after("2025-03-09T00:00:00-05:00".parse()?).expect("there is one every day");
 /// assert_eq!(next.timestamp().to_string(), "2025-03-09T07:30:00Z");
 /// assert_eq!(next.hour(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     expression: Expression,
     zone: TimeZone,
@@ -35,27 +41,62 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Reads an expression in a zone, by the rule for changes of the clock that belongs to its language: Debian's
-    /// ([`DstPolicy::CRON`]) for cron, [`DstPolicy::SKIP`] for OnCalendar, as systemd does.
+    /// Puts an expression into a zone. The policy at changes of the clock is that of the expression's
+    /// language: Debian's ([`DstPolicy::CRON`]) for cron and Quartz, systemd's ([`DstPolicy::SKIP`]) for
+    /// OnCalendar.
+    ///
+    /// # Example
+    /// ```
+    /// use jiff::tz::TimeZone;
+    /// use mainspring_cron::{DstPolicy, Expression, Schedule};
+    ///
+    /// let monday = Expression::parse_oncalendar("Mon 09:00")?;
+    /// let schedule = Schedule::new(monday, TimeZone::get("Asia/Tokyo")?);
+    /// assert_eq!(schedule.dst(), DstPolicy::SKIP);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(expression: Expression, zone: TimeZone) -> Schedule {
-        let dst = match expression {
-            Expression::OnCalendar(_) => DstPolicy::SKIP,
-            _ => DstPolicy::CRON,
-        };
+        let dst = expression.default_dst();
         Schedule { expression, zone, dst }
     }
 
-    /// Chooses what fixed-time jobs do at changes of the clock. In OnCalendar every time is a fixed time: systemd knows
-    /// no wildcard jobs, and lets `*:0/15` rest while an hour is repeated.
+    /// Sets what fixed-time jobs do at changes of the clock. It has no effect on a cron expression whose
+    /// minute or hour begins with `*`, nor on `@every`, `@at` and `@reboot`. In OnCalendar every time is a
+    /// fixed time: systemd does not run `*:0/15` while an hour is repeated.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::{DstPolicy, Schedule};
+    ///
+    /// let schedule = Schedule::parse("30 1 * * *", "Europe/London")?.with_dst(DstPolicy::LITERAL);
+    /// let night = schedule.upcoming("2025-10-26T00:00:00Z".parse()?);
+    /// let times: Vec<String> = night.take(2).map(|time| time.timestamp().to_string()).collect();
+    /// assert_eq!(times, ["2025-10-26T00:30:00Z", "2025-10-26T01:30:00Z"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
     pub fn with_dst(mut self, dst: DstPolicy) -> Schedule {
         self.dst = dst;
         self
     }
 
-    /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never.
+    /// The first occurrence strictly after a moment, in the schedule's zone. `None` means never: the search
+    /// ends 400 years away, because then the calendar repeats itself, and at the end of the year 9999.
     ///
-    /// Cron's occurrences lie on whole seconds; those of `@every`, `@at` and OnCalendar need not. The search ends 400
-    /// years away: after that the calendar only repeats itself.
+    /// Occurrences of cron lie on whole seconds, those of OnCalendar on microseconds, those of `@every` and
+    /// `@at` on nanoseconds. Allocates nothing.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_cron::Schedule;
+    ///
+    /// let schedule = Schedule::parse("0 12 * * *", "UTC")?;
+    /// let noon = "2025-06-06T12:00:00Z".parse()?;
+    /// let next = schedule.next_after(noon).expect("there is one each day");
+    /// assert_eq!(next.timestamp().to_string(), "2025-06-07T12:00:00Z");
+    /// assert_eq!(Schedule::parse("0 0 30 2 *", "UTC")?.next_after(noon), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_after(&self, after: Timestamp) -> Option<Zoned> {
         let found = match &self.expression {
             Expression::Calendar(_) | Expression::OnCalendar(_) => {
@@ -68,15 +109,14 @@ impl Schedule {
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 
-    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none in the
-    /// 400 years before it.
+    /// The last occurrence strictly before a moment, in the schedule's zone. `None` means that there was none
+    /// in the 400 years before it. Allocates nothing.
     ///
     /// # Example
     /// ```
-    /// use jiff::tz::TimeZone;
-    /// use mainspring_cron::{Expression, Schedule};
+    /// use mainspring_cron::Schedule;
     ///
-    /// let schedule = Schedule::new(Expression::parse("0 0 29 2 *")?, TimeZone::UTC);
+    /// let schedule = Schedule::parse("0 0 29 2 *", "UTC")?;
     /// let last = schedule.prev_before("2023-07-01T00:00:00Z".parse()?);
     /// assert_eq!(last.unwrap().timestamp().to_string(), "2020-02-29T00:00:00Z");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -93,14 +133,13 @@ impl Schedule {
         found.map(|moment| moment.to_zoned(self.zone.clone()))
     }
 
-    /// The occurrences strictly after a moment, one after the other.
+    /// The occurrences strictly after a moment, in order. Most schedules have no end: take as many as needed.
     ///
     /// # Example
     /// ```
-    /// use jiff::tz::TimeZone;
-    /// use mainspring_cron::{Expression, Schedule};
+    /// use mainspring_cron::Schedule;
     ///
-    /// let schedule = Schedule::new(Expression::parse("0 9 * * mon-fri")?, TimeZone::UTC);
+    /// let schedule = Schedule::parse("0 9 * * mon-fri", "UTC")?;
     /// let friday = "2025-06-06T12:00:00Z".parse()?;
     /// let days: Vec<i8> = schedule.upcoming(friday).take(3).map(|time| time.day()).collect();
     /// assert_eq!(days, [9, 10, 11]);
@@ -110,17 +149,18 @@ impl Schedule {
         Upcoming { schedule: self, after: Some(after) }
     }
 
-    /// Whether it is due at a start of the scheduler, and at no time.
+    /// Whether it is `@reboot`: due when the scheduler starts, and at no time.
     pub fn is_reboot(&self) -> bool {
         self.expression == Expression::Reboot
     }
 
-    /// What is due.
+    /// The expression.
     pub fn expression(&self) -> &Expression {
         &self.expression
     }
 
-    /// Where its wall clock stands. An OnCalendar expression with a zone of its own is read there, and shown here.
+    /// The zone of its wall clock. An OnCalendar expression with a zone of its own is read in that one, and
+    /// its occurrences are converted to this one.
     pub fn zone(&self) -> &TimeZone {
         &self.zone
     }
@@ -130,7 +170,7 @@ impl Schedule {
         self.dst
     }
 
-    /// The calendar, the zone it is read in, and the policy that its jobs are under; `None` if it is not a calendar.
+    /// The calendar, its zone and its policy; `None` if the expression is not a calendar.
     pub(crate) fn zoned_calendar(&self) -> Option<ZonedCalendar<'_>> {
         match &self.expression {
             Expression::Calendar(pattern) => {
@@ -149,8 +189,30 @@ impl Schedule {
     }
 }
 
-/// The occurrences of a schedule in strictly increasing order: see [`Schedule::upcoming`].
+/// Without the zone: jiff has no hash of one, and may come to call two names of a zone equal.
+impl Hash for Schedule {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.expression.hash(state);
+        self.dst.hash(state);
+    }
+}
+
+/// The occurrences of a schedule in strictly increasing order: the iterator of [`Schedule::upcoming`].
+///
+/// Each step costs one [`Schedule::next_after`]. It ends where the schedule does.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::Schedule;
+///
+/// let leap_days = Schedule::parse("0 0 29 2 *", "UTC")?;
+/// let start = "2025-01-01T00:00:00Z".parse()?;
+/// let years: Vec<i16> = leap_days.upcoming(start).take(3).map(|time| time.year()).collect();
+/// assert_eq!(years, [2028, 2032, 2036]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
+#[must_use = "an iterator does nothing until it is asked"]
 pub struct Upcoming<'s> {
     schedule: &'s Schedule,
     after: Option<Timestamp>,

@@ -1,7 +1,7 @@
 //! The moments inside of a minute: whole seconds of cron, or fractions of a second of OnCalendar.
 //!
-//! Times are nanoseconds since the start of the minute. One operation on a word for whole seconds; linear in the
-//! number of listed parts for fractions.
+//! Times are nanoseconds since the start of the minute. One operation on a word for whole seconds; linear in
+//! the number of listed parts for fractions.
 
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) const MINUTE_NS: u64 = 60 * SECOND_NS;

@@ -1,24 +1,27 @@
 //! `H`: a number that differs from job to job and never changes for one job.
 //!
-//! FNV-1a over the job's name, a zero byte, the field and the position in its list; the two halves of the hash are
-//! folded, because the low bits alone of a short name are not spread well. The constants and the order of the bytes
-//! are part of the file format of every job that uses `H`: changing them moves the jobs.
+//! FNV-1a over the job's name, a zero byte, the field and the position in its list. The two halves of the
+//! hash are combined, because the low bits of the hash of a short name are not spread well. The constants and
+//! the order of the bytes are part of the file format: changing them would move every job that uses `H`.
 //!
-//! Linear in the length of the name. It is not a defence against somebody who chooses names to collide.
+//! Linear in the length of the name. Names can be chosen so that they collide.
 //!
-//! Source: [The FNV Non-Cryptographic Hash Algorithm](https://datatracker.ietf.org/doc/html/draft-eastlake-fnv-17).
+//! Source: [The FNV Non-Cryptographic Hash
+//! Algorithm](https://datatracker.ietf.org/doc/html/draft-eastlake-fnv-17).
 
 use crate::unit::Unit;
 
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Chooses one of `choices` numbers, `0..choices`, for a job's field. The same arguments always give the same number.
+/// Chooses a number of `0..choices` for a job's field: the value of `H`. The same arguments give the same
+/// number in every version of this crate and on every machine.
 ///
-/// `position` is that of the item in its list: the two `H` of `H,H` differ.
+/// `position` is the index of the item in its list, so that the two `H` of `H,H` differ. Linear in the length
+/// of the name. The numbers are spread evenly over names that were not chosen to collide.
 ///
 /// # Panics
-/// If `choices` is 0: there is nothing to choose from.
+/// If `choices` is 0.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,4 @@
-//! From one language to another, where that is exact; and the reason where it is not.
+//! From one language to another, if that is exact; otherwise the reason why it is not.
 //!
 //! | from / to | cron | Quartz | OnCalendar |
 //! |---|---|---|---|
@@ -9,8 +9,8 @@
 //! | `5#3`, `5L` | yes | one of them | as dates, if they are alike |
 //! | fractions of a second | no | no | yes |
 //!
-//! A translation names the same wall-clock times. What the languages do when the clock changes is not in their texts:
-//! a note says so. Linear in the size of the sets.
+//! A translation names the same wall-clock times. What a language does when the clock changes is not in its
+//! text, so a note says it. Linear in the size of the sets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -23,12 +23,28 @@ use cron::Stars;
 
 mod cron;
 mod oncalendar;
+mod translation;
 
-/// A language that an expression can be written in.
+pub use translation::{Translation, Untranslatable};
+
+/// A language in which an expression can be written.
+///
+/// `Display` and `FromStr` use the names `unix`, `quartz` and `oncalendar`; `FromStr` also reads `cron`,
+/// which means `unix`.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Expression, Language};
+///
+/// let target: Language = "quartz".parse()?;
+/// assert_eq!(Expression::parse("0 9 * * 1-5")?.translate(target)?.text, "0 0 9 ? * MON-FRI");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
-    /// Five fields, or six or seven where seconds or years need them, in the Unix dialect with the `star` day rule.
+    /// Five fields, or six or seven where seconds or years need them, in the Unix dialect with the `star` day
+    /// rule.
     Cron,
     /// Six or seven fields in the Quartz dialect.
     Quartz,
@@ -36,40 +52,14 @@ pub enum Language {
     OnCalendar,
 }
 
-/// An expression in another language.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Translation {
-    /// The expression.
-    pub text: String,
-    /// What the text alone does not carry over.
-    pub notes: Vec<String>,
-}
-
-/// Says why an expression cannot be written in a language exactly.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Untranslatable {
-    reason: String,
-}
-
-impl Untranslatable {
-    pub(crate) fn new(reason: impl Into<String>) -> Untranslatable {
-        Untranslatable { reason: reason.into() }
-    }
-}
-
-impl fmt::Display for Untranslatable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-impl std::error::Error for Untranslatable {}
-
 impl Expression {
-    /// Writes the expression in another language. Into its own language, it comes back in its simplest form.
+    /// Writes the expression in another language, or in its own language in the simplest form.
+    ///
+    /// The result names the same wall-clock times; its notes say what the text does not carry over. Linear in
+    /// the number of values; allocates.
     ///
     /// # Errors
-    /// If there is no exact translation: the reason, lower case, with no full stop.
+    /// [`Untranslatable`] if the target cannot express it exactly. Another target may.
     ///
     /// # Example
     /// ```
@@ -122,10 +112,10 @@ impl Expression {
     }
 }
 
-const SYSTEMD_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of an overlap, \
-                            whatever the other language does";
-const QUARTZ_NOTE: &str = "when the clock changes Quartz leaves out a gap and takes the last pass of an overlap, \
-                           whatever the other language does";
+const SYSTEMD_NOTE: &str = "when the clock changes systemd leaves out a gap and takes the first pass of \
+                            an overlap, whatever the other language does";
+const QUARTZ_NOTE: &str = "when the clock changes Quartz leaves out a gap and takes the last pass of \
+                           an overlap, whatever the other language does";
 const NICKNAME_NOTE: &str = "crontab(5) itself knows @reboot, but neither @every nor @at";
 
 /// How the target treats changes of the clock, where that is not as in cron.
@@ -149,6 +139,16 @@ fn translate_calendar(
     }
 }
 
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Language::Cron => "unix",
+            Language::Quartz => "quartz",
+            Language::OnCalendar => "oncalendar",
+        })
+    }
+}
+
 impl FromStr for Language {
     type Err = UnknownName;
 
@@ -159,5 +159,18 @@ impl FromStr for Language {
             "oncalendar" => Ok(Language::OnCalendar),
             _ => Err(UnknownName::new(name, "unix, quartz or oncalendar")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_read_by_the_name_they_show() {
+        for language in [Language::Cron, Language::Quartz, Language::OnCalendar] {
+            assert_eq!(language.to_string().parse(), Ok(language));
+        }
+        assert_eq!("cron".parse(), Ok(Language::Cron));
     }
 }

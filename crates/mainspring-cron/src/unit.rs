@@ -18,8 +18,20 @@ const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// Names one of the fields of an expression.
+/// One of the fields of an expression.
+///
+/// `Display` writes its English name, such as `day of the month`.
+///
+/// # Example
+/// ```
+/// use mainspring_cron::{Dialect, Unit};
+///
+/// assert_eq!(Unit::DayOfWeek.range(Dialect::Unix), 0..=7);
+/// assert_eq!(Unit::DayOfWeek.range(Dialect::Quartz), 1..=7);
+/// assert_eq!(Unit::DayOfMonth.to_string(), "day of the month");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Unit {
     /// 0 to 59.
     Second,
@@ -38,7 +50,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The numbers that may be written in this field.
+    /// The numbers that may be written in this field, both ends included.
     pub fn range(self, dialect: Dialect) -> RangeInclusive<u16> {
         match (self, dialect) {
             (Unit::Second | Unit::Minute, _) => 0..=59,

@@ -1,6 +1,7 @@
 //! The set of values that a field allows: 256 bits, enough for every field.
 //!
-//! Years are counted from 1970, so that 1970 to 2199 fit. Constant time and no allocation for every operation.
+//! Years are counted from 1970, so that 1970 to 2199 fit. Constant time and no allocation for every
+//! operation.
 
 /// A set of small numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,16 @@ impl Values {
     /// The values below 64 as one word.
     pub(crate) fn low(self) -> u64 {
         self.0[0]
+    }
+
+    /// A set of months as bits 1 to 12.
+    pub(crate) fn months(self) -> u16 {
+        u16::try_from(self.low()).expect("months are below 13")
+    }
+
+    /// A set of hours as bits 0 to 23.
+    pub(crate) fn hours(self) -> u32 {
+        u32::try_from(self.low()).expect("hours are below 24")
     }
 
     /// All values as four words, the lowest first.

@@ -1,6 +1,6 @@
-//! A piece of the text that knows where in the text it stands, so that every error can point at its characters.
+//! A part of the text with its position, so that each error can point at its characters.
 //!
-//! Cutting a word costs no allocation; cutting never leaves the character boundaries.
+//! Cutting a word allocates nothing and stays on character boundaries.
 
 use std::ops::Range;
 
@@ -36,6 +36,16 @@ impl<'t> Word<'t> {
     /// The pieces between `separator`s; one more than there are separators, and some may be empty.
     pub(crate) fn split(self, separator: char) -> impl Iterator<Item = Word<'t>> {
         self.text.split(separator).map(move |piece| self.piece(piece))
+    }
+
+    /// The items of a list, each with its position. After 65,536 items the positions start again at 0, so
+    /// that a list may have any length.
+    pub(crate) fn items(self) -> impl Iterator<Item = (u16, Word<'t>)> {
+        self.split(',').scan(0_u16, |next, item| {
+            let position = *next;
+            *next = next.wrapping_add(1);
+            Some((position, item))
+        })
     }
 
     /// What stands before and after the first `separator`.

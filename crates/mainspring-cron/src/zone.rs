@@ -8,12 +8,12 @@
 //! run                           * one moment         last   [-----)            [----------)
 //! ```
 //!
-//! Between two changes a zone is nothing but an offset, so the calendar is asked once per stretch. When its answer is
-//! far away the search leaps there; it visits the stretches around that answer and not those between. Cost: three
-//! look-ups of an offset and one calendar search for most answers. A search ends 400 years away: some patterns
-//! only name moments that a gap leaves out.
+//! Between two changes a zone is one offset, so the calendar is searched once per stretch. When the answer is
+//! far away, the search continues there: it visits the stretches around that answer and not those between.
+//! Cost: three look-ups of an offset and one calendar search for most answers. A search ends 400 years away,
+//! because some patterns name only moments that a gap leaves out.
 //!
-//! Not known here: what a text says, and which jobs follow the wall clock (`schedule` passes them `LITERAL`).
+//! It does not decide which jobs follow the wall clock: `schedule` passes `LITERAL` for these.
 
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::civil::{CYCLE_YEARS, Calendar};
 use crate::dst::{DstPolicy, Gap, Overlap};
 
-/// Changes as long as this are corrections of the calendar, and every policy takes them literally.
+/// A change of this length or more corrects the calendar; every policy takes it literally.
 const LITERAL_FROM: SignedDuration = SignedDuration::from_hours(3);
 
 /// No offset of a zone differs from another by more than this: jiff allows 25:59:59 either way.
@@ -49,7 +49,7 @@ pub(crate) struct Change {
     pub(crate) after: Offset,
 }
 
-/// The time between two changes, both ends included or not by what the changes say.
+/// The time between two changes. A missing end is the end of time.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     start: Option<Change>,
@@ -82,7 +82,8 @@ impl ZonedCalendar<'_> {
             let is_settled = LONGEST_CHANGE < end.at.duration_since(from);
             let answer = self.calendar.next(stretch.offset.to_datetime(from));
             if is_settled {
-                // Wall-clock times before `from` cannot come again, so the next answer of the calendar is the next one.
+                // Wall-clock times before `from` cannot come again, so the next answer of the calendar is the
+                // next one.
                 let landing = Offset::UTC.to_timestamp(answer?).ok()?.checked_sub(LEAP_MARGIN).ok()?;
                 if end.at < landing {
                     from = landing;
@@ -118,9 +119,9 @@ impl ZonedCalendar<'_> {
         None
     }
 
-    /// The first occurrence if it lies within a day and no change is near: the common case, in which comparing three
-    /// offsets is cheaper than looking up a change. No zone has two changes that undo each other within that time (the
-    /// test `no_zone_changes_twice_within_two_days` looks).
+    /// The first occurrence if it lies within a day and no change is near: the common case, in which
+    /// comparing three offsets is cheaper than looking up a change. No zone has two changes that undo each
+    /// other within that time (the test `no_zone_changes_twice_within_two_days` looks).
     fn next_on_a_calm_day(&self, from: Timestamp) -> Option<Timestamp> {
         let (first, last) = (from.checked_sub(LITERAL_FROM).ok()?, from.checked_add(CALM_DAY).ok()?);
         let offset = self.zone.to_offset(from);
@@ -128,12 +129,14 @@ impl ZonedCalendar<'_> {
             return None;
         }
         let found = offset.to_timestamp(self.calendar.next(offset.to_datetime(from))?).ok()?;
-        // A change after the last moment may make this pass the first of two, and only the other one may count.
+        // A change after the last moment may make this pass the first of two, and only the other one may
+        // count.
         (found < last.checked_sub(LITERAL_FROM).ok()?).then_some(found)
     }
 
-    /// The stretch around a moment. Its start is looked up only where it still matters: the effects of a change last
-    /// for less than `LITERAL_FROM`, and no zone has two changes that undo each other within that time.
+    /// The stretch around a moment. Its start is looked up only where it still matters: the effects of a
+    /// change last for less than `LITERAL_FROM`, and no zone has two changes that undo each other within that
+    /// time.
     fn stretch_ahead(&self, moment: Timestamp) -> Stretch {
         let offset = self.zone.to_offset(moment);
         let was_changed =
@@ -181,7 +184,7 @@ impl ZonedCalendar<'_> {
         shifts.then(|| Window { first: change.at, end: change.at + length, offset: change.before })
     }
 
-    /// The end of the gap before a stretch, if something was due inside of the gap.
+    /// The end of the gap before a stretch, if something was due inside the gap.
     fn run_at_end_of_gap(&self, stretch: &Stretch) -> Option<Timestamp> {
         let change = stretch.start?;
         let length = change.gap()?;

@@ -1,8 +1,8 @@
 //! Debian's cron as a program: a walk through the minutes with a virtual clock, as cron(8) describes it.
 //!
-//! The daemon wakes up once a minute and compares the wall clock with its own virtual clock. It knows no zones and no
-//! policies: gaps and overlaps show as jumps of the wall clock. A schedule under the policy `cron` must be due in
-//! exactly the minutes in which the daemon would start something.
+//! The daemon wakes up once a minute and compares the wall clock with its own virtual clock. It knows no
+//! zones and no policies: gaps and overlaps show as jumps of the wall clock. A schedule under the policy
+//! `cron` must be due in exactly the minutes in which the daemon would start something.
 
 use std::collections::BTreeSet;
 
@@ -16,18 +16,18 @@ const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 
 /// How far the wall clock is ahead of the virtual one, as the daemon sorts it.
 enum Jump {
-    /// One minute, or so few that the daemon has merely overslept.
+    /// One minute, or so few that the daemon is only late.
     Tick,
     Forward,
     Backward,
-    /// Three hours and more: somebody has set the clock.
+    /// Three hours and more: the clock was set.
     Correction,
 }
 
 fn jump(virtual_time: DateTime, wall_time: DateTime) -> Jump {
     match wall_time.duration_since(virtual_time).as_mins() {
         1..=5 => Jump::Tick,
-        // The jump contains the minute that has passed anyway.
+        // The jump includes the minute that has passed.
         6..=180 => Jump::Forward,
         -178..=0 => Jump::Backward,
         _ => Jump::Correction,

@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | `DaysBeforeLast` | `L-3` and `L-3W` are read | refused |
 //! | `StarInList` | `*,5` is read, as crontab(5) does | refused |
-//! | `WholeStep` | by the rule `or`, `*/1` in a day field is the same as `*` | it is a day field like any other |
-//! | `ManyTimes` | a job is wildcard if its minute or hour begins with `*`, as in Debian | if it has more than one time of day |
+//! | `WholeStep` | by the rule `or`, `*/1` in a day field is `*` | it is a day field like any other |
+//! | `ManyTimes` | wildcard: the minute or hour begins with `*` | wildcard: several times of day |
 //!
 //! A disagreement counts as explained only if reading the text croner's way gives croner's instants.
 
@@ -50,7 +50,7 @@ impl Question {
     }
 
     fn ours(&self, text: &str, dst: DstPolicy) -> Vec<Timestamp> {
-        let options = ParseOptions { day_rule: DayRule::Or, ..ParseOptions::default() };
+        let options = ParseOptions::new().with_day_rule(DayRule::Or);
         let schedule =
             Schedule::new(Expression::parse_with(text, &options).unwrap(), self.zone.clone()).with_dst(dst);
         schedule.upcoming(self.start).take(8).map(|time| time.timestamp()).collect()

@@ -1,6 +1,6 @@
 //! What is wrong with a text: the characters to blame, what was expected, and the nearest valid form.
 
-use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions};
+use mainspring_cron::{Dialect, Expression, OnCalendar, ParseError, ParseOptions, Schedule, ScheduleError};
 
 use crate::random::Random;
 
@@ -127,7 +127,7 @@ fn assert_error(text: &str, error: &ParseError, expected: (&str, &str, Option<&s
 }
 
 fn quartz() -> ParseOptions<'static> {
-    ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() }
+    ParseOptions::new().with_dialect(Dialect::Quartz)
 }
 
 #[test]
@@ -220,4 +220,78 @@ fn no_text_makes_a_parser_panic_or_blame_what_is_not_there() {
         }
     }
     assert!(5_000 < valid_count, "only {valid_count} texts were valid");
+}
+
+#[test]
+fn every_line_that_is_a_schedule_is_read_back_from_what_it_shows() {
+    const SETTINGS: [&str; 9] = [
+        "",
+        "CRON_TZ=Asia/Tokyo ",
+        "TZ=UTC\t",
+        "TZ=-03:30  ",
+        "TZ=EST5EDT,M3.2.0,M11.1.0 ",
+        "DST=cron ",
+        "DST=shift+both ",
+        "TZ=Europe/Paris DST=literal ",
+        "DST=skip TZ=America/New_York ",
+    ];
+    const MARKS: [&str; 4] = ["", "", "Quartz=", "OnCalendar="];
+    let mut valid_count = 0;
+    for seed in 0..20_000 {
+        let mut random = Random::new(seed);
+        let setting = SETTINGS[usize::try_from(random.below(9)).unwrap()];
+        let mark = MARKS[usize::try_from(random.below(4)).unwrap()];
+        let expression = match mark {
+            "OnCalendar=" => ["Mon 09:00", "*-*-1/2 *:0/15:00.5", "quarterly", "09:00 UTC", "32:00"]
+                [usize::try_from(random.below(5)).unwrap()]
+            .to_owned(),
+            "Quartz=" => format!("0 {}", random.expression().replacen("* *", "? *", 1)),
+            _ => random.expression(),
+        };
+        let text = format!("{setting}{mark}{expression}");
+        match text.parse::<Schedule>() {
+            Ok(schedule) => {
+                valid_count += 1;
+                assert_eq!(schedule.to_string().parse(), Ok(schedule), "seed {seed}: {text}");
+            }
+            Err(ScheduleError::Expression(error)) => {
+                assert!(setting.len() <= error.span().start, "seed {seed}: {text}: {error}");
+                assert!(text.get(error.span()).is_some(), "seed {seed}: {text}: {error}");
+            }
+            Err(error) => panic!("seed {seed}: {text}: {error}"),
+        }
+    }
+    assert!(10_000 < valid_count, "only {valid_count} lines were schedules");
+}
+
+#[test]
+fn a_list_may_be_longer_than_a_number_of_sixteen_bits() {
+    let long = |item: &str| format!("{item}{}", format!(",{item}").repeat(70_000));
+    let named = ParseOptions::new().with_job_name("backup");
+    for text in [
+        format!("{} * * * *", long("7")),
+        format!("{} * * * *", long("H(3-3)")),
+        format!("0 0 {} * *", long("1")),
+        format!("0 0 * * {}", long("1")),
+    ] {
+        assert!(Expression::parse_with(&text, &named).is_ok(), "{}", &text[..20]);
+    }
+    let calendar = OnCalendar::parse(&format!("*:{}", long("0/1"))).unwrap();
+    assert_eq!(calendar.to_string().len(), 2 + 3 + 70_000 * 4);
+}
+
+#[test]
+fn a_text_of_any_length_is_shown_and_explained() {
+    let spaces = " ".repeat(70_000);
+    let text = format!("0 0 * *{spaces}mom");
+    let shown = Expression::parse(&text).unwrap_err().pointed(&text);
+    let [line, caret] = shown.lines().collect::<Vec<_>>()[..] else { panic!("two lines are shown") };
+    assert_eq!(line.find("mom"), caret.find("^^^ "));
+    let word = "x".repeat(70_000);
+    let shown = Expression::parse(&word).unwrap_err().pointed(&word);
+    assert!(shown.contains("^ expected"));
+    let minutes = format!("7{}", ",7".repeat(70_000));
+    let schedule = Schedule::parse(&format!("{minutes} * * * *"), "UTC").unwrap();
+    let explanation = schedule.explain("2025-01-01T00:00:00Z".parse().unwrap());
+    assert!(explanation.to_string().contains(&minutes));
 }

@@ -16,7 +16,8 @@ const MINUTES: [(&str, &[u8]); 9] = [
     ("0-59/59", &[0, 59]),
 ];
 
-/// Day fields in the Unix dialect, and the days of February and March 2024 that they allow: 1 February is a Thursday.
+/// Day fields in the Unix dialect, and the days of February and March 2024 that they allow: 1 February is a
+/// Thursday.
 const DAYS: [(&str, &str, &[&str]); 12] = [
     ("29-31", "*", &["02-29", "03-29", "03-30", "03-31"]),
     ("L", "*", &["02-29", "03-31"]),
@@ -61,7 +62,7 @@ fn members(bits: u64) -> Vec<u8> {
 }
 
 fn quartz(text: &str) -> Result<Pattern, mainspring_cron::ParseError> {
-    Pattern::parse_with(text, &ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() })
+    Pattern::parse_with(text, &ParseOptions::new().with_dialect(Dialect::Quartz))
 }
 
 /// The days of February and March 2024 on which an expression is due.
@@ -118,7 +119,7 @@ fn quartz_counts_from_sunday_wraps_its_ranges_and_wants_one_question_mark() {
 #[test]
 fn the_day_rule_decides_what_two_day_fields_mean() {
     let count = |text, day_rule| {
-        let options = ParseOptions { day_rule, ..ParseOptions::default() };
+        let options = ParseOptions::new().with_day_rule(day_rule);
         days(Expression::parse_with(text, &options).unwrap()).len()
     };
     // February and March 2024 have eight Mondays; the 1st is none of them.
@@ -142,7 +143,7 @@ fn every_doubtful_text_has_a_warning_at_its_characters() {
 }
 
 fn named(text: &str, job_name: &str) -> Pattern {
-    Pattern::parse_with(text, &ParseOptions { job_name: Some(job_name), ..ParseOptions::default() }).unwrap()
+    Pattern::parse_with(text, &ParseOptions::new().with_job_name(job_name)).unwrap()
 }
 
 #[test]

@@ -11,5 +11,8 @@ mod naive;
 mod places;
 mod random;
 mod sentences;
+#[cfg(feature = "serde")]
+mod serde;
 mod translations;
+mod types;
 mod zones;

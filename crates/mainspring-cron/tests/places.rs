@@ -3,8 +3,8 @@
 use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{DstPolicy, Expression, Gap, Overlap, Schedule};
 
-const LAST: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Last };
-const BOTH: DstPolicy = DstPolicy { gap: Gap::Run, overlap: Overlap::Both };
+const LAST: DstPolicy = DstPolicy::new(Gap::Run, Overlap::Last);
+const BOTH: DstPolicy = DstPolicy::new(Gap::Run, Overlap::Both);
 
 /// Zone, expression, policy, start, and the instants after it with their offsets.
 const PLACES: [(&str, &str, DstPolicy, &str, &[&str]); 18] = [
@@ -157,6 +157,7 @@ fn a_yearly_time_in_an_overlap_is_found_from_far_away_in_both_directions() {
             Overlap::First => (passes[0], passes[0]),
             Overlap::Last => (passes[1], passes[1]),
             Overlap::Both => (passes[0], passes[1]),
+            other => panic!("no place is read by {other}"),
         };
         assert_eq!(schedule.next_after(at("2025-01-01T00:00:00Z")).unwrap().timestamp(), first);
         assert_eq!(schedule.prev_before(at("2025-12-01T00:00:00Z")).unwrap().timestamp(), last);

@@ -139,7 +139,8 @@ fn a_whole_explanation_is_lines_for_a_terminal() {
         "  day of the week   fri  Friday",
         "  year                   every year",
         "note: neither day field begins with `*`, so one of them is enough",
-        "note: it runs at fixed times: when the clock changes by less than three hours the policy `cron` holds",
+        "note: it runs at fixed times: when the clock changes by less than three hours \
+         the policy `cron` holds",
         "warning: both day fields are given: it runs when either one matches",
     ];
     let printed = schedule.explain("2025-01-01T00:00:00Z".parse().unwrap()).to_string();

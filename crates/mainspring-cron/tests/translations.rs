@@ -5,8 +5,8 @@ use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
 
 use crate::random::Random;
 
-/// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron unless it
-/// says otherwise.
+/// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron
+/// unless it says otherwise.
 const TRANSLATIONS: [(&str, &str, &str); 22] = [
     ("* * * * *", "0 * * * * ?", "*-*-* *:*:00"),
     ("*/5 * * * *", "0 */5 * * * ?", "*-*-* *:00/5:00"),
@@ -41,7 +41,7 @@ const TRANSLATIONS: [(&str, &str, &str); 22] = [
 ];
 
 fn parse(text: &str, language: Language) -> Expression {
-    let quartz = ParseOptions { dialect: Dialect::Quartz, ..ParseOptions::default() };
+    let quartz = ParseOptions::new().with_dialect(Dialect::Quartz);
     match language {
         Language::OnCalendar => Expression::parse_oncalendar(text).unwrap(),
         Language::Quartz => Expression::parse_with(text, &quartz).unwrap(),

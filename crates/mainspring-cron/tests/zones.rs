@@ -1,7 +1,8 @@
 //! Every change of the clock of every zone since 1970, against an oracle that enumerates wall-clock times.
 //!
-//! The oracle knows nothing of windows: it asks jiff for every minute of the wall clock around a change what that time
-//! means, and applies the policy to the answer. Schedules must then agree, forwards, backwards, and from every start.
+//! The oracle has no windows: it asks jiff for every minute of the wall clock around a change what
+//! that time means, and applies the policy to the answer. Schedules must then agree, forwards, backwards, and
+//! from every start.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +19,8 @@ const POLICIES: [DstPolicy; 6] = [
     DstPolicy::LITERAL,
     DstPolicy::SKIP,
     DstPolicy::SHIFT,
-    DstPolicy { gap: Gap::Run, overlap: Overlap::Last },
-    DstPolicy { gap: Gap::Shift, overlap: Overlap::Both },
+    DstPolicy::new(Gap::Run, Overlap::Last),
+    DstPolicy::new(Gap::Shift, Overlap::Both),
 ];
 
 impl Change {
@@ -52,6 +53,7 @@ impl Change {
                     (AmbiguousOffset::Fold { before, after }, _, Overlap::Both) => {
                         vec![instant(before), instant(after)]
                     }
+                    (_, gap, overlap) => panic!("the oracle knows no {gap} or no {overlap}"),
                 });
             }
             time += SignedDuration::from_mins(1);

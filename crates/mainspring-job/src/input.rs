@@ -120,6 +120,14 @@ pub enum Command {
     DropDead(RunKey),
     /// Take over a new set of definitions.
     Apply(Definitions),
+    /// Hand jobs over to another source, with all that is known of them: their marks, their pauses, their runs. The set of that
+    /// source, which is to hold them, is applied next.
+    Adopt {
+        /// Which; those that are not known are passed over.
+        jobs: Vec<JobName>,
+        /// Where they come from now.
+        source: String,
+    },
     /// Remove a job: what runs goes on to its end, what waits is cancelled, and its record is dropped.
     Remove(JobName),
 }

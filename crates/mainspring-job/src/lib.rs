@@ -36,6 +36,7 @@
 //!  5  sleep until planner.next_due(), or until something happens
 //! ```
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod name;
 mod outcome;
@@ -80,3 +81,7 @@ pub use state::RunState;
 pub use store::contract;
 pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Shard, Store, StoreError};
 pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

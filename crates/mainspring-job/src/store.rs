@@ -35,7 +35,7 @@
 //! | `Fenced` | no | stops at once: another one owns the jobs now |
 //! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
 //! | `Unknown` | perhaps | sends the same batch again until it is told |
-//! | `Full` | no | performs none of its effects, and stops; nothing that was acknowledged is lost |
+//! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
 //! | `Io`, `Corrupt` | perhaps | stops: after a failed flush nobody knows what is on disk until it is read again |
 //!
 //! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
@@ -136,6 +136,12 @@ pub trait Store {
     /// `Fenced` when it is the owner no more.
     fn release(&mut self, lease: Lease) -> Result<(), StoreError>;
 
+    /// What the store has done of itself that people should know, as with files that were taken away under it. Each is told
+    /// once.
+    fn notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell has no hints.
     fn hints(&mut self) -> Vec<Hint>;
 
@@ -179,6 +185,21 @@ pub trait Store {
     /// # Errors
     /// When they cannot be read.
     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
+
+    /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of those that are not open.
+    /// In any order. For lists, which may ask it of a thousand jobs between two turns of a loop.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn last_ended(&mut self, shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let states: Vec<RunState> = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
+        let mut found = Vec::new();
+        for job in jobs {
+            let query = Query { job: Some(job.clone()), states: states.clone(), cursor: None, limit: 1 };
+            found.extend(self.find(shard, &query)?);
+        }
+        Ok(found)
+    }
 
     /// One run.
     ///

@@ -47,6 +47,10 @@ pub enum Command {
     ///
     /// Prints a line per goal and exits with 1 if one is missed.
     Goals(GoalsArgs),
+    /// Makes pairs of schedule and cancel in every pattern that is known to be hard on memory, by the default queue.
+    ///
+    /// Exits with 1 if memory does not stay flat. Three minutes with the default of 1e8 pairs a pattern.
+    Soak(SoakArgs),
     /// Draws the results of a run: SVG files and one page of HTML, into the same folder.
     Report(ReportArgs),
     /// Replays a trace of a program's timers through every queue of ours and says which suits best, and why.
@@ -88,8 +92,9 @@ pub enum Command {
 pub struct RunArgs {
     /// Cost against N: W1, W3 and W8 with 1e3 to 1e7 timers, three rounds, in half an hour.
     ///
-    /// By all subjects but the presets. What would be hopeless at ten million is left out there, and the results say so; with
-    /// --subjects what is named is measured all the same. Takes 6 GiB of memory. The other options change any of this.
+    /// By all subjects but the presets. What would be hopeless at ten million is left out there, and the
+    /// results say so; with --subjects what is named is measured all the same. Takes 6 GiB of memory. The
+    /// other options change any of this.
     #[arg(long)]
     pub scaling: bool,
     /// Workloads, such as W1,W1b,W3; all if not given.
@@ -135,6 +140,14 @@ pub struct GoalsArgs {
     /// Prints a JSON array instead of lines.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `soak` takes.
+#[derive(Clone, Debug, Args)]
+pub struct SoakArgs {
+    /// How many pairs of each pattern.
+    #[arg(long, default_value = "1e8", value_parser = parse_pairs)]
+    pub pairs: u64,
 }
 
 /// What `report` takes.
@@ -185,6 +198,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     whole
         .map(|size| size as u64)
         .ok_or_else(|| "a whole number from 1 to 1e8, such as 1000 or 1e6".to_owned())
+}
+
+/// A number of pairs, as [`parse_size`] takes it, at least one for each sample that is taken.
+fn parse_pairs(text: &str) -> Result<u64, String> {
+    let pairs = text.replace('_', "").parse::<f64>().ok();
+    let whole = pairs.filter(|pairs| (1e4..=1e12).contains(pairs) && pairs.fract() == 0.0);
+    whole.map(|pairs| pairs as u64).ok_or_else(|| "a whole number from 1e4 to 1e12, such as 1e8".to_owned())
 }
 
 fn parse_case(text: &str) -> Result<Case, String> {

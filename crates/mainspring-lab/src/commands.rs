@@ -1,12 +1,14 @@
 //! What each command does.
 //!
-//! Cost: that of what is measured. It does not measure in this process, but for the hidden command that exists for it.
+//! Cost: that of what is measured. It does not measure in this process, but for the hidden command that
+//! exists for it.
 
 pub mod advise;
 pub mod goals;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod soak;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -33,6 +35,7 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Goals(arguments) => goals::goals(&arguments),
+        Command::Soak(arguments) => soak::run(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::GenerateTrace(arguments) => advise::generate_trace(&arguments),

@@ -5,8 +5,8 @@
 //!                           or what its case takes on average  x  how much slower this subject has been than that
 //! ```
 //!
-//! A measurement with ten million timers takes a hundred times as long as one with a thousand, and comes last: a mean over all
-//! would promise too much for most of a run.
+//! A measurement with ten million timers takes a hundred times as long as one with a thousand, and comes
+//! last: a mean over all would promise too much for most of a run.
 //!
 //! Cost: a look at each measurement to come. It does not know any subject beforehand.
 
@@ -87,7 +87,8 @@ impl Estimate {
 /// What a case takes on average over the subjects, in seconds: a first guess, corrected as a run goes on.
 fn seconds_expected(case: &Case) -> f64 {
     let size = case.size as f64;
-    // The more timers, the more caches are too small: 70 ns an operation at a thousand, 0.5 us at a million, 1 us at ten.
+    // The more timers, the more caches are too small: 70 ns an operation at a thousand, 0.5 us at a million,
+    // 1 us at ten.
     let operation = 2e-8 + 5e-7 * (size / 1e6).powf(0.35);
     match case.workload {
         // Filling, four million steps, and a check that fires.

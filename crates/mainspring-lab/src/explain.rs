@@ -87,8 +87,8 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             title: "threads",
             work: "T threads each do W1 with 100,000 timers on one shared engine, by the real clock; every 16th timer is handed to another thread, which cancels it.",
             purpose: "A server with a thread per core.",
-            figures: "pairs_per_s: all threads together. Its ratio to one thread is the gain.",
-            subjects: "Engines, presets, structures behind a mutex, and Go. Not nexus-timer, whose handles must stay on one thread.",
+            figures: "pairs_per_s: all threads together. Its ratio to one thread is the gain. pair_cpu_ns: CPU time of the process by pair, which a busy machine hardly changes.",
+            subjects: "Engines, fronts, presets, structures behind a mutex, and Go. Not nexus-timer, whose handles must stay on one thread.",
             remark: "More threads than cores show what happens to locks when their holder is not running. Behind a mutex: the structure alone, in a std mutex, without any clock.",
         },
         Workload::W6 => Explanation {
@@ -96,7 +96,7 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             work: "The real clock: 1,000,000 timers whose deadlines are uniform over 10 s, so 100,000 a second, all scheduled before the first is due.",
             purpose: "Pacing, media, rate limits: when does a timer really fire?",
             figures: "p50_us, p99_us, p999_us, max_us: fired minus asked, in us; cpu_s: CPU seconds of the process in these 10 s; q..._us: the distribution for the plot.",
-            subjects: "Engines, presets and Go. A preset is as coarse as what it stands for: netty fires by 100 ms, skynet by 10. Not structures behind a mutex, which have no clock.",
+            subjects: "Engines, fronts, presets and Go. A preset is as coarse as what it stands for: netty fires by 100 ms, skynet by 10. Not structures behind a mutex, which have no clock.",
             remark: "A wake-up costs 24-30 us of CPU whatever call is used, so 100,000 single wake-ups a second cannot be had: precision and thrift are bought by batching.",
         },
         _ => Explanation {
@@ -104,7 +104,7 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             work: "1,000,000 timers an hour away; nothing is done for 10 s.",
             purpose: "What a timer costs that does nothing.",
             figures: "switches: voluntary context switches of all threads but the one that watches; cpu_ms: CPU time of the process.",
-            subjects: "Engines, presets (but simple_wheel, whose ring ends before the hour) and Go; structures behind a mutex have no thread that could wake.",
+            subjects: "Engines, fronts, presets (but simple_wheel, whose ring ends before the hour) and Go; structures behind a mutex have no thread that could wake.",
             remark: "0 is the only good answer.",
         },
     }

@@ -7,7 +7,8 @@
 //! | itself on one thread | what another core brings |
 //! | nothing | a bound in units: wakeups, us, bytes |
 //!
-//! [`GOALS`] is the table. A library is a crate that holds timers and can cancel them; std's collections are none.
+//! [`GOALS`] is the table. A library is a crate that holds timers and can cancel them; std's collections are
+//! none.
 //!
 //! Cost: the judging none, the measuring some minutes.
 //!

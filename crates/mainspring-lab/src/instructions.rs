@@ -4,11 +4,12 @@
 //!   valgrind --tool=callgrind --toggle-collect='mainspring_lab::instructions::counted_*' mainspring-lab count-instructions W1
 //! ```
 //!
-//! Only what runs inside a function `counted_..` counts: setting up does not. The numbers are the same on every run and
-//! nearly so on every machine, so that a change of a tenth is a change of the code. `cargo xtask instructions` compares them
-//! with those in `instructions.txt`.
+//! Only what runs inside a function `counted_..` counts: setting up does not. The numbers are the same on
+//! every run and nearly so on every machine, so that a change of a tenth is a change of the code. `cargo
+//! xtask instructions` compares them with those in `instructions.txt`.
 //!
-//! Cost: seconds under the counter. It does not see cache misses, which are most of the time at a million timers.
+//! Cost: seconds under the counter. It does not see cache misses, which are most of the time at a million
+//! timers.
 
 use mainspring_queue::{Tick, TimerId, TimerQueue};
 

@@ -7,8 +7,8 @@
 //!                                                                  results.csv, machine.json --> report, goals
 //! ```
 //!
-//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subject`] has the table), a
-//! *case* a workload at a size. Every subject's answers are checked in the run that measures it.
+//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subject`] has the
+//! table), a *case* a workload at a size. Every subject's answers are checked in the run that measures it.
 
 #![forbid(unsafe_code)]
 
@@ -55,3 +55,5 @@ pub mod generate;
 pub mod advise;
 
 pub mod instructions;
+
+pub mod soak;

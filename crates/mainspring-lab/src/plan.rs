@@ -4,8 +4,8 @@
 //!   for each case (workload, size, threads):  for each round:  for each subject:  measure      A B C A B C ..
 //! ```
 //!
-//! Subjects take turns so that a slow minute of the machine is everybody's. Who cannot do a workload, or is left out at a
-//! size (see [`reach`]), is noted with the reason.
+//! Subjects take turns so that a slow minute of the machine is everybody's. Who cannot do a workload, or is
+//! left out at a size (see [`reach`]), is noted with the reason.
 //!
 //! Cost: none. It does not measure: [`run`] asks for each figure and hands it on.
 
@@ -34,8 +34,8 @@ pub const SCALING_ROUND_COUNT: u32 = 3;
 /// Memory per timer below this size is the program's own and not the timers'.
 const MEMORY_SIZE_MIN: u64 = 100_000;
 
-/// Above [`reach::SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by less than a
-/// thousandth, and 2 N pairs of churn take longer than all else.
+/// Above [`reach::SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by
+/// less than a thousandth, and 2 N pairs of churn take longer than all else.
 const LARGE_MEMORY_ROUND_COUNT: u32 = 1;
 
 /// What a run measures.

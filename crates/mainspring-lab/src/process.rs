@@ -1,7 +1,7 @@
 //! A fresh process per measurement, on cores of its own.
 //!
 //! ```text
-//!   lab --starts--> lab measure SUBJECT CASE     pinned: one core, or two for threads and the real clock
+//!   lab --starts--> lab measure SUBJECT CASE     pinned: one core; two for the real clock; all for threads
 //!       <--line of JSON: figures, or why not--
 //! ```
 //!
@@ -18,11 +18,11 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
 
-use crate::case::{Case, Failure, Measured};
+use crate::case::{Case, Failure, Measured, Workload};
 use crate::reach::{self, cpu_seconds_max};
 use crate::subject;
 
-/// How many cores a measurement by the real clock may use, as on the reference machine.
+/// How many cores a measurement by the real clock may use, but for W5: as on the reference machine.
 const REAL_TIME_CORE_COUNT: usize = 2;
 
 /// Measures a case by a subject in a process of its own.
@@ -57,7 +57,12 @@ pub fn measure_here(subject: &str, case: &Case) {
 }
 
 fn confine(case: &Case) -> Result<(), Failure> {
-    let core_count = if case.workload.is_real_time() { REAL_TIME_CORE_COUNT } else { 1 };
+    let core_count = match case.workload {
+        // As many as there are: what threads bring is the question.
+        Workload::W5 => usize::MAX,
+        workload if workload.is_real_time() => REAL_TIME_CORE_COUNT,
+        _ => 1,
+    };
     confine_to(core_count, cpu_seconds_max(case.size))
 }
 

@@ -7,7 +7,8 @@
 //!
 //! Cost: two draws are about 4 ns, and part of every figure. Multiplying instead of dividing keeps it so.
 //!
-//! It does not look random to a statistician, and need not: it must be cheap, the same on every machine, and spread.
+//! It does not look random to a statistician, and need not: it must be cheap, the same on every machine, and
+//! spread.
 //!
 //! Source: Marsaglia, "Xorshift RNGs"; Lemire, "Fast Random Integer Generation in an Interval".
 
@@ -20,7 +21,8 @@ pub struct Random {
 impl Random {
     /// Starts from a seed. Seeds that differ by little start far apart.
     pub fn new(seed: u64) -> Random {
-        // One step of a Weyl sequence: xorshift's own state must not be zero, and neighbours must not be neighbours.
+        // One step of a Weyl sequence: xorshift's own state must not be zero, and neighbours must not be
+        // neighbours.
         let state = seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         Random { state }
     }

@@ -1,4 +1,5 @@
-//! How far each subject is measured: where the cost of a subject makes a size hopeless, and how long a measurement may take.
+//! How far each subject is measured: where the cost of a subject makes a size hopeless, and how long a
+//! measurement may take.
 //!
 //! | subject | workloads | at most | because |
 //! |---|---|---|---|
@@ -8,10 +9,11 @@
 //! | `go` | all | 1e6 | its clock is real: before so many timers are made, the first have fired |
 //! | presets | all | 1e6 | the curve is that of the structure beside it, and a constant |
 //!
-//! What is left out is written into `skipped.csv` and into the report, with the reason. A subject that is asked for by name is
-//! measured at any size.
+//! What is left out is written into `skipped.csv` and into the report, with the reason. A subject that is
+//! asked for by name is measured at any size.
 //!
-//! Cost: none. It does not measure, and does not know the machine: these are structures that stay behind on any.
+//! Cost: none. It does not measure, and does not know the machine: these are structures that stay behind on
+//! any.
 
 use crate::case::{Case, Workload};
 use crate::subject::{Kind, Subject};
@@ -19,8 +21,8 @@ use crate::subject::{Kind, Subject};
 /// The largest size at which nothing is left out, and whose checks fire every timer.
 pub const SIZE_FULL: u64 = 1_000_000;
 
-/// The longest measurement that makes sense up to [`SIZE_FULL`], in CPU seconds: a structure that is quadratic in the workload
-/// would take hours.
+/// The longest measurement that makes sense up to [`SIZE_FULL`], in CPU seconds: a structure that is
+/// quadratic in the workload would take hours.
 pub const CPU_SECONDS_MAX: u64 = 90;
 
 /// The same beyond: with ten million timers the slowest that [`left_out`] lets through takes a fifth of it.

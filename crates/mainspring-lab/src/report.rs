@@ -43,6 +43,7 @@ pub fn axis_title(workload: Workload, metric: &str) -> &'static str {
         (_, "advance_us_max") => "worst single advance, us",
         (_, "wakeups_per_fire") => "wakeups per fire",
         (_, "pairs_per_s") => "pairs per second, all threads (more is better)",
+        (_, "pair_cpu_ns") => "CPU ns per pair, all threads",
         (_, "cpu_s") => "CPU seconds in 10 s",
         (_, "p50_us") => "lateness, median, us",
         (_, "p99_us") => "lateness, 99 %, us",

@@ -1,6 +1,7 @@
 //! Real time, for measuring: the one file of the lab that reads a clock.
 //!
-//! Cost: a clock read is 20 to 25 ns: never one per operation, but where an operation's own length is the figure.
+//! Cost: a clock read is 20 to 25 ns: never one per operation, but where an operation's own length is the
+//! figure.
 //!
 //! It does not decide anything: what a subject does never depends on it.
 

@@ -6,10 +6,11 @@
 //!   a preset        both: see `presets`
 //! ```
 //!
-//! Every subject holds a payload of 8 bytes and gives a key back that cancels. [`all`] is the one table: a new queue of
-//! ours is a line in [`queues`], a rival a file and a line here.
+//! Every subject holds a payload of 8 bytes and gives a key back that cancels. [`all`] is the one table: a
+//! new queue of ours is a line in [`queues`], a rival a file and a line here.
 //!
-//! Cost: the workloads are generic over their subject, so that a call is a call, and not one through a pointer.
+//! Cost: the workloads are generic over their subject, so that a call is a call, and not one through a
+//! pointer.
 //!
 //! It does not measure: see [`workload`].
 
@@ -18,6 +19,7 @@ pub mod btree;
 pub mod delay_queue;
 pub mod engines;
 pub mod floor;
+pub mod fronts;
 pub mod futures_delay;
 pub mod go;
 pub mod hash_wheel;
@@ -26,11 +28,13 @@ pub mod heap_lazy;
 pub mod heap_positions;
 pub mod locked;
 pub mod nexus;
+pub mod pingora;
 pub mod presets;
 pub mod queues;
 pub mod sink;
 pub mod slab;
 pub mod slab_wheel;
+pub mod tokio_interval;
 pub mod tokio_runtime;
 pub mod tokio_sleep;
 pub mod waking;
@@ -69,7 +73,8 @@ pub trait QueueSubject {
     /// Moves time to `now` and hands out what is due.
     fn advance(&mut self, now: u64, due: &mut Due);
 
-    /// Moves time to the next wakeup and hands out what is due there, if anything. `None`: no timer is pending.
+    /// Moves time to the next wakeup and hands out what is due there, if anything. `None`: no timer is
+    /// pending.
     fn step(&mut self, due: &mut Due) -> Option<Step>;
 
     /// Lets go of the key of a timer that fired. Most need not be told.
@@ -80,8 +85,8 @@ pub trait QueueSubject {
     /// How many timers are pending.
     fn pending_count(&self) -> u64;
 
-    /// How long handing over between the workload's thread and the subject's own took since this was last asked, in ns: time
-    /// that only the lab needs, to be taken off.
+    /// How long handing over between the workload's thread and the subject's own took since this was last
+    /// asked, in ns: time that only the lab needs, to be taken off.
     fn take_handover_ns(&mut self) -> f64 {
         0.0
     }
@@ -131,7 +136,8 @@ impl Due {
     }
 }
 
-/// Timers for any thread, by the real clock. What fires goes to the [`Sink`](sink::Sink) that the subject was made with.
+/// Timers for any thread, by the real clock. What fires goes to the [`Sink`](sink::Sink) that the subject was
+/// made with.
 pub trait EngineSubject: Send + Sync + 'static {
     /// What cancels a timer, from any thread.
     type Key: Send + 'static;
@@ -139,8 +145,8 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// What a thread needs to take part.
     type Local;
 
-    /// Whether a cancel tells for certain that the timer will not fire. If not, the check allows for timers that were
-    /// counted twice.
+    /// Whether a cancel tells for certain that the timer will not fire. If not, the check allows for timers
+    /// that were counted twice.
     const CANCEL_TELLS: bool;
 
     /// Lets the calling thread, the `number`th, take part.
@@ -155,8 +161,8 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// Removes a timer. Tells whether it was pending.
     fn cancel(&self, local: &mut Self::Local, key: Self::Key) -> bool;
 
-    /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer that nobody
-    /// waits for is no work done.
+    /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer
+    /// that nobody waits for is no work done.
     fn flush(&self, local: &mut Self::Local) {
         let _ = local;
     }
@@ -298,10 +304,13 @@ pub fn structures() -> Vec<Subject> {
 pub fn all() -> Vec<Subject> {
     let mut subjects = structures();
     subjects.extend(engines::subjects());
+    subjects.extend(fronts::subjects());
     subjects.extend(presets::subjects());
     subjects.extend(locked::subjects());
     subjects.extend(tokio_runtime::subjects());
     subjects.extend([
+        tokio_interval::subject(),
+        pingora::subject(),
         async_io_timer::subject(),
         futures_delay::subject(),
         hash_wheel_thread::subject(),

@@ -11,9 +11,9 @@
 //! | W7 | [`idle`] | engines, presets |
 //! | W8 | [`memory`] | structures, presets |
 //!
-//! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early, nothing lost.
-//! Where it can, what is needed for that is worked out again afterwards from the same seed, so that the check does not
-//! disturb the caches that the figure is about.
+//! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early,
+//! nothing lost. Where it can, what is needed for that is worked out again afterwards from the same seed, so
+//! that the check does not disturb the caches that the figure is about.
 //!
 //! Cost: seconds.
 //!
@@ -42,14 +42,16 @@ pub const SPREAD: u64 = 60_000;
 /// The fixed delay of W1b and W2, in ticks.
 pub const RESET_DELAY: u64 = 30_000;
 
-/// How many steps of churn are timed: enough that starting and stopping the watch is nothing, and a round a second or two.
+/// How many steps of churn are timed: enough that starting and stopping the watch is nothing, and a round a
+/// second or two.
 pub const CHURN_STEP_COUNT: u64 = 2_000_000;
 
-/// At most this many steps come before the timed ones, so that free records lie as scattered as they do in a program that
-/// has run for a while.
+/// At most this many steps come before the timed ones, so that free records lie as scattered as they do in a
+/// program that has run for a while.
 const WARM_UP_STEP_COUNT_MAX: u64 = 2_000_000;
 
-/// How many steps of churn are timed at a size. Below a thousand timers, which only tests measure, a multiple of them.
+/// How many steps of churn are timed at a size. Below a thousand timers, which only tests measure, a multiple
+/// of them.
 pub fn churn_step_count(size: u64) -> u64 {
     if size < 1_000 { size * 10 } else { CHURN_STEP_COUNT }
 }
@@ -97,8 +99,8 @@ pub fn measure_engine<S: EngineSubject>(
 /// One in so many timers is fired by the check where there are too many to fire them all.
 const LARGE_CHECK_PART: u64 = 16;
 
-/// Checks a subject whose pending timers have these deadlines, which are their payloads: up to [`SIZE_FULL`] timers it fires
-/// all of them, beyond that the first part, and the rest must be pending.
+/// Checks a subject whose pending timers have these deadlines, which are their payloads: up to [`SIZE_FULL`]
+/// timers it fires all of them, beyond that the first part, and the rest must be pending.
 ///
 /// # Errors
 /// Something was early, was lost, or fired twice.
@@ -180,7 +182,8 @@ mod tests {
             check_first(&mut subject, told)
         };
         assert_eq!(check(&deadlines), Ok(()));
-        // What is told is not what is there: a timer more, one less, one that comes sooner than was said, one later.
+        // What is told is not what is there: a timer more, one less, one that comes sooner than was said, one
+        // later.
         let mut first = deadlines.clone();
         let earliest = (0..1_600).min_by_key(|&index| deadlines[index]).expect("there are timers");
         first[earliest] = SPREAD;

@@ -5,13 +5,13 @@
 //!                                 ^ first_free
 //! ```
 //!
-//! A record keeps the timer's deadline, its payload and a *link*: whatever the structure needs to find the timer
-//! again (a heap position, tree pointers, list pointers). Freed records are chained and used again, last freed first,
-//! under a new generation; a record whose generations are used up is never used again.
+//! A record keeps the timer's deadline, its payload and a *link*: whatever the structure needs to find the
+//! timer again (a heap position, tree pointers, list pointers). Freed records are chained and used again,
+//! last freed first, under a new generation; a record whose generations are used up is never used again.
 //!
-//! Cost: every operation O(1), insertion amortised. Memory per timer: 8 (deadline) + 4 (generation) + link + payload
-//! with its discriminant.
-//! It stays as large as the most timers that lived at once until it is compacted.
+//! Cost: every operation O(1), insertion amortised. Memory per timer: 8 (deadline) + 4 (generation) + link +
+//! payload with its discriminant. It stays as large as the most timers that lived at once until it is
+//! compacted.
 //!
 //! It does not order anything.
 //!
@@ -20,14 +20,11 @@
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use crate::queue::{Expired, Reason, TimerId};
+use crate::queue::{Expired, FIRST_GENERATION, Reason, TimerId};
 use crate::tick::Tick;
 
 /// Stands for "no record" in links. The number of records stays below it.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// The first generation of a fresh record.
-const FIRST_GENERATION: NonZeroU32 = NonZeroU32::MIN;
 
 /// One timer's record.
 #[derive(Clone, Debug)]
@@ -152,7 +149,8 @@ impl<L, T> Arena<L, T> {
 
     /// Gives back the free records behind the last live one. O(records).
     pub(crate) fn compact(&mut self) {
-        // Generations never start over. A record whose generations are used up stays: its successor could not be told from it.
+        // Generations never start over. A record whose generations are used up stays: its successor could not
+        // be told from it.
         while let Some(last) = self.records.pop_if(|record| Record::is_reusable(record)) {
             self.fresh_generation = self.fresh_generation.max(last.generation);
         }

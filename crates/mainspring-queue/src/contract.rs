@@ -6,12 +6,12 @@
 //!                +<------ shrink <---- a difference or a panic --> the shortest script found is printed
 //! ```
 //!
-//! [`exercise`] makes 64 random scripts of 2,000 steps: timers scheduled at 0, now, near, far and at the end of time;
-//! pending, expired, fired and stale ids cancelled and reset, earlier, later and to the past; time advanced by 0, by 1,
-//! to the next wakeup, by huge jumps and across the boundaries where wheels wrap; expired timers drained wholly or in
-//! part. After each step the [runner] compares the queue with [`Naive`](crate::Naive) and with its own
-//! [`Profile`](crate::Profile), counts every payload's drops, and calls
-//! [`check`](crate::TimerQueue::check).
+//! [`exercise`] makes 64 random scripts of 2,000 steps: timers scheduled at 0, now, near, far and at the end
+//! of time; pending, expired, fired and stale ids cancelled and reset, earlier, later and to the past; time
+//! advanced by 0, by 1, to the next wakeup, by huge jumps and across the boundaries where wheels wrap;
+//! expired timers drained wholly or in part. After each step the [runner] compares the queue with
+//! [`Naive`](crate::Naive) and with its own [`Profile`](crate::Profile), counts every payload's drops, and
+//! calls [`check`](crate::TimerQueue::check).
 //!
 //! A failing script is printed in the language of [`script`], ready to be saved as a scenario.
 //!
@@ -70,4 +70,34 @@ fn report(seed: u64, script: &Script, difference: &Difference) -> String {
     std::format!(
         "the queue breaks the contract (seed {seed}): {difference}\nthe shortest script found:\n{script}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
+    use crate::{RedBlackTree, SkipList, heap};
+
+    // In this binary a record's versions come round after four changes, and its generations are used up after
+    // twelve timers.
+
+    #[test]
+    fn versions_that_come_round_break_no_promise_of_the_chunked_wheel() {
+        exercise(Chunked::new);
+    }
+
+    #[test]
+    fn records_that_are_used_up_break_no_promise() {
+        let some = |exercise: &dyn Fn(u64)| (0..SEED_COUNT / 8).for_each(exercise);
+        some(&|seed| exercise_seed(&heap::Quaternary::new, seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&heap::Lazy::new, seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&RedBlackTree::new, seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&SkipList::new, seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&|| Simple::new(4_096), seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&|| Rounds::new(60, 100), seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&|| Hierarchical::new(&[60, 60, 24]), seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&|| Overflow::new(20, 1), seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&Cascading::new, seed, STEP_COUNT));
+        some(&|seed| exercise_seed(&Bitmap::new, seed, STEP_COUNT));
+    }
 }

@@ -5,16 +5,17 @@
 //!           ^   children   of 1       of 2
 //! ```
 //!
-//! Four children make the heap half as deep as a binary one, and the four lie side by side in memory, so that a step
-//! down costs one or two cache lines. [`Quaternary`] removes eagerly, by position; [`Lazy`] only marks.
+//! Four children make the heap half as deep as a binary one, and the four lie side by side in memory, so that
+//! a step down costs one or two cache lines. [`Quaternary`] removes eagerly, by position; [`Lazy`] only
+//! marks.
 //!
-//! This file holds what both share: moving an entry up or down. Both report every move of an entry, which is how
-//! `Quaternary` keeps its records' positions right; `Lazy` ignores it.
+//! This file holds what both share: moving an entry up or down. Both report every move of an entry, which is
+//! how `Quaternary` keeps its records' positions right; `Lazy` ignores it.
 //!
 //! Cost: up O(log4 n), down O(4 log4 n) comparisons, building O(n). Equals keep no order.
 //!
-//! Source: D. B. Johnson, "Priority queues with update and finding minimum spanning trees" (1975), for heaps of d
-//! children; Go's `runtime/time.go`.
+//! Source: D. B. Johnson, "Priority queues with update and finding minimum spanning trees" (1975), for heaps
+//! of d children; Go's `runtime/time.go`.
 
 pub mod lazy;
 pub mod quaternary;
@@ -32,7 +33,8 @@ trait Entry: Copy {
     fn deadline(&self) -> Tick;
 }
 
-/// Moves the entry at `hole` up to where it belongs and returns that place. `moved` hears of each entry's new place.
+/// Moves the entry at `hole` up to where it belongs and returns that place. `moved` hears of each entry's new
+/// place.
 fn sift_up<E: Entry>(entries: &mut [E], mut hole: usize, mut moved: impl FnMut(E, usize)) -> usize {
     let entry = entries[hole];
     while hole > 0 {
@@ -49,7 +51,8 @@ fn sift_up<E: Entry>(entries: &mut [E], mut hole: usize, mut moved: impl FnMut(E
     hole
 }
 
-/// Moves the entry at `hole` down to where it belongs and returns that place. `moved` hears of each entry's new place.
+/// Moves the entry at `hole` down to where it belongs and returns that place. `moved` hears of each entry's
+/// new place.
 fn sift_down<E: Entry>(entries: &mut [E], mut hole: usize, mut moved: impl FnMut(E, usize)) -> usize {
     let entry = entries[hole];
     loop {

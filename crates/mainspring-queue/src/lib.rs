@@ -1,8 +1,9 @@
 //! Every timer structure of the field behind one contract.
 //!
-//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and takes out
-//! what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no callback, allocates
-//! through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
+//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and
+//! takes out what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no
+//! callback, allocates through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code
+//! in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
 //!
 //! | queue | from | schedule | cancel | fires | take it when |
 //! |---|---|---|---|---|---|
@@ -38,6 +39,7 @@
 //! be held to the same contract.
 
 #![no_std]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
 extern crate alloc;
@@ -78,3 +80,7 @@ pub use red_black_tree::RedBlackTree;
 pub use skip_list::SkipList;
 pub use sorted::Sorted;
 pub use tick::Tick;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,8 +6,8 @@
 //!
 //! It shares no code with the other structures and is short enough to be seen to be right.
 //!
-//! Cost: everything O(n), but `schedule` O(1). Memory per timer beyond the payload: 24. Granularity: one tick. Equals
-//! fire first in, first out; a reset goes behind its equals.
+//! Cost: everything O(n), but `schedule` O(1). Memory per timer beyond the payload: 24. Granularity: one
+//! tick. Equals fire first in, first out; a reset goes behind its equals.
 //!
 //! It does not use generations: ids are numbered from 0 and never come back.
 

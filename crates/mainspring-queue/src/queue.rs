@@ -1,7 +1,7 @@
 //! The contract that every timer queue keeps.
 //!
-//! A queue holds *timers*: a deadline and a payload. It reads no clock and runs no user code; its owner says what
-//! time it is and takes out what is due.
+//! A queue holds *timers*: a deadline and a payload. It reads no clock and runs no user code; its owner says
+//! what time it is and takes out what is due.
 //!
 //! ```text
 //!   schedule(deadline, payload) --> pending --advance(now)--> expired --pop_expired()--> fired
@@ -11,29 +11,33 @@
 //!
 //! The contract, which the public suite `contract::exercise` checks on every structure:
 //!
-//! 1. **Never early.** A timer is handed out only when its deadline is at or before the time of the last advance.
-//! 2. **Never lost.** A timer whose deadline, rounded up to the queue's [granularity](Profile::granularity), is at or
-//!    before the time of the last advance is handed out by `pop_expired`: no further advance is needed. That holds
-//!    for a deadline in the past too, so a delay of 0 is due at once and is found by the next pop.
-//! 3. **Once.** Each payload leaves the queue exactly once: by `pop_expired`, by `cancel`, inside a [`Rejected`],
-//!    or dropped with the queue.
-//! 4. **An id names one timer for ever.** Ids are a slot number and a generation; an id whose timer fired or was
-//!    cancelled touches no other timer.
-//! 5. **Expired is still pending.** Until `pop_expired` hands it out, a timer can be cancelled and reset, whether its
-//!    deadline has passed or not. (Go promises the same since 1.23: nothing arrives after a Stop.)
-//! 6. **`next_wakeup` is a lower bound.** It is never later than the tick at which the earliest timer expires (where
-//!    one has expired already: than now), and it is `None` exactly if the queue is empty. Waking early is harmless.
-//! 7. **Progress.** After `advance(next_wakeup())` something has expired or the next wakeup has moved on, and a
-//!    timer expires after finitely many such steps.
-//! 8. **Time does not go back.** `advance` to an earlier tick than before changes nothing. Any jump forward is legal,
-//!    up to [`Tick::MAX`]; its cost does not grow with its length.
-//! 9. **Bounded memory.** What a queue holds is proportional to the largest number of timers it held at once since it was
-//!    last compacted, whatever the sequence of calls.
+//! 1. **Never early.** A timer is handed out only when its deadline is at or before the time of the last
+//!    advance.
+//! 2. **Never lost.** A timer whose deadline, rounded up to the queue's [granularity](Profile::granularity),
+//!    is at or before the time of the last advance is handed out by `pop_expired`: no further advance is
+//!    needed. That holds for a deadline in the past too, so a delay of 0 is due at once and is found by the
+//!    next pop.
+//! 3. **Once.** Each payload leaves the queue exactly once: by `pop_expired`, by `cancel`, inside a
+//!    [`Rejected`], or dropped with the queue.
+//! 4. **An id names one timer for ever.** Ids are a slot number and a generation; an id whose timer fired or
+//!    was cancelled touches no other timer.
+//! 5. **Expired is still pending.** Until `pop_expired` hands it out, a timer can be cancelled and reset,
+//!    whether its deadline has passed or not. (Go promises the same since 1.23: nothing arrives after a
+//!    Stop.)
+//! 6. **`next_wakeup` is a lower bound.** It is never later than the tick at which the earliest timer expires
+//!    (where one has expired already: than now), and it is `None` exactly if the queue is empty. Waking early
+//!    is harmless.
+//! 7. **Progress.** After `advance(next_wakeup())` something has expired or the next wakeup has moved on, and
+//!    a timer expires after finitely many such steps.
+//! 8. **Time does not go back.** `advance` to an earlier tick than before changes nothing. Any jump forward
+//!    is legal, up to [`Tick::MAX`]; its cost does not grow with its length.
+//! 9. **Bounded memory.** What a queue holds is proportional to the largest number of timers it held at once
+//!    since it was last compacted, whatever the sequence of calls.
 //!
 //! Order: see [`Order`]; what equal deadlines do: see [`Equals`]. Both are stated by the queue's [`Profile`].
 //!
-//! Idea: advancing and draining are separated so that a callback may use the queue freely, no lock need be held over
-//! user code, and a driver can stop after a bounded batch.
+//! Idea: advancing and draining are separated so that a callback may use the queue freely, no lock need be
+//! held over user code, and a driver can stop after a bounded batch.
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -42,14 +46,19 @@ use crate::tick::Tick;
 
 /// The name of one timer in one queue: a slot number and the slot's generation.
 ///
-/// Ids are not reused: a slot's generation grows each time its timer leaves, and a slot whose generation is used up
-/// (after 4,294,967,295 timers) is given up. An id means nothing to any other queue, which cannot tell it from its
-/// own. `Option<TimerId>` takes 8 bytes.
+/// Ids are not reused: a slot's generation grows each time its timer leaves, and a slot whose generation is
+/// used up (after some 4,294,967,294 timers) is given up. An id means nothing to any other queue, which
+/// cannot tell it from its own. `Option<TimerId>` takes 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId {
     pub(crate) index: u32,
     pub(crate) generation: NonZeroU32,
 }
+
+/// The first generation of a fresh record. In the crate's own tests it is shortly before the last, so that
+/// every run uses records up.
+pub(crate) const FIRST_GENERATION: NonZeroU32 =
+    if cfg!(test) { NonZeroU32::new(u32::MAX - 12).expect("it is not 0") } else { NonZeroU32::MIN };
 
 impl fmt::Display for TimerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,8 +90,8 @@ pub struct Rejected<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The deadline lies further ahead than the structure can hold. Schedule again when time has come closer, or
-    /// use a structure without a horizon.
+    /// The deadline lies further ahead than the structure can hold. Schedule again when time has come closer,
+    /// or use a structure without a horizon.
     BeyondHorizon,
     /// The queue holds as many timers as it can name (just under 2^32) or as it was told to hold.
     Full,
@@ -140,9 +149,11 @@ impl core::error::Error for ResetError {}
 pub enum Order {
     /// By deadline: always the earliest pending deadline, even one that was scheduled last.
     Deadline,
-    /// By expiry: in the order in which the timers became due. A timer that is scheduled or reset to the past while
-    /// others wait to be popped comes after them.
+    /// By expiry: in the order in which the timers became due. A timer that is scheduled or reset to the past
+    /// while others wait to be popped comes after them.
     Expiry,
+    /// Any order.
+    Unspecified,
 }
 
 /// What timers do that compare equal in the queue's [`Order`].
@@ -170,7 +181,8 @@ pub struct Profile {
     pub equals: Equals,
 }
 
-/// How much work a call may do: about one unit for each timer that it looks at.
+/// How much work calls may do: one unit for each timer that is handed out, and for each that is only looked
+/// at.
 ///
 /// ```
 /// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
@@ -179,16 +191,21 @@ pub struct Profile {
 /// for number in 0..1_000 {
 ///     queue.schedule(Tick::new(5_000 + number), number)?;
 /// }
-/// // Elsewhere in the loop of a server: never more than a hundred timers' work at a time.
 /// let mut fired_count = 0;
-/// queue.advance_within(Tick::new(10_000), &mut Budget::new(100));
+/// // The loop of a server: never more than a hundred timers' work in a turn.
 /// loop {
 ///     let mut budget = Budget::new(100);
-///     match queue.pop_within(&mut budget) {
-///         Popped::Timer(_) => fired_count += 1,
-///         Popped::Paused => { /* Sockets have their turn here. */ }
-///         Popped::Nothing => break,
+///     queue.advance_within(Tick::new(10_000), &mut budget);
+///     let last = loop {
+///         match queue.pop_within(&mut budget) {
+///             Popped::Timer(_) => fired_count += 1,
+///             last => break last,
+///         }
+///     };
+///     if last == Popped::Nothing {
+///         break;
 ///     }
+///     // It was Paused: sockets have their turn here.
 /// }
 /// assert_eq!(fired_count, 1_000);
 /// # Ok::<(), mainspring_queue::Rejected<u64>>(())
@@ -202,13 +219,13 @@ impl Budget {
         Budget(usize::MAX)
     }
 
-    /// A limit of about so many timers looked at. A step that has begun is finished, so a little more may be done; with 0
-    /// nothing is.
+    /// A limit of so many timers. No more are handed out. A step that has begun is finished, so that a few
+    /// more may be looked at; with 0 no step begins.
     pub const fn new(timer_count: usize) -> Budget {
         Budget(timer_count)
     }
 
-    /// Returns how many timers may still be looked at.
+    /// Returns how many timers are left.
     pub const fn left(self) -> usize {
         self.0
     }
@@ -218,7 +235,9 @@ impl Budget {
         self.0 == 0
     }
 
-    pub(crate) fn spend(&mut self, timer_count: usize) {
+    /// Takes off so many timers. For queues, which call it as they work.
+    #[inline]
+    pub fn spend(&mut self, timer_count: usize) {
         // What is unlimited stays so.
         if self.0 != usize::MAX {
             self.0 = self.0.saturating_sub(timer_count);
@@ -239,8 +258,8 @@ pub enum Popped<T> {
 
 /// A collection of timers, ordered by deadline. See the [module](self) for the contract.
 ///
-/// Costs are stated by each structure. Nothing here blocks, reads a clock, or runs the owner's code (but for the
-/// payloads' `Drop` when a full queue is dropped).
+/// Costs are stated by each structure. Nothing here blocks, reads a clock, or runs the owner's code (but for
+/// the payloads' `Drop` when a full queue is dropped).
 ///
 /// ```
 /// use mainspring_queue::{heap::Quaternary, Tick, TimerQueue};
@@ -264,13 +283,23 @@ pub trait TimerQueue<T> {
     /// [`Rejected`] with the payload: beyond the horizon, or full.
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>>;
 
+    /// Adds a timer as [`schedule`](Self::schedule) does, and past a limit that the queue was told to keep: for a timer that must
+    /// not be turned away, such as one that repeats, whose room was taken while it fired.
+    ///
+    /// # Errors
+    /// [`Rejected`] with the payload: beyond the horizon, or no name is left.
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        self.schedule(deadline, payload)
+    }
+
     /// Removes a pending timer and returns its payload. `None`: it fired, was cancelled, or never was.
     fn cancel(&mut self, id: TimerId) -> Option<T>;
 
     /// Gives a pending timer a new deadline, earlier or later, or in the past. Its id and payload stay.
     ///
     /// # Errors
-    /// [`ResetError::NotPending`] for a stale id; [`ResetError::BeyondHorizon`] where the timer stays as it was.
+    /// [`ResetError::NotPending`] for a stale id; [`ResetError::BeyondHorizon`] where the timer stays as it
+    /// was.
     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
 
     /// Returns a pending timer's deadline as it was asked for; `None` for a stale id. O(1).
@@ -288,19 +317,25 @@ pub trait TimerQueue<T> {
     /// Hands out one timer that is due, or `None` if no more is due at the time of the last advance.
     fn pop_expired(&mut self) -> Option<Expired<T>>;
 
-    /// Moves time forward as [`advance`](Self::advance) does, with so much of the work as the budget allows: the rest is done by
-    /// the next calls of this or of [`pop_within`](Self::pop_within). Until then a later [`next_wakeup`](Self::next_wakeup)
-    /// may be in the past. A structure that does not say that it bounds its steps does all of the work at once.
+    /// Moves time forward as [`advance`](Self::advance) does, with so much of the work as the budget allows:
+    /// the rest is done by the next calls of this or of [`pop_within`](Self::pop_within). Until then a later
+    /// [`next_wakeup`](Self::next_wakeup) may be in the past. A structure that does not say that it bounds
+    /// its steps does all of the work at once.
     fn advance_within(&mut self, now: Tick, budget: &mut Budget) {
         let _ = budget;
         self.advance(now);
     }
 
-    /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, or stops when the budget is used up. A structure that does
-    /// not say that it bounds its steps takes no notice of the budget.
+    /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, which takes one off the budget, or
+    /// stops when the budget is used up. A structure that does not say that it bounds its steps counts only
+    /// what it hands out.
     fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
-        let _ = budget;
-        self.pop_expired().map_or(Popped::Nothing, Popped::Timer)
+        if budget.is_used_up() {
+            return Popped::Paused;
+        }
+        let popped = self.pop_expired();
+        budget.spend(usize::from(popped.is_some()));
+        popped.map_or(Popped::Nothing, Popped::Timer)
     }
 
     /// Returns the time of the last advance.
@@ -314,13 +349,15 @@ pub trait TimerQueue<T> {
         self.len() == 0
     }
 
-    /// Returns the pending timer with the earliest deadline, without taking it out. O(n) unless the structure says better:
-    /// to know when to look again, ask [`next_wakeup`](Self::next_wakeup).
+    /// Returns the pending timer with the earliest deadline, without taking it out. O(n) unless the structure
+    /// says better: to know when to look again, ask [`next_wakeup`](Self::next_wakeup).
     fn peek(&self) -> Option<(TimerId, Tick)>;
 
-    /// Gives back memory that the pending timers do not need, as far as that is possible without moving them. O(n).
+    /// Gives back memory that the pending timers do not need, as far as that is possible without moving them.
+    /// O(n).
     ///
-    /// For a program whose crowd of timers has gone for good: what is given back must be taken again when they return.
+    /// For a program whose crowd of timers has gone for good: what is given back must be taken again when
+    /// they return.
     fn compact(&mut self);
 
     /// Tells what this structure promises beyond the common contract.

@@ -11,15 +11,15 @@
 //!
 //! The nodes are the records of the arena, tied by record numbers instead of pointers.
 //!
-//! Cost: schedule, cancel, reset and pop O(log2 n); `next_wakeup` O(1), exact, because the leftmost node is remembered
-//! (nginx walks down to it each time). Memory per timer beyond the payload: 16 (three ties and the colour) + 12.
-//! Granularity: one tick. Equals fire first in, first out; a reset goes behind its equals.
+//! Cost: schedule, cancel, reset and pop O(log2 n); `next_wakeup` O(1), exact, because the leftmost node is
+//! remembered (nginx walks down to it each time). Memory per timer beyond the payload: 16 (three ties and the
+//! colour) + 12. Granularity: one tick. Equals fire first in, first out; a reset goes behind its equals.
 //!
-//! It does not balance by access, and each step down is likely a cache miss: at a million timers a wheel is many times
-//! faster.
+//! It does not balance by access, and each step down is likely a cache miss: at a million timers a wheel is
+//! many times faster.
 //!
-//! Source: L. Guibas and R. Sedgewick, "A dichromatic framework for balanced trees" (1978); T. Cormen and others,
-//! "Introduction to Algorithms", chapter 13; nginx, `ngx_event_timer.c`, for the use.
+//! Source: L. Guibas and R. Sedgewick, "A dichromatic framework for balanced trees" (1978); T. Cormen and
+//! others, "Introduction to Algorithms", chapter 13; nginx, `ngx_event_timer.c`, for the use.
 
 use crate::arena::{Arena, NONE};
 use crate::queue::Equals;
@@ -160,7 +160,8 @@ impl Tree {
         paint_black(nodes, self.root);
     }
 
-    /// Mends "the paths through `index`, a child of `above` on `side`, lack a black node". `index` may be [`NONE`].
+    /// Mends "the paths through `index`, a child of `above` on `side`, lack a black node". `index` may be
+    /// [`NONE`].
     fn mend_black<T>(&mut self, nodes: &mut Nodes<T>, mut index: u32, mut above: u32) {
         while above != NONE && !is_red(nodes, index) {
             let side = side_of(nodes, above, index);
@@ -288,8 +289,8 @@ impl SortedIndex for Tree {
     }
 }
 
-/// Checks the subtree at `index`, whose deadlines must lie in `low..=high`; returns its size and its black height.
-/// The recursion is as deep as the tree is high: at most 64 levels.
+/// Checks the subtree at `index`, whose deadlines must lie in `low..=high`; returns its size and its black
+/// height. The recursion is as deep as the tree is high: at most 64 levels.
 fn check_subtree<T>(nodes: &Nodes<T>, index: u32, low: Tick, high: Tick) -> (usize, usize) {
     if index == NONE {
         return (0, 0);

@@ -6,14 +6,14 @@
 //!   lane 0  head --> 5 ---> 10 --> 15 -> 20 --> 30 --> 40 --> 50 -> end
 //! ```
 //!
-//! Each timer has a *tower* of one or more lanes, its height drawn from a generator with a seed: the same calls on a
-//! list of the same seed build the same list. A quarter of the towers of each height is one higher, so a timer has
-//! 4/3 lanes on average. Towers live in one pool of numbers per height, cut into pieces that are used again, so that
-//! a timer costs no allocation of its own.
+//! Each timer has a *tower* of one or more lanes, its height drawn from a generator with a seed: the same
+//! calls on a list of the same seed build the same list. A quarter of the towers of each height is one
+//! higher, so a timer has 4/3 lanes on average. Towers live in one pool of numbers per height, cut into
+//! pieces that are used again, so that a timer costs no allocation of its own.
 //!
-//! Cost: schedule, cancel and reset O(log n) expected, pop O(1) expected, `next_wakeup` O(1), exact. Memory per timer
-//! beyond the payload: 5.3 (tower) + 16 (sequence and tower) + 12. Granularity: one tick. Equals fire first in, first
-//! out; a reset goes behind its equals.
+//! Cost: schedule, cancel and reset O(log n) expected, pop O(1) expected, `next_wakeup` O(1), exact. Memory
+//! per timer beyond the payload: 5.3 (tower) + 16 (sequence and tower) + 12. Granularity: one tick. Equals
+//! fire first in, first out; a reset goes behind its equals.
 //!
 //! It does not bound its worst case: an unlucky run of towers makes it slower, never wrong.
 //!

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Heap, tree and skip list differ in how they order record numbers, and in nothing else: each implements
-//! [`SortedIndex`], and this shell makes it a [`TimerQueue`]. There is no list of expired timers: whatever is at the
-//! front and due is expired, so an advance costs nothing, and what is popped is always the earliest deadline there is.
+//! [`SortedIndex`], and this shell makes it a [`TimerQueue`]. There is no list of expired timers: whatever is
+//! at the front and due is expired, so an advance costs nothing, and what is popped is always the earliest
+//! deadline there is.
 //!
 //! Cost: the index's own, plus O(1). It does not look into the index.
 

@@ -1,5 +1,5 @@
-//! A table that grows at its end, lies in one piece and in huge pages, and is not copied once it is large: the only unsafe
-//! code of this crate.
+//! A table that grows at its end, lies in one piece and in huge pages, and is not copied once it is large:
+//! the only unsafe code of this crate.
 //!
 //! ```text
 //!   small   [ E E E E . . . . ]         the global allocator; when full, copied to twice as much
@@ -7,15 +7,17 @@
 //!                                       stand for, 2 MiB at a time, and copies nothing
 //! ```
 //!
-//! A vector reads as fast and grows worse. Its memory comes in pages of 4 KiB, so that filling it with a million timers takes
-//! ten thousand page faults, and a random access walks the processor's tables of pages as well; and growing copies all of it, or
-//! moves it page by page. A table of pages moves nothing, and each access costs seven instructions more.
+//! A vector reads as fast and grows worse. Its memory comes in pages of 4 KiB, so that filling it with a
+//! million timers takes ten thousand page faults, and a random access walks the processor's tables of pages
+//! as well; and growing copies all of it, or moves it page by page. A table of pages moves nothing, and each
+//! access costs seven instructions more.
 //!
 //! [`prefetch`](Table::prefetch) asks for the memory of an element that will be needed soon.
 //!
-//! Cost: access one comparison; push O(1) amortised, at worst a copy of less than 2 MiB, or the kernel's time to
-//! clear a page of 2 MiB. Memory: up to a page too much, which is of 2 MiB in large tables. Address space: up to twice as
-//! much. Only Linux maps; elsewhere, and where the kernel refuses to, all tables are as small ones.
+//! Cost: access one comparison; push O(1) amortised, at worst a copy of less than 2 MiB, or the kernel's time
+//! to clear a page of 2 MiB. Memory: up to a page too much, which is of 2 MiB in large tables. Address space:
+//! up to twice as much. Only Linux maps; elsewhere, and where the kernel refuses to, all tables are as small
+//! ones.
 //!
 //! It does not shrink by itself.
 
@@ -60,8 +62,8 @@ impl<E> Table<E> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "reads through a pointer")]
     pub(crate) fn find(&self, index: u32) -> Option<&E> {
-        // SAFETY: the place is in the block and initialised, because the index is below `len`; the table is borrowed for as
-        // long as the element is.
+        // SAFETY: the place is in the block and initialised, because the index is below `len`; the table is
+        // borrowed for as long as the element is.
         (index < self.len).then(|| unsafe { self.start().add(index as usize).as_ref() })
     }
 
@@ -85,7 +87,8 @@ impl<E> Table<E> {
         self.find_mut(index).unwrap_or_else(|| absent(index))
     }
 
-    /// Asks for the memory of an element that will be needed soon: all its lines. An index without an element does no harm.
+    /// Asks for the memory of an element that will be needed soon: all its lines. An index without an element
+    /// does no harm.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: u32) {
         let element = self.start().as_ptr().wrapping_add(index as usize).cast::<u8>();
@@ -107,8 +110,8 @@ impl<E> Table<E> {
         if self.len as usize == self.capacity {
             self.grow();
         }
-        // SAFETY: the place is in the block, because `len` is below the capacity; what is behind `len` is not initialised, and
-        // nothing is lost with it.
+        // SAFETY: the place is in the block, because `len` is below the capacity; what is behind `len` is not
+        // initialised, and nothing is lost with it.
         unsafe { self.start().add(self.len as usize).write(element) };
         self.len += 1;
     }
@@ -153,7 +156,8 @@ impl<E> Table<E> {
     /// All elements.
     #[expect(unsafe_code, reason = "a slice from a pointer")]
     pub(crate) fn as_slice(&self) -> &[E] {
-        // SAFETY: `len` elements from the start on are initialised and in one block, which is aligned for them even if it is empty.
+        // SAFETY: `len` elements from the start on are initialised and in one block, which is aligned for
+        // them even if it is empty.
         unsafe { NonNull::slice_from_raw_parts(self.start(), self.len as usize).as_ref() }
     }
 }
@@ -197,8 +201,9 @@ struct Block {
     is_mapped: bool,
 }
 
-// SAFETY: memory of the allocator or of a mapping may be used and given back by any thread, by one at a time: a block is changed
-// through `&mut` alone. Whether what lies in it may be sent and shared is said by `Table`'s `PhantomData<E>`.
+// SAFETY: memory of the allocator or of a mapping may be used and given back by any thread, by one at a time:
+// a block is changed through `&mut` alone. Whether what lies in it may be sent and shared is said by
+// `Table`'s `PhantomData<E>`.
 #[expect(unsafe_code, reason = "a pointer is not sent by itself")]
 unsafe impl Send for Block {}
 // SAFETY: as above; there is nothing in a `&Block` but an address.
@@ -278,8 +283,8 @@ impl Drop for Block {
 #[inline(always)]
 fn prefetch<E>(element: *const E) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch of any address is allowed, also of one that is not there; the instruction is in all processors of
-    // this architecture.
+    // SAFETY: a prefetch of any address is allowed, also of one that is not there; the instruction is in all
+    // processors of this architecture.
     #[expect(unsafe_code, reason = "an instruction of the processor")]
     unsafe {
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(element.cast());
@@ -303,23 +308,38 @@ mod sys {
         Some(start)
     }
 
-    /// Moves a mapping of `map` to another address, with another size; what is in it stays in it. If that cannot be done, it stays.
+    /// Moves a mapping of `map` to another address, with another size; what is in it stays in it. If that
+    /// cannot be done, it stays.
     pub(super) fn remap(old: NonNull<u8>, old_bytes: usize, bytes: usize) -> Option<NonNull<u8>> {
         if bytes <= old_bytes {
             unmap_range(old.as_ptr().wrapping_add(bytes), old_bytes - bytes);
             return Some(old);
         }
         let start = reserve(bytes)?;
-        let (flags, to) = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, start.as_ptr());
-        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to the kernel too, because
-        // it was made as one and grown by this call alone. What is at the new address is ours: nobody knows it yet.
-        let moved = unsafe { libc::mremap(old.as_ptr().cast(), old_bytes, bytes, flags, to) };
-        if moved == libc::MAP_FAILED {
-            unmap(start, bytes);
+        if move_to(old, old_bytes, start, bytes) == libc::MAP_FAILED {
+            // The target is left as it is: see `move_to`. What is lost is address space, at most as much as
+            // the table is to have.
             return None;
         }
         advise(start, bytes);
         Some(start)
+    }
+
+    /// Moves a mapping onto memory that was reserved for it. If that fails, the old one stays, and the target
+    /// must not be touched again, not even to be unmapped: MREMAP_FIXED unmaps the target before it moves
+    /// anything (`mremap_to` in the kernel's mm/mremap.c), and what fails after that, for want of memory for
+    /// page tables, does not map it again. Another thread may have mapped something there since.
+    fn move_to(old: NonNull<u8>, old_bytes: usize, to: NonNull<u8>, bytes: usize) -> *mut libc::c_void {
+        #[cfg(test)]
+        if failing::SHALL_FAIL.take() {
+            return failing::move_to(to, bytes);
+        }
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: the caller owns all of the old mapping and uses its address no more; it is one mapping to
+        // the kernel too, because it was made as one and grown by this call alone. What is at the new address
+        // is ours: no one else has its address. If the call fails, the kernel has moved back what it had
+        // moved of the old mapping, so that it is as it was; the target is ours no more.
+        unsafe { libc::mremap(old.as_ptr().cast(), old_bytes, bytes, flags, to.as_ptr()) }
     }
 
     /// Gives a mapping of `map` or `remap` back.
@@ -354,10 +374,53 @@ mod sys {
         if bytes == 0 {
             return;
         }
-        // SAFETY: the range is of a mapping of ours, by `reserve` and its callers, and its addresses are used no more.
+        // SAFETY: the range is of a mapping of ours, by `reserve` and its callers, and its addresses are used
+        // no more.
         let result = unsafe { libc::munmap(start.cast(), bytes) };
         // The kernel may lack memory to split a mapping in two: the rest stays reserved, and is not touched.
         debug_assert_eq!(result, 0, "a mapping is given back");
+    }
+
+    /// The kernel at its worst: it unmaps the target before it fails to move, and another thread maps
+    /// something there.
+    #[cfg(test)]
+    pub(super) mod failing {
+        use core::cell::Cell;
+        use core::ptr::{self, NonNull};
+
+        use super::HUGE_PAGE_BYTES;
+
+        std::thread_local! {
+            /// The next move fails.
+            pub(in super::super) static SHALL_FAIL: Cell<bool> = const { Cell::new(false) };
+            static FOREIGN: Cell<*mut libc::c_void> = const { Cell::new(ptr::null_mut()) };
+        }
+
+        /// What the other thread writes there.
+        const MARK: u8 = 0xA5;
+
+        pub(super) fn move_to(to: NonNull<u8>, bytes: usize) -> *mut libc::c_void {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            // SAFETY: the range was reserved for the mapping that is not moved; nothing is in it. Its first
+            // byte can be written.
+            let foreign = unsafe { libc::mmap(to.as_ptr().cast(), bytes, protection, flags, -1, 0) };
+            // SAFETY: as above.
+            unsafe { foreign.cast::<u8>().write(MARK) };
+            FOREIGN.set(foreign);
+            libc::MAP_FAILED
+        }
+
+        /// Whether what the other thread mapped is still there.
+        pub(in super::super) fn is_foreign_mapped() -> bool {
+            let foreign = FOREIGN.get();
+            // SAFETY: an asynchronous msync changes nothing; it fails where nothing is mapped. What is mapped
+            // there can be read: by the other thread, or else by the table.
+            unsafe {
+                libc::msync(foreign, HUGE_PAGE_BYTES, libc::MS_ASYNC) == 0
+                    && foreign.cast::<u8>().read() == MARK
+            }
+        }
     }
 }
 
@@ -380,102 +443,4 @@ mod sys {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::rc::Rc;
-    use alloc::vec::Vec;
-
-    use super::*;
-
-    const COUNT: u32 = 700_000;
-
-    fn is_intact(table: &Table<u64>, count: u32) -> bool {
-        table.len() == count && (0..count).all(|index| *table.at(index) == u64::from(index) * 3)
-    }
-
-    #[test]
-    fn what_was_pushed_stays_while_the_table_grows_and_shrinks() {
-        let mut table = Table::new();
-        let mut sizes = Vec::new();
-        for index in 0..COUNT {
-            table.push(u64::from(index) * 3);
-            if sizes.last() != Some(&table.block.bytes) {
-                sizes.push(table.block.bytes);
-                assert!(is_intact(&table, index + 1));
-            }
-        }
-        assert_eq!(sizes, (12..24).map(|bit| 1 << bit).collect::<Vec<usize>>());
-        for count in [COUNT - 1, 262_145, 262_144, 262_143, 1_000, 1, 0] {
-            while count < table.len() {
-                assert_eq!(table.pop_if(|_| true), Some(u64::from(table.len()) * 3));
-            }
-            table.shrink_to_fit();
-            assert!(is_intact(&table, count));
-            assert!(table.block.bytes <= block_bytes(count as usize * 8), "{count}");
-        }
-        table.push(0);
-        assert!(is_intact(&table, 1));
-    }
-
-    #[test]
-    fn a_large_table_of_linux_is_mapped_on_the_border_of_a_huge_page() {
-        let mut table = Table::new();
-        (0..COUNT).for_each(|index| table.push(u64::from(index)));
-        if cfg!(all(target_os = "linux", not(miri))) {
-            assert!(table.block.is_mapped);
-            assert_eq!(table.block.start.addr().get() % HUGE_PAGE_BYTES, 0);
-        }
-        let copy = table.clone();
-        assert_eq!(copy.as_slice(), table.as_slice());
-    }
-
-    #[test]
-    fn there_is_nothing_behind_the_end() {
-        let mut table: Table<u8> = Table::new();
-        assert_eq!((table.find(0), table.find(u32::MAX)), (None, None));
-        assert_eq!(table.find_mut(0), None);
-        assert_eq!(table.pop_if(|_| true), None);
-        assert!(table.as_slice().is_empty());
-        table.prefetch(0);
-        table.push(7);
-        table.prefetch(u32::MAX);
-        assert_eq!((table.find(0), table.find(1), table.find(u32::MAX)), (Some(&7), None, None));
-        assert_eq!(table.pop_if(|element| *element == 8), None);
-        assert_eq!(table.pop_if(|element| *element == 7), Some(7));
-    }
-
-    #[test]
-    #[should_panic(expected = "a table has no element 1")]
-    fn an_index_of_nothing_is_a_panic() {
-        let mut table = Table::new();
-        table.push("one");
-        table.at(1);
-    }
-
-    #[test]
-    fn each_element_is_dropped_once() {
-        let witness = Rc::new(());
-        let mut table = Table::new();
-        (0..1_000).for_each(|_| table.push(Rc::clone(&witness)));
-        drop(table.pop_if(|_| true));
-        assert_eq!(Rc::strong_count(&witness), 1_000);
-        let copy = table.clone();
-        assert_eq!(Rc::strong_count(&witness), 1_999);
-        drop((table, copy));
-        assert_eq!(Rc::strong_count(&witness), 1);
-    }
-
-    #[test]
-    fn elements_of_any_size_and_alignment_lie_as_they_must() {
-        #[repr(align(256))]
-        struct Wide([u8; 300]);
-        let mut table = Table::new();
-        (0..200_u8).for_each(|number| table.push(Wide([number; 300])));
-        for (element, number) in table.as_slice().iter().zip(0..) {
-            assert_eq!(core::ptr::from_ref(element).addr() % 256, 0);
-            assert_eq!(element.0, [number; 300]);
-        }
-        let mut large: Table<[u8; 10_000]> = Table::new();
-        (0..300).for_each(|_| large.push([9; 10_000]));
-        assert!(large.as_slice().iter().all(|element| *element == [9; 10_000]));
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! A point in time, counted in equal steps.
 //!
-//! A [`Tick`] is the number of steps since an origin that the owner of a queue chooses (usually the start of a
-//! clock). How long a step is, its *resolution*, is the clock's affair: a queue only compares, adds and subtracts.
-//! All 2^64 values are legal deadlines. Arithmetic saturates: a deadline past the end of time is the end of time.
+//! A [`Tick`] is the number of steps since an origin that the owner of a queue chooses (usually the start of
+//! a clock). How long a step is, its *resolution*, is the clock's affair: a queue only compares, adds and
+//! subtracts. All 2^64 values are legal deadlines. Arithmetic saturates: a deadline past the end of time is
+//! the end of time.
 //!
 //! Cost: 8 bytes, a register. It does not know seconds, zones or clocks.
 
@@ -51,8 +52,9 @@ impl Tick {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Returns the roundest tick from this one to `latest`: the multiple of the largest power of two. Timers that may fire
-    /// anywhere in ranges which overlap tend to meet there, and share a wake-up. This tick, if `latest` is earlier.
+    /// Returns the roundest tick from this one to `latest`: the multiple of the largest power of two. Timers
+    /// that may fire anywhere in ranges which overlap tend to meet there, and share a wake-up. This tick, if
+    /// `latest` is earlier.
     ///
     /// ```
     /// use mainspring_queue::Tick;

@@ -5,9 +5,9 @@
 //!             \__ a doubly linked list through the records __/
 //! ```
 //!
-//! What all wheels share is here: [`Slots`], the lists through the arena's records, and [`Wheel`], the shell that makes
-//! any [`Geometry`] a [`TimerQueue`]. A geometry answers two questions: into which slot does a deadline go, and what
-//! happens to the slots as time moves.
+//! What all wheels share is here: [`Slots`], the lists through the arena's records, and [`Wheel`], the shell
+//! that makes any [`Geometry`] a [`TimerQueue`]. A geometry answers two questions: into which slot does a
+//! deadline go, and what happens to the slots as time moves.
 //!
 //! | wheel | slots | far deadlines | empty ticks | `next_wakeup` |
 //! |---|---|---|---|---|
@@ -21,8 +21,8 @@
 //!
 //! [`Chunked`] has a structure of its own; what is said here is about the others.
 //!
-//! Cost common to all: schedule, cancel and reset O(1) plus the geometry's choice of a slot. Memory per timer beyond
-//! the payload: 24 (record with links); 8 per slot. Timers of one slot keep their order.
+//! Cost common to all: schedule, cancel and reset O(1) plus the geometry's choice of a slot. Memory per timer
+//! beyond the payload: 24 (record with links); 8 per slot. Timers of one slot keep their order.
 //!
 //! It does not bound the work of one advance: a slot with a million timers is moved in one go.
 //!
@@ -157,8 +157,8 @@ impl<T> Slots<T> {
         self.empty(slot, |slots, index| slots.push(index, Slot::EXPIRED));
     }
 
-    /// Empties a slot and hands its records over in order. They are in no list then: `place` must push each, and may
-    /// push it to the same slot.
+    /// Empties a slot and hands its records over in order. They are in no list then: `place` must push each,
+    /// and may push it to the same slot.
     fn empty(&mut self, slot: Slot, mut place: impl FnMut(&mut Slots<T>, u32)) {
         let ends = core::mem::replace(&mut self.lists[slot.0 as usize], Ends::EMPTY);
         let mut index = ends.first;
@@ -169,8 +169,8 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Empties a slot that time has reached: what is due by `now`, rounded up to the granularity, expires; the rest goes
-    /// where `choose` says for its due tick.
+    /// Empties a slot that time has reached: what is due by `now`, rounded up to the granularity, expires;
+    /// the rest goes where `choose` says for its due tick.
     fn cascade(
         &mut self,
         slot: Slot,
@@ -216,8 +216,8 @@ impl<T> Slots<T> {
     }
 }
 
-/// Where deadlines go and how time moves: what makes one wheel different from another. Sealed: only this crate's wheels
-/// implement it.
+/// Where deadlines go and how time moves: what makes one wheel different from another. Sealed: only this
+/// crate's wheels implement it.
 pub trait Geometry {
     /// Ticks per slot of the finest level; at least 1.
     fn granularity(&self) -> u64 {
@@ -234,19 +234,19 @@ pub trait Geometry {
         Equals::Fifo
     }
 
-    /// Chooses a slot for a timer that is due at `due`, later than `now` and rounded up to the granularity. A timer is
-    /// put there at once.
+    /// Chooses a slot for a timer that is due at `due`, later than `now` and rounded up to the granularity. A
+    /// timer is put there at once.
     fn place<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Result<Slot, Reason>;
 
     /// Hears that a slot became vacant because its last timer was cancelled or reset.
     fn vacated(&mut self, _slot: Slot) {}
 
-    /// Moves the due timers of `now + 1 ..= target` to the list of the expired, in order, and others where they
-    /// belong at `target`.
+    /// Moves the due timers of `now + 1 ..= target` to the list of the expired, in order, and others where
+    /// they belong at `target`.
     fn advance<T>(&mut self, slots: &mut Slots<T>, now: Tick, target: Tick);
 
-    /// When the owner must advance next, given that a timer waits in a slot: later than `now`, and not later than the
-    /// earliest of the due ticks.
+    /// When the owner must advance next, given that a timer waits in a slot: later than `now`, and not later
+    /// than the earliest of the due ticks.
     fn next_wakeup<T>(&self, slots: &Slots<T>, now: Tick) -> Tick;
 
     /// Panics unless a timer that is due at `due` may be in `slot` at `now`.
@@ -256,8 +256,8 @@ pub trait Geometry {
     fn check_slots<T>(&self, _slots: &Slots<T>) {}
 }
 
-/// A timer queue over a geometry. Its public names are [`Simple`], [`Rounds`], [`Hierarchical`], [`Overflow`],
-/// [`Cascading`] and [`Bitmap`].
+/// A timer queue over a geometry. Its public names are [`Simple`], [`Rounds`], [`Hierarchical`],
+/// [`Overflow`], [`Cascading`] and [`Bitmap`].
 #[derive(Clone, Debug)]
 pub struct Wheel<G, T> {
     geometry: G,

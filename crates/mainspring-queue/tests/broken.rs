@@ -1,5 +1,5 @@
-//! The suite itself is tested: queues that break the contract in one way each are caught, and the script that is printed
-//! is short.
+//! The suite itself is tested: queues that break the contract in one way each are caught, and the script that
+//! is printed is short.
 
 use std::panic::catch_unwind;
 

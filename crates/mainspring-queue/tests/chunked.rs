@@ -11,7 +11,8 @@ fn schedule_all(wheel: &mut Chunked<u64>, deadlines: impl Iterator<Item = u64>) 
     }
 }
 
-/// Advances tick by tick and returns the most timers that one tick looked at, those that it handed out not counted.
+/// Advances tick by tick and returns the most timers that one tick looked at, those that it handed out not
+/// counted.
 fn work_max(wheel: &mut Chunked<u64>, ticks: u64) -> usize {
     let mut most = 0;
     let start = wheel.now().get();
@@ -52,18 +53,36 @@ fn no_tick_moves_the_whole_of_the_next_four_hours() {
 fn a_crowd_of_one_tick_is_handed_out_in_steps() {
     let mut wheel = Chunked::new();
     schedule_all(&mut wheel, std::iter::repeat_n(70_000, 100_000));
-    wheel.advance_within(Tick::new(80_000), &mut Budget::new(100));
-    let (mut paused_count, mut numbers) = (0, Vec::new());
+    let (mut turn_count, mut numbers) = (0, Vec::new());
     loop {
-        // Less than a batch has: each batch is a step of its own.
-        match wheel.pop_within(&mut Budget::new(10)) {
-            Popped::Timer(timer) => numbers.push(timer.payload),
-            Popped::Paused => paused_count += 1,
-            Popped::Nothing => break,
+        let (mut budget, before) = (Budget::new(10), numbers.len());
+        wheel.advance_within(Tick::new(80_000), &mut budget);
+        let last = loop {
+            match wheel.pop_within(&mut budget) {
+                Popped::Timer(timer) => numbers.push(timer.payload),
+                last => break last,
+            }
+        };
+        assert!(numbers.len() <= before + 10, "a budget of 10 lets 10 through");
+        turn_count += 1;
+        if last == Popped::Nothing {
+            break;
         }
+        assert!(budget.is_used_up(), "a pause says that the budget is used up");
     }
     assert!(numbers.into_iter().eq(0..100_000), "equals come in order");
-    assert!(1_000 < paused_count, "the work was done in {paused_count} steps");
+    assert!(10_000 < turn_count, "the work was done in {turn_count} turns");
+}
+
+#[test]
+fn with_a_budget_of_nothing_nothing_is_handed_out() {
+    let mut wheel = Chunked::new();
+    schedule_all(&mut wheel, std::iter::repeat_n(70_000, 1_000));
+    wheel.advance(Tick::new(70_000));
+    assert_eq!(wheel.pop_within(&mut Budget::new(0)), Popped::Paused);
+    let first = wheel.pop_expired().expect("one is due");
+    assert_eq!(wheel.pop_within(&mut Budget::new(0)), Popped::Paused, "the rest of a batch is handed out");
+    assert_eq!((first.payload, wheel.len()), (0, 999));
 }
 
 #[test]
@@ -85,4 +104,19 @@ fn a_jump_over_all_deadlines_is_worked_off_in_steps_and_in_order() {
     }
     assert_eq!(deadlines.len(), 50_000);
     assert!(deadlines.is_sorted());
+}
+
+#[test]
+fn a_record_may_change_so_often_that_an_old_hint_looks_current() {
+    let mut wheel = Chunked::new();
+    let first = wheel.schedule(Tick::new(1 << 20), 0).expect("there is room");
+    assert_eq!(wheel.cancel(first), Some(0));
+    for number in 0..65_535 {
+        let id = wheel.schedule(Tick::new(5), number).expect("there is room");
+        assert_eq!(wheel.cancel(id), Some(number));
+    }
+    wheel.compact();
+    wheel.check();
+    wheel.advance(Tick::new(1 << 21));
+    assert_eq!(wheel.pop_expired(), None);
 }

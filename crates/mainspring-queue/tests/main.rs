@@ -3,4 +3,5 @@
 mod broken;
 mod chunked;
 mod contract;
+mod memory;
 mod scenarios;

@@ -31,7 +31,7 @@ const STRUCTURES: [(&str, Run); 13] = [
 const SIMPLE: &str = "wheel::simple";
 
 fn scenarios() -> Vec<(String, Script)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/scenarios");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/scenarios");
     let mut scenarios: Vec<_> = fs::read_dir(&folder)
         .expect("the scenarios are in the repository")
         .map(|entry| entry.expect("the folder can be read").path())

@@ -11,10 +11,9 @@ use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::crontab::Format;
-
 pub mod act;
 pub mod expression;
+pub mod format;
 mod help;
 mod help_server;
 pub mod look;
@@ -26,6 +25,7 @@ use act::{
     ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
+use format::FormatArgs;
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
 use look::{HistoryArgs, JobArgs, LogsArgs};
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs};
@@ -111,7 +111,7 @@ pub enum Command {
     /// Writes an expression in another language, where that is exact
     #[command(after_help = format!("{TRANSLATE}\n\n{EXIT_CODES}"))]
     Translate(TranslateArgs),
-    /// Shows what crontabs would run in a span of time, without running it
+    /// Shows what files of jobs would run in a span of time, without running it
     #[command(after_help = format!("{SIMULATE}\n\n{EXIT_CODES}"))]
     Simulate(SimulateArgs),
     /// Prints a script that completes command lines in a shell
@@ -144,20 +144,6 @@ pub struct CheckArgs {
     /// Warn of changes of the clock in the year after this time [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = parse_time)]
     pub from: Option<Timestamp>,
-}
-
-/// Which kind of crontab it is.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct FormatArgs {
-    /// A user name stands between time and command, as in /etc/crontab
-    #[arg(long)]
-    pub system: bool,
-}
-
-impl From<FormatArgs> for Format {
-    fn from(args: FormatArgs) -> Format {
-        if args.system { Format::System } else { Format::User }
-    }
 }
 
 #[cfg(test)]

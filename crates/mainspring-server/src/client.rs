@@ -56,8 +56,14 @@ impl Client {
     ///
     /// When the connection breaks off, and the server's own errors as [`Error::Refused`].
     pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
-        self.send(request)?;
-        self.next_answer()
+        match self.send(request) {
+            Ok(()) => self.next_answer(),
+            // A server that takes no more connections says so and closes, perhaps before the request has come.
+            Err(error) => match self.next_answer() {
+                Err(said @ Error::Refused(_)) => Err(said),
+                _ => Err(error),
+            },
+        }
     }
 
     /// Waits for the next answer to the last request.
@@ -99,5 +105,29 @@ impl Client {
 
     fn broken(&self, source: io::Error) -> Error {
         Error::Unreachable { path: self.path.clone(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{ErrorKind, ErrorWire};
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn a_refusal_is_heard_though_the_server_has_closed() {
+        let folder = std::env::temp_dir().join(format!("mainspring-client-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let place = Place::find(Some(&folder));
+        let _ = std::fs::remove_file(place.socket());
+        let listener = UnixListener::bind(place.socket()).unwrap();
+        let mut client = Client::connect(&place).unwrap();
+        let (mut stream, _) = listener.accept().unwrap();
+        let response = ErrorWire::response(ErrorKind::Temporary, "full");
+        writeln!(stream, "{}", serde_json::to_string(&Answered { id: 0, response }).unwrap()).unwrap();
+        drop(stream);
+        let error = client.ask(Request::Status).unwrap_err();
+        assert_eq!(error.to_string(), "full", "{error:?}");
+        assert!(matches!(client.ask(Request::Status), Err(Error::Unreachable { .. })));
     }
 }

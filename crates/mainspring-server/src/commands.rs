@@ -9,11 +9,6 @@
 //!
 //! Source: own.
 
-use std::io::{self, Write};
-
-use jiff::tz::TimeZone;
-use serde::Serialize;
-
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -30,10 +25,13 @@ mod look;
 mod manual;
 mod memory;
 mod next;
+mod printing;
 mod progress;
 mod serve;
 mod simulate;
 mod translate;
+
+use printing::{print, print_json, printed, zone_name, zone_or_system};
 
 /// Does what the command line asks for.
 ///
@@ -68,41 +66,4 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Translate(args) => translate::translate(&args),
         Command::Simulate(args) => simulate::simulate(&args),
     }
-}
-
-/// The zone to use when none is given: the system's, or UTC when the system does not say.
-fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
-    zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
-}
-
-/// The name of a zone, for messages. Zones without one are those of rare settings of TZ.
-fn zone_name(zone: &TimeZone) -> &str {
-    zone.iana_name().unwrap_or("UTC")
-}
-
-/// Prints text on standard output.
-fn print(text: &str) -> Result<(), Error> {
-    printed(io::stdout().write_all(text.as_bytes()))
-}
-
-/// Prints one JSON document on standard output.
-fn print_json(document: &impl Serialize) -> Result<(), Error> {
-    let mut text =
-        serde_json::to_string_pretty(document).expect("wire types have string keys and finite numbers");
-    text.push('\n');
-    print(&text)
-}
-
-/// What became of printing. A reader that has seen enough, like `head`, is no failure.
-fn printed(result: io::Result<()>) -> Result<(), Error> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
-        _ => Ok(()),
-    }
-}
-
-/// A count with its noun, as in "1 job" and "2 jobs".
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }

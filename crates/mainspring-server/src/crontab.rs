@@ -8,8 +8,8 @@
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
 //! ```
 //!
-//! A bad line becomes a [`Problem`] and stops no other. Debian's cron refuses a file with one bad line, or without a
-//! final newline, or an entry without a command as it runs; here the good lines run, and a last line needs no newline.
+//! A bad line becomes a [`Problem`], and all others are read for their problems as well. As with Debian's cron a file with one
+//! bad line is not taken over; but a last line needs no newline.
 //! Line ends may be `\r\n`. A line with a NUL byte, with bytes that are not UTF-8 (except in a comment), or longer than
 //! [`MAX_LINE_BYTES`] is a problem as a whole.
 //!
@@ -32,7 +32,9 @@ pub mod command;
 pub mod definition;
 pub mod entry;
 pub mod environment;
+pub mod names;
 pub mod note;
+pub mod word;
 
 use entry::Entry;
 use environment::{Environment, Setting};

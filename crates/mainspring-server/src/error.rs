@@ -42,6 +42,13 @@ pub enum Error {
         /// Who.
         why: Distrust,
     },
+    /// Files of jobs have problems, which were shown, and there is nothing else to serve.
+    Files {
+        /// Their names.
+        names: Vec<String>,
+        /// What that is.
+        exit: Exit,
+    },
     /// The data directory, or something in it, cannot be used.
     Data {
         /// Which.
@@ -83,6 +90,9 @@ impl fmt::Display for Error {
                 write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
             }
             Error::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
+            Error::Files { names, .. } => {
+                write!(f, "nothing was started, because of the problems of {}", names.join(", "))
+            }
             Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
             Error::Directory(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
@@ -103,7 +113,10 @@ impl Error {
         match self {
             Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
             Error::Distrusted { .. } => Exit::Denied,
-            Error::Directory(DirectoryError::Taken { .. }) => Exit::Conflict,
+            Error::Files { exit, .. } => *exit,
+            Error::Directory(DirectoryError::Taken { .. }) | Error::Store(StoreError::Fenced) => {
+                Exit::Conflict
+            }
             Error::Directory(DirectoryError::Io { source, .. })
                 if matches!(
                     source.kind(),
@@ -112,7 +125,7 @@ impl Error {
             {
                 Exit::Denied
             }
-            Error::Store(StoreError::Busy | StoreError::Unknown) => Exit::Temporary,
+            Error::Store(StoreError::Busy | StoreError::Unknown | StoreError::Full(_)) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied
             }
@@ -134,7 +147,11 @@ impl std::error::Error for Error {
             | Error::Output(source) => Some(source),
             Error::Store(error) => error.source(),
             Error::Directory(error) => error.source(),
-            Error::TooLong { .. } | Error::Distrusted { .. } | Error::Refused(_) | Error::Usage(_) => None,
+            Error::TooLong { .. }
+            | Error::Distrusted { .. }
+            | Error::Files { .. }
+            | Error::Refused(_)
+            | Error::Usage(_) => None,
         }
     }
 }

@@ -18,8 +18,11 @@
 //! Source: own.
 
 use std::fmt;
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
+
+use nix::errno::Errno;
 
 use crate::clock::Moment;
 
@@ -33,8 +36,8 @@ pub mod secret;
 pub mod signature;
 pub mod span;
 pub mod spec;
+pub mod specs;
 mod sys;
-pub mod template;
 pub mod webhook;
 
 use pipe::READ_BYTES;
@@ -42,17 +45,15 @@ use process::StartError;
 use run::{KillCause, Reports, Run};
 use spec::ProcessSpec;
 
-/// The most commands that run at one time. With three pipes each they stay below 1024 open files, the usual limit.
+/// The most commands that run at one time, if the limit of open files allows it: see [`descriptors`](crate::descriptors).
 pub const MAX_RUNNING: usize = 256;
-
-const _: () = assert!(MAX_RUNNING * 3 + 64 < 1024, "the pipes of all runs stay below the usual limit");
 
 /// Why a run was not started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Refused {
-    /// [`MAX_RUNNING`] commands are running.
-    Full,
+    /// So many commands are running, which is the most.
+    Full(usize),
     /// The command could not be started.
     Start(StartError),
 }
@@ -60,16 +61,29 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Full => write!(f, "{MAX_RUNNING} commands are running already, which is the limit"),
+            Refused::Full(count) => write!(f, "{count} commands are running already, which is the limit"),
             Refused::Start(error) => error.fmt(f),
         }
     }
 }
 
+impl Refused {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, Refused::Start(error) if error.is_shortage())
+    }
+}
+
+/// Whether an error says that there are no descriptors, processes or memory now.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let known = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM];
+    error.raw_os_error().is_some_and(|code| known.contains(&Errno::from_raw(code)))
+}
+
 impl std::error::Error for Refused {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Refused::Full => None,
+            Refused::Full(_) => None,
             Refused::Start(error) => Some(error),
         }
     }
@@ -79,12 +93,20 @@ impl std::error::Error for Refused {
 #[derive(Debug)]
 pub struct Executor<K> {
     runs: Vec<Run<K>>,
+    capacity: usize,
     buffer: Vec<u8>,
 }
 
 impl<K> Default for Executor<K> {
     fn default() -> Executor<K> {
-        Executor { runs: Vec::new(), buffer: vec![0; READ_BYTES] }
+        Executor::of_at_most(MAX_RUNNING)
+    }
+}
+
+impl<K> Executor<K> {
+    /// An executor of so many runs at one time, up to [`MAX_RUNNING`].
+    pub fn of_at_most(capacity: usize) -> Executor<K> {
+        Executor { runs: Vec::new(), capacity: capacity.min(MAX_RUNNING), buffer: vec![0; READ_BYTES] }
     }
 }
 
@@ -102,7 +124,7 @@ impl<K: PartialEq> Executor<K> {
         now: Moment,
     ) -> Result<u32, Refused> {
         if self.is_full() {
-            return Err(Refused::Full);
+            return Err(Refused::Full(self.capacity));
         }
         let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
         let pid = run.pid();
@@ -112,7 +134,7 @@ impl<K: PartialEq> Executor<K> {
 
     /// Whether no further run can be started now.
     pub fn is_full(&self) -> bool {
-        MAX_RUNNING <= self.runs.len()
+        self.capacity <= self.runs.len()
     }
 
     /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.

@@ -70,6 +70,8 @@ pub struct JobFile {
 pub struct PlacedJob {
     /// The line of its name, counted from 1.
     pub line_number: usize,
+    /// Whether its file says its name. Else it is found: see [`names`](crate::crontab::names).
+    pub is_named: bool,
     /// The job.
     pub job: Job,
 }
@@ -202,7 +204,8 @@ impl<'s> Reading<'s> {
             let fields = Fields::of(table).over(defaults);
             let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
             if let Some(job) = definition::job(name, &fields, &context, &mut self.faults) {
-                jobs.push(PlacedJob { line_number: self.source.line_at(name.span().start).0.number, job });
+                let line_number = self.source.line_at(name.span().start).0.number;
+                jobs.push(PlacedJob { line_number, is_named: true, job });
             }
         }
         jobs

@@ -27,8 +27,8 @@ use crate::trust;
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// The file's name as it was given; the source of its jobs.
-    pub name: String,
+    /// The file as it was read.
+    pub source: Source,
     /// Those that can be understood.
     pub jobs: Vec<PlacedJob>,
     /// Those that the file defines.
@@ -59,12 +59,7 @@ impl Reader {
     pub fn load(&self, name: &str) -> Result<Loaded, Error> {
         let source = Source::read(name)?;
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
-        let us = Uid::effective();
-        let names_users = loaded.jobs.iter().any(|placed| user_of(placed).is_some());
-        if let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) {
-            let distrusted = |why| Error::Distrusted { name: name.to_owned(), why };
-            trust::judge(ownership, us.as_raw()).map_err(distrusted)?;
-        }
+        loaded.judge(&source)?;
         loaded.check_users(&source, &self.ourselves);
         Ok(loaded)
     }
@@ -73,17 +68,37 @@ impl Reader {
 impl Loaded {
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
-        let name = source.name().to_owned();
         if is_job_file(source) {
             let JobFile { jobs, groups, problems } = JobFile::parse(source, zone);
-            return Loaded { name, jobs, groups, problems, unkept_count: 0 };
+            return Loaded { source: source.clone(), jobs, groups, problems, unkept_count: 0 };
         }
         let crontab = Crontab::parse(source, format);
         let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone);
         let mut problems = crontab.problems;
         problems.extend(faulty);
         problems.sort_by_key(|problem| problem.line_number);
-        Loaded { name, jobs, groups: Vec::new(), problems, unkept_count: crontab.unkept_count }
+        Loaded {
+            source: source.clone(),
+            jobs,
+            groups: Vec::new(),
+            problems,
+            unkept_count: crontab.unkept_count,
+        }
+    }
+
+    /// Judges who may have written the file, if its commands would run as root or as users that it names.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused.
+    pub fn judge(&self, source: &Source) -> Result<(), Error> {
+        let us = Uid::effective();
+        let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
+        let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) else {
+            return Ok(());
+        };
+        let distrusted = |why| Error::Distrusted { name: source.name().to_owned(), why };
+        trust::judge(ownership, us.as_raw()).map_err(distrusted)
     }
 
     /// Whether everything in the file was understood.
@@ -93,7 +108,7 @@ impl Loaded {
 
     /// The problems as text, nothing if there are none.
     pub fn problems_text(&self) -> String {
-        render(&self.name, &self.problems, self.unkept_count)
+        render(self.source.name(), &self.problems, self.unkept_count)
     }
 
     /// Takes out the jobs whose users cannot be become, each of them a problem.

@@ -8,7 +8,8 @@
 //!   output/JOB/RUN     what runs wrote
 //! ```
 //!
-//! The directory is made with mode 0700, and refused if others may write it: whoever may can have commands run.
+//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: whoever may can
+//! have commands run.
 //!
 //! Cost: none worth a word.
 //!
@@ -17,14 +18,12 @@
 //! Source: the XDG base directories, <https://specifications.freedesktop.org/basedir-spec/latest/>.
 
 use std::env;
-use std::fs::{self, DirBuilder};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use nix::unistd::Uid;
 
 use crate::error::Error;
+use crate::folder::make_folder;
 
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "MAINSPRING_DATA";
@@ -33,6 +32,8 @@ pub const VARIABLE: &str = "MAINSPRING_DATA";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     directory: PathBuf,
+    /// Where output is kept, if not at its usual place.
+    output: Option<PathBuf>,
 }
 
 impl Place {
@@ -46,7 +47,13 @@ impl Place {
                 .unwrap_or_else(|| PathBuf::from("."))
                 .join("mainspring"),
         };
-        Place { directory: given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual) }
+        let directory = given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual);
+        Place { directory, output: None }
+    }
+
+    /// The same with another folder for output.
+    pub fn with_output(self, output: PathBuf) -> Place {
+        Place { output: Some(output), ..self }
     }
 
     /// The directory itself.
@@ -66,41 +73,26 @@ impl Place {
 
     /// Where the output of runs is kept.
     pub fn output(&self) -> PathBuf {
-        self.directory.join("output")
+        self.output.clone().unwrap_or_else(|| self.directory.join("output"))
     }
 
     /// Makes the directory if it is not there.
     ///
     /// # Errors
     ///
-    /// When it cannot be made, is none, or others may write it.
+    /// When it cannot be made, is none, or somebody else decides what is in it.
     pub fn make(&self) -> Result<(), Error> {
-        let failed = |source| Error::Data { path: self.directory.clone(), source };
-        if fs::metadata(&self.directory).is_ok_and(|found| !found.is_dir()) {
-            return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
-        }
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory).map_err(failed)?;
-        let metadata = fs::metadata(self.directory.join(".")).map_err(failed)?;
-        let us = Uid::effective().as_raw();
-        if metadata.uid() != us && metadata.uid() != 0 {
-            return Err(failed(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "it belongs to another user",
-            )));
-        }
-        if metadata.mode() & 0o022 != 0 {
-            let message = "others may write it: take that away with chmod go-w";
-            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, message)));
-        }
-        Ok(())
+        make_folder(&self.directory)
+            .map(drop)
+            .map_err(|source| Error::Data { path: self.directory.clone(), source })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn temporary(name: &str) -> Place {
         let directory = env::temp_dir().join(format!("mainspring-place-{}-{name}", std::process::id()));

@@ -22,6 +22,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::action::template::TemplateError;
 use crate::source::Line;
 
 /// The most characters of a line that are shown; of a longer one the part around the problem is.
@@ -63,6 +64,12 @@ impl From<mainspring_cron::ParseError> for Fault {
         // The hint of a parse error is what could stand in place of the bad characters.
         let hint = error.hint().map(|instead| format!("did you mean `{}`?", instead.trim()));
         Fault { span: error.span(), message: error.to_string(), hint }
+    }
+}
+
+impl From<TemplateError> for Fault {
+    fn from(error: TemplateError) -> Fault {
+        Fault { span: error.span, message: error.message, hint: Some(error.hint) }
     }
 }
 

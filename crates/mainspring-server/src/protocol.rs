@@ -257,6 +257,9 @@ pub struct StatusWire {
     /// How many were refused because there were more.
     #[serde(default)]
     pub refused: u64,
+    /// What keeps the server from doing all that it should; empty if nothing does.
+    #[serde(default)]
+    pub troubles: Vec<String>,
 }
 
 fn is_so() -> bool {

@@ -18,7 +18,7 @@
 //! crash, and its retry policy decides. What waits goes on waiting.
 //!
 //! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
-//! anything to write. While nothing happens, nothing wakes the loop.
+//! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 //!
@@ -30,9 +30,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{
-    Command, Input, JobName, Lease, Note, Output, Planner, RunKey, Shard, Store, StoreError, Ticket,
-};
+use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
 use crate::accounts::Account;
 use crate::alarm::Alarm;
@@ -46,9 +44,10 @@ use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
-use crate::waiting::wait_for;
+use crate::waiting::{wait_for, wait_for_any};
 
 pub mod alone;
+mod apply;
 mod ask;
 mod boot;
 mod describe;
@@ -59,29 +58,37 @@ mod health;
 mod look;
 mod output;
 mod peer;
+mod postponed;
 pub mod rate;
+mod record;
+mod reload;
 mod reports;
+pub mod room;
+mod waiters;
 
 use ask::Purpose;
 pub use boot::{Keeping, Serving};
 use effects::Started;
-use files::{Files, Reading};
+use files::Files;
 use output::Outputs;
 use peer::Peers;
+use postponed::Postponed;
 use rate::{Bucket, Rates};
+use record::Held;
 use reports::Heard;
+use room::Room;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 pub const GATHER: Duration = Duration::from_millis(20);
+
+/// How often the server looks at what nothing tells it of: its files, and what it has on disk.
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long the end waits for a reader of the log who reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 pub const KILL_WAIT: Duration = Duration::from_secs(1);
-
-/// How often one commit is tried again while the store is busy or its answer was lost.
-const MAX_COMMIT_TRIES: usize = 100;
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
@@ -94,11 +101,20 @@ pub struct Server {
     place: Place,
     store: Box<dyn Store>,
     lease: Lease,
+    /// What could not be committed for lack of room.
+    held: Option<Held>,
+    room: Room,
+    /// What the log says already of the socket.
+    socket_note: Option<String>,
+    /// Whether the log says already that nothing can be recorded.
+    is_said_full: bool,
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
     executor: Executor<Attempted>,
     deliveries: Deliveries<Attempted>,
+    /// What could not be started yet.
+    postponed: Postponed,
     /// What runs, by its attempt.
     started: HashMap<Attempted, Started>,
     /// The run of each job that started last, for those who follow its output.
@@ -116,6 +132,8 @@ pub struct Server {
     log: Log<Stdout>,
     ourselves: Account,
     began: Moment,
+    /// When it last looked around.
+    looked: Moment,
     grace: Duration,
     keeping: Keeping,
     rates: Rates,
@@ -159,16 +177,19 @@ impl Server {
         self.take_signals(now);
         self.take_ends(now);
         self.take_requests(now);
+        self.look_around(now)?;
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
+        self.say_notes_of_store(now);
         self.answer_waiters()?;
-        self.outputs.flush();
+        self.flush_outputs(now);
         self.feed_peers();
-        self.peers.write();
+        self.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
-        let next = self.planner.next_due();
+        // What is held is tried by another clock.
+        let next = self.planner.next_due().filter(|_| self.held.is_none());
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -176,14 +197,17 @@ impl Server {
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
+            let mut outputs = Vec::new();
+            if !self.commit_held(now, &mut outputs)? {
+                return Ok(());
+            }
             if self.planner.next_due().is_some_and(|due| due <= now.wall) {
                 self.inputs.push_back(Input::Tick);
             }
-            let mut outputs = Vec::new();
             while let Some(input) = self.inputs.pop_front() {
                 self.planner.handle(now.wall, input, &mut outputs);
             }
-            self.commit(now.wall, &mut outputs)?;
+            self.commit(now, &mut outputs)?;
             let is_quiet = outputs.is_empty();
             self.perform(outputs)?;
             if is_quiet && self.inputs.is_empty() && self.planner.next_due().is_none_or(|due| now.wall < due)
@@ -192,34 +216,6 @@ impl Server {
             }
         }
         Ok(())
-    }
-
-    /// Makes everything durable that the planner has decided.
-    fn commit(&mut self, now: Timestamp, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        while let Some(batch) = self.planner.take_batch() {
-            let mut tries = 0;
-            let answers = loop {
-                match self.store.commit(self.lease, &batch) {
-                    Ok(answers) => break answers,
-                    Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
-                        tries += 1;
-                        wait_for(&[], &[], Some(Duration::from_millis(10))).map_err(polling)?;
-                    }
-                    Err(error) => return Err(self.stop_for(error)),
-                }
-            };
-            self.planner.handle(now, Input::Committed { number: batch.number, answers }, outputs);
-        }
-        Ok(())
-    }
-
-    /// The store is not to be trusted any more: what runs is killed, and nothing more is promised.
-    fn stop_for(&mut self, error: StoreError) -> Error {
-        let now = Moment::now();
-        self.note(now.wall, &format!("the store failed, and the server stops: {error}"));
-        self.executor.kill_all_at_once(now);
-        self.log.flush(now.wall);
-        Error::Store(error)
     }
 
     fn take_signals(&mut self, now: Moment) {
@@ -236,6 +232,7 @@ impl Server {
             Phase::Draining { since } if self.grace <= now.since(since) => {
                 self.note(now.wall, "the grace period is over: what runs gets its kill signal");
                 self.phase = Phase::Ending { since: now };
+                self.postponed.clear();
                 self.executor.kill_all(KillCause::Asked, now);
                 let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
                 self.deliveries.kill_all(now, &mut heard);
@@ -266,6 +263,7 @@ impl Server {
     fn kill(&mut self, now: Moment, why: &str) {
         self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
         self.executor.kill_all_at_once(now);
+        self.postponed.clear();
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.deliveries.kill_all(now, &mut heard);
         self.phase = Phase::Killed { since: now };
@@ -276,7 +274,9 @@ impl Server {
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.turn(now, &mut heard);
         self.deliveries.turn(now, &mut heard);
-        for (attempted, outcome) in heard.into_ends() {
+        let ends = heard.into_ends();
+        self.start_postponed(!ends.is_empty(), now);
+        for (attempted, outcome) in ends {
             let started = self.started.remove(&attempted);
             // What this server killed in order to end has no end on disk: see the head of this file.
             let is_ours = matches!(self.phase, Phase::Ending { .. } | Phase::Killed { .. })
@@ -291,28 +291,15 @@ impl Server {
         }
     }
 
-    fn take_files(&mut self, now: Moment) {
-        self.files.look(now);
-        let is_asked = self.signals.is_reload_asked();
-        if self.phase != Phase::Running {
-            return;
+    /// Looks at what nothing tells of.
+    fn look_around(&mut self, now: Moment) -> Result<(), Error> {
+        if now.since(self.looked) < LOOK_INTERVAL {
+            return Ok(());
         }
-        for index in self.files.due(is_asked, now) {
-            let path = self.files.served[index].path.clone();
-            match self.files.read(index, false, now.wall) {
-                Reading::Loaded(loaded) => {
-                    let ticket = self.ticket(Purpose::Reload { path: path.clone() });
-                    let command = Command::Apply(boot::definitions(loaded, path, false));
-                    self.inputs.push_back(Input::Command { ticket, command });
-                }
-                Reading::Bad => {
-                    let problems = self.files.served[index].problems.clone();
-                    let text = format!("{path} has problems, and what was read before stays in force");
-                    self.note(now.wall, &text);
-                    crate::message::say(&problems);
-                }
-            }
-        }
+        self.looked = now;
+        self.files.compare(now);
+        self.look_at_room(now);
+        self.look_at_store(now)
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
@@ -324,6 +311,12 @@ impl Server {
         self.log.line(now, &job, Kind::Note, &text);
     }
 
+    fn flush_outputs(&mut self, now: Moment) {
+        for (key, error) in self.outputs.flush() {
+            self.log.line(now.wall, &key.job, Kind::Note, &output::lost_text(&error));
+        }
+    }
+
     fn ticket(&mut self, purpose: Purpose) -> Ticket {
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
@@ -332,7 +325,9 @@ impl Server {
     }
 
     fn is_done(&self, now: Moment) -> bool {
-        let is_idle = self.executor.running_count() == 0 && self.deliveries.running_count() == 0;
+        let is_idle = self.executor.running_count() == 0
+            && self.deliveries.running_count() == 0
+            && self.postponed.is_empty();
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
             Phase::Draining { .. } => is_idle,
@@ -349,11 +344,17 @@ impl Server {
         self.settle(now)?;
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
         self.executor.close(now, &mut heard);
-        self.outputs.flush();
-        self.peers.write();
+        self.flush_outputs(now);
+        self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
-        self.store.release(self.lease).map_err(Error::Store)?;
+        match self.store.release(self.lease) {
+            // The next owner finds what was recorded, and takes this one for dead.
+            Err(StoreError::Full(_)) => {
+                self.note(now.wall, "the end could not be recorded: the disk is full");
+            }
+            other => other.map_err(Error::Store)?,
+        }
         self.note(now.wall, "stopped");
         self.finish_log(now)?;
         match self.log.into_failure() {
@@ -379,7 +380,8 @@ impl Server {
 
     /// Waits for anything to do.
     fn wait(&self, now: Moment) -> Result<(), Error> {
-        if !self.inputs.is_empty() || self.peers.has_request() {
+        let has_work = self.held.is_none() && !self.inputs.is_empty();
+        if has_work || self.peers.has_request() {
             return Ok(());
         }
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
@@ -387,7 +389,8 @@ impl Server {
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
         self.executor.watch(&mut readable, &mut writable);
-        self.peers.watch(&mut readable, &mut writable);
+        let mut left = Vec::new();
+        self.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let phase_wait = match self.phase {
             Phase::Running | Phase::Ending { .. } => None,
@@ -395,9 +398,12 @@ impl Server {
             Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
             Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
         };
-        let waits = [phase_wait, self.executor.wait(now), self.files.wait(now)];
-        let wait = waits.into_iter().flatten().min();
-        wait_for(&readable, &writable, wait).map_err(polling)
+        let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
+        let held_wait = self.held.as_ref().map(|held| held.wait(now));
+        let of_all =
+            [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
+        let wait = [phase_wait, look_wait, held_wait].into_iter().chain(of_all).flatten().min();
+        wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 
     fn shard(&self) -> Shard {

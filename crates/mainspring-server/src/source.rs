@@ -16,9 +16,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use crate::error::Error;
+use crate::regular::open_regular;
+use crate::walk::Doubt;
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -26,10 +28,13 @@ pub const MAX_FILE_BYTES: u64 = 4 << 20;
 /// The name that stands for standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
 
+/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and nobody else chose it.
+const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
+
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A file's name and bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Source {
     name: String,
     bytes: Vec<u8>,
@@ -37,30 +42,33 @@ pub struct Source {
 }
 
 /// What the file system says of a file that was read, at the moment it was opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ownership {
     /// The number of its owner.
     pub uid: u32,
     /// Its permission bits.
     pub mode: u32,
+    /// Who else could have put it there.
+    pub doubt: Option<Doubt>,
 }
 
 impl Source {
-    /// Reads the file called `name`, or standard input for `-`.
+    /// Reads the regular file called `name`, or standard input for `-`.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] with the operating system's answer, or [`Error::TooLong`] beyond [`MAX_FILE_BYTES`].
+    /// [`Error::Read`] with the operating system's answer or where it is no regular file, or [`Error::TooLong`] beyond [`MAX_FILE_BYTES`].
     pub fn read(name: &str) -> Result<Source, Error> {
         if name == STANDARD_INPUT {
             return Source::read_from("standard input", io::stdin());
         }
         let failed = |source| Error::Read { name: name.to_owned(), source };
-        let file = File::open(name).map_err(failed)?;
-        let metadata = file.metadata().map_err(failed)?;
-        let ownership = Ownership { uid: metadata.uid(), mode: metadata.mode() & 0o7777 };
-        let ownership = metadata.is_file().then_some(ownership);
-        Ok(Source { ownership, ..Source::read_from(name, file)? })
+        if DESCRIPTORS.iter().any(|folder| name.starts_with(folder)) {
+            return Source::read_from(name, File::open(name).map_err(failed)?);
+        }
+        let opened = open_regular(Path::new(name)).map_err(failed)?;
+        let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
+        Ok(Source { ownership, ..Source::read_from(name, opened.file)? })
     }
 
     /// Takes text that is already in memory under a name for messages.
@@ -104,8 +112,8 @@ impl Source {
     }
 
     /// Who owns the file and who may write it; `None` for what is no file.
-    pub fn ownership(&self) -> Option<Ownership> {
-        self.ownership
+    pub fn ownership(&self) -> Option<&Ownership> {
+        self.ownership.as_ref()
     }
 
     /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.

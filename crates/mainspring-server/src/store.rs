@@ -13,6 +13,8 @@ pub mod sqlite;
 mod apply;
 mod directory;
 mod fault;
+mod footing;
+mod mend;
 mod read;
 mod row;
 mod schema;
@@ -20,4 +22,5 @@ mod schema;
 mod tests;
 
 pub use directory::{Directory, DirectoryError};
+pub use schema::VERSION as FORMAT_VERSION;
 pub use sqlite::SqliteStore;

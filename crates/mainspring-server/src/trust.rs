@@ -1,33 +1,34 @@
 //! Whether a file's commands may be run: who else could have written them?
 //!
-//! | the file is | owned by us or root, writable by its owner alone | owned by another | writable by group or all |
-//! |---|---|---|---|
-//! | read by root, or names a user to become | trusted | refused | refused |
-//! | read by anybody else | trusted | trusted | trusted |
+//! | the file is | owned by us or root, writable by its owner alone | owned by another | writable by group or all | put there by another |
+//! |---|---|---|---|---|
+//! | read by root, or names a user to become | trusted | refused | refused | refused |
+//! | read by anybody else | trusted | trusted | trusted | trusted |
 //!
-//! Whoever may write a file of root's jobs is root. For other users the file's owner can harm them as well as themselves
+//! Whoever may write a file of root's jobs is root, and so is whoever may put another file of root's in its place: a log holds lines
+//! that others chose. Who could have is found on the way to it: see [`walk`](crate::walk). For other users the file's owner can harm them as well as themselves
 //! only with their consent, as with any script that they start.
 //!
 //! Cost: none; the facts come with the file.
 //!
-//! Does not look at the directories above the file: their owners could replace it.
+//! Does not look at anything itself.
 //!
-//! Source: cron(8) of Debian refuses crontabs by the same rule.
+//! Source: cron(8) of Debian refuses crontabs by the same rule, links among them.
 
 use std::fmt;
 
 use crate::source::Ownership;
-
-/// The permission bits that let others write.
-const OTHERS_MAY_WRITE: u32 = 0o022;
+use crate::walk::{Doubt, OTHERS_MAY_WRITE};
 
 /// Why a file is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Distrust {
     /// Another user owns it.
     Owner(u32),
     /// Its group or everybody may write it.
     Writable(u32),
+    /// Another user could have put it there.
+    Chosen(Doubt),
 }
 
 impl fmt::Display for Distrust {
@@ -37,6 +38,7 @@ impl fmt::Display for Distrust {
             Distrust::Writable(mode) => {
                 write!(f, "its mode {mode:04o} lets others write it: take that away with chmod go-w")
             }
+            Distrust::Chosen(doubt) => doubt.fmt(f),
         }
     }
 }
@@ -46,14 +48,14 @@ impl fmt::Display for Distrust {
 /// # Errors
 ///
 /// Why it is refused.
-pub fn judge(file: Ownership, us: u32) -> Result<(), Distrust> {
+pub fn judge(file: &Ownership, us: u32) -> Result<(), Distrust> {
     if file.uid != us && file.uid != 0 {
         return Err(Distrust::Owner(file.uid));
     }
     if file.mode & OTHERS_MAY_WRITE != 0 {
         return Err(Distrust::Writable(file.mode));
     }
-    Ok(())
+    file.doubt.clone().map_or(Ok(()), |doubt| Err(Distrust::Chosen(doubt)))
 }
 
 #[cfg(test)]
@@ -62,11 +64,14 @@ mod tests {
 
     #[test]
     fn only_the_owner_and_root_may_have_written_it() {
-        let file = |uid, mode| Ownership { uid, mode };
-        assert_eq!(judge(file(0, 0o644), 0), Ok(()));
-        assert_eq!(judge(file(0, 0o600), 1000), Ok(()));
-        assert_eq!(judge(file(1000, 0o644), 0), Err(Distrust::Owner(1000)));
-        assert_eq!(judge(file(0, 0o664), 0), Err(Distrust::Writable(0o664)));
-        assert_eq!(judge(file(7, 0o646), 7), Err(Distrust::Writable(0o646)));
+        let file = |uid, mode| Ownership { uid, mode, doubt: None };
+        assert_eq!(judge(&file(0, 0o644), 0), Ok(()));
+        assert_eq!(judge(&file(0, 0o600), 1000), Ok(()));
+        assert_eq!(judge(&file(1000, 0o644), 0), Err(Distrust::Owner(1000)));
+        assert_eq!(judge(&file(0, 0o664), 0), Err(Distrust::Writable(0o664)));
+        assert_eq!(judge(&file(7, 0o646), 7), Err(Distrust::Writable(0o646)));
+        let doubt = Doubt::Owner { folder: "/home/bob".into(), uid: 1000 };
+        let chosen = Ownership { doubt: Some(doubt.clone()), ..file(0, 0o644) };
+        assert_eq!(judge(&chosen, 0), Err(Distrust::Chosen(doubt)));
     }
 }

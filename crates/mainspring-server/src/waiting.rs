@@ -23,13 +23,42 @@ pub fn wait_for(
     writable: &[BorrowedFd<'_>],
     wait: Option<Duration>,
 ) -> io::Result<()> {
+    wait_for_any(readable, writable, &[], wait)
+}
+
+/// The same, and until one of the streams in `left` has been left by its other side altogether.
+///
+/// # Errors
+///
+/// When the operating system has no memory left.
+pub fn wait_for_any(
+    readable: &[BorrowedFd<'_>],
+    writable: &[BorrowedFd<'_>],
+    left: &[BorrowedFd<'_>],
+    wait: Option<Duration>,
+) -> io::Result<()> {
     let readable = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN));
     let writable = writable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLOUT));
-    let mut fds: Vec<PollFd<'_>> = readable.chain(writable).collect();
+    // That is told without being asked for.
+    let left = left.iter().map(|&fd| PollFd::new(fd, PollFlags::empty()));
+    let mut fds: Vec<PollFd<'_>> = readable.chain(writable).chain(left).collect();
     match poll(&mut fds, timeout(wait)) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether something can be read from a stream now, or taken from a listener.
+pub fn is_readable(stream: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::POLLIN)];
+    poll(&mut fds, PollTimeout::ZERO).is_ok_and(|count| 0 < count)
+}
+
+/// Whether the other side of a stream has closed both directions of it, and not only what it writes.
+pub fn is_left(stream: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::new(stream, PollFlags::empty())];
+    let is_told = poll(&mut fds, PollTimeout::ZERO).is_ok_and(|count| 0 < count);
+    is_told && fds[0].revents().is_some_and(|found| found.intersects(PollFlags::POLLHUP | PollFlags::POLLERR))
 }
 
 /// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a deadline.
@@ -43,6 +72,20 @@ fn timeout(wait: Option<Duration>) -> PollTimeout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::Shutdown;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn a_stream_is_left_when_both_directions_are_closed() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        assert!(!is_left(ours.as_fd()));
+        theirs.shutdown(Shutdown::Write).unwrap();
+        assert!(!is_left(ours.as_fd()));
+        drop(theirs);
+        assert!(is_left(ours.as_fd()));
+        wait_for_any(&[], &[], &[ours.as_fd()], None).unwrap();
+    }
 
     #[test]
     fn waits_are_rounded_up_to_milliseconds() {

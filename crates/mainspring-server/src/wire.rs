@@ -148,7 +148,7 @@ pub struct WarningWire {
 
 impl From<Explanation> for ExplanationWire {
     fn from(explanation: Explanation) -> ExplanationWire {
-        let Explanation { sentence, fields, notes, changes, warnings } = explanation;
+        let Explanation { sentence, fields, notes, changes, warnings, .. } = explanation;
         ExplanationWire {
             sentence,
             fields: fields.into_iter().map(FieldWire::from).collect(),

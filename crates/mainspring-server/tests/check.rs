@@ -7,6 +7,7 @@
 use std::fs;
 
 use crate::program::{mainspring, mainspring_with_input, root};
+use crate::served::{folder, write};
 
 #[test]
 fn every_crontab_is_checked_as_expected() {
@@ -78,4 +79,28 @@ fn a_file_that_cannot_be_read_fails_and_the_others_are_checked() {
 fn problems_in_one_of_several_files_decide_the_exit_code() {
     let ended = mainspring(&["check", "testdata/crontabs/fields.crontab", "examples/crontab"]);
     assert_eq!(ended.code, 6);
+}
+
+#[test]
+fn a_name_that_two_files_have_is_a_problem_that_names_both_places() {
+    let folder = folder("check-names");
+    let job = |name: &str| format!("[jobs.{name}]\nevery = '1h'\nshell = 'true'\n");
+    write(&folder.join("a.toml"), &job("backup"));
+    write(&folder.join("b.toml"), &format!("{}{}[jobs.bad]\nevry = 1\n", job("report"), job("backup")));
+    write(&folder.join("n2.crontab"), "* * * * * echo one\n");
+    write(&folder.join("n3.crontab"), "# mainspring: name=backup\n* * * * * echo two\n");
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let files = ["a.toml", "b.toml", "n2.crontab", "n3.crontab"].map(path);
+    let names: Vec<&str> = files.iter().map(String::as_str).collect();
+    let ended = mainspring(&[&["check"], &names[..]].concat());
+    assert_eq!(ended.code, 6, "{}", ended.stdout);
+    for (file, line) in [("b.toml", "4:1"), ("n3.crontab", "2:1")] {
+        let message = format!("{}:{line}: the name `backup` is that of {}:1\n", path(file), path("a.toml"));
+        assert!(ended.stdout.contains(&message), "{message} in {}", ended.stdout);
+    }
+    assert!(ended.stdout.contains("unknown key `evry`"), "{}", ended.stdout);
+    // Each by itself, or one of them twice, is as it was.
+    let ended = mainspring(&["check", &files[0], &files[2], &files[0]]);
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    let _ = fs::remove_dir_all(&folder);
 }

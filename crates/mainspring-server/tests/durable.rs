@@ -93,8 +93,10 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     );
     let served = Served::start_in(folder, &[]);
     served.says(&["show", "second"], 0, "shell = \"true\"");
-    served.says(&["show", "third"], 0, "active");
-    served.says(&["status"], 0, "HAS PROBLEMS");
+    // Not even what is good in the new one.
+    served.says(&["show", "third"], 4, "there is no job `third`");
+    served.says(&["status"], 0, "HAS PROBLEMS, 2 jobs");
+    served.says(&["doctor"], 1, "hint: the old set is in force");
     served.stop();
 }
 

@@ -10,9 +10,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::program::{Running, mainspring};
+use crate::program::{Ended, Running, mainspring};
 
 /// How large a page of the store is.
 const PAGE_BYTES: usize = 4_096;
@@ -100,36 +102,123 @@ fn in_own_namespace(script: &str, words: &[&str]) -> Option<Child> {
     Some(command.spawn().unwrap())
 }
 
+/// A server in a namespace, with a small file system as its data directory.
+struct Small {
+    running: Running,
+    /// The data directory as the test sees it: through the server's own root.
+    seen: PathBuf,
+}
+
+impl Small {
+    /// Runs a script with the program, the data directory and a third word. `None` if that is not permitted.
+    fn start(script: &str, data: &Path, third: &Path) -> Option<Small> {
+        fs::create_dir(data).unwrap();
+        fs::set_permissions(data, fs::Permissions::from_mode(0o700)).unwrap();
+        let child = in_own_namespace(script, &[data.to_str().unwrap(), third.to_str().unwrap()])?;
+        let seen = PathBuf::from(format!("/proc/{}/root{}", child.id(), data.display()));
+        Some(Small { running: Running::reading(child), seen })
+    }
+
+    fn ask(&self, command: &str) -> Ended {
+        mainspring(&[command, "--data", self.seen.to_str().unwrap()])
+    }
+
+    /// Takes all the room that there is.
+    fn fill(&self) {
+        let mut file = fs::File::create(self.seen.join("filler")).unwrap();
+        while file.write_all(&[1; PAGE_BYTES]).is_ok() {}
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.seen.join("filler")).unwrap();
+    }
+
+    /// Sends SIGTERM to the server.
+    fn stop(&self) {
+        let holder = fs::read_to_string(self.seen.join("mainspring.lock")).unwrap();
+        let pid = holder.trim().strip_prefix("process ").unwrap().parse().unwrap();
+        kill(Pid::from_raw(pid), Signal::SIGTERM).unwrap();
+    }
+}
+
 #[test]
-fn a_full_disk_stops_the_server_and_loses_nothing_that_was_acknowledged() {
+fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     let folder = folder("full");
-    let data = folder.join("data");
-    fs::create_dir(&data).unwrap();
-    fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
-    let saved = folder.join("saved");
-    // The socket is reached through the server's own root, because only it sees the small file system.
-    let script = "mount -t tmpfs -o size=2m,mode=0700 tmpfs \"$2\" || exit 99; \
-        \"$1\" serve --data \"$2\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
-    let words = [data.to_str().unwrap(), saved.to_str().unwrap()];
-    let Some(mut child) = in_own_namespace(script, &words) else { return };
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
-    assert!(line.contains("jobs, data in"), "{line}");
-    let seen = PathBuf::from(format!("/proc/{}/root{}", child.id(), data.display()));
-    let mut submitter = Submitter::connect(&seen);
+    let (data, saved) = (folder.join("data"), folder.join("saved"));
+    let job = "[jobs.tick]\nevery = '1s'\ncwd = '/'\nshell = 'echo tock'\n";
+    fs::write(folder.join("jobs.toml"), job).unwrap();
+    let script = "mount -t tmpfs -o size=8m,mode=0700 tmpfs \"$2\" || exit 99; \
+        head -c 4194304 /dev/zero >\"$2/filler\"; \
+        \"$1\" serve --data \"$2\" \"$3/../jobs.toml\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
+    let Some(mut small) = Small::start(script, &data, &saved) else { return };
+    fs::create_dir(&saved).unwrap();
+    small.running.wait_for(&[", data in"]);
+    let mut submitter = Submitter::connect(&small.seen);
     let said = submitter.submit_until_refused();
+    let refusal: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(refusal["error"]["kind"], "temporary", "{said}");
+    assert!(
+        refusal["error"]["message"].as_str().unwrap().contains("disk is full: new work is refused"),
+        "{said}"
+    );
     assert!(30 <= submitter.acknowledged_count, "{}", submitter.acknowledged_count);
-    let rest =
-        std::thread::Builder::new().spawn(move || output.lines().map_while(Result::ok).collect()).unwrap();
-    let ended = child.wait_with_output().unwrap();
-    let errors = String::from_utf8(ended.stderr).unwrap();
-    let lines: Vec<String> = rest.join().unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{said} {errors}");
-    assert!(errors.contains("full"), "{errors}");
-    assert!(lines.iter().any(|line| line.contains("the store failed, and the server stops")), "{lines:#?}");
+    small.running.wait_for(&["scheduled jobs go on with the reserve"]);
+    small.running.wait_for(&["end    exit status 0"]);
+    let status = small.ask("status");
+    assert!(
+        status.stdout.contains("TROUBLE") && status.stdout.contains("new work is refused"),
+        "{}",
+        status.stdout
+    );
+    let doctor = small.ask("doctor");
+    assert_eq!(doctor.code, 1, "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("BAD      trouble     the disk is full"), "{}", doctor.stdout);
+    // Another program takes the rest.
+    fs::rename(small.seen.join("filler"), small.seen.join("first")).unwrap();
+    small.fill();
+    small.running.wait_for(&["nothing can be recorded"]);
+    let status = small.ask("status");
+    assert!(status.stdout.contains("nothing can be recorded"), "{} {}", status.stdout, status.stderr);
+    let ended = mainspring(&["pause", "tick", "--data", small.seen.to_str().unwrap()]);
+    assert_eq!(ended.code, 75, "{}", ended.stderr);
+    small.free();
+    fs::remove_file(small.seen.join("first")).unwrap();
+    small.running.wait_for(&["there is room on the disk again: all goes on"]);
+    small.running.wait_for(&["end    exit status 0"]);
+    small.running.wait_for(&["output is kept, and new work taken"]);
+    submitter.submit().unwrap();
+    assert_eq!(small.ask("doctor").stdout.matches("trouble").count(), 0);
+    small.stop();
+    let (status, _, errors) = small.running.end();
+    assert_eq!(status.code(), Some(0), "{errors}");
+    let saved = saved.join("data");
     fs::set_permissions(&saved, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(pending_count(&saved), submitter.acknowledged_count);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_server_starts_on_a_full_disk() {
+    let folder = folder("full-start");
+    let data = folder.join("data");
+    // Once to make all files, once with the reserve, and once without.
+    let script = "mount -t tmpfs -o size=4m,mode=0700 tmpfs \"$2\" || exit 99; \
+        \"$1\" serve --data \"$2\" || exit 98; \
+        cat /dev/zero >\"$2/first\" 2>/dev/null; \"$1\" serve --data \"$2\" || exit 97; \
+        rm -f \"$2/mainspring.reserve\"; cat /dev/zero >\"$2/filler\" 2>/dev/null; exec \"$1\" serve --data \"$2\"";
+    let Some(mut small) = Small::start(script, &data, &folder) else { return };
+    small.running.wait_for(&[", data in"]);
+    small.stop();
+    small.running.wait_for(&["stopped"]);
+    small.running.wait_for(&[", data in"]);
+    small.running.wait_for(&["new work is refused"]);
+    small.stop();
+    small.running.wait_for(&["stopped"]);
+    small.running.wait_for_error("waiting for room on the disk of");
+    fs::remove_file(small.seen.join("first")).unwrap();
+    small.running.wait_for(&[", data in"]);
+    small.stop();
+    assert_eq!(small.running.end().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }
 
@@ -203,5 +292,108 @@ fn a_damaged_page_is_named_damage() {
     }
     fs::write(&store, &whole).unwrap();
     assert_eq!(pending_count(&data), 300);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Something that is taken away under a server, and what its log says of that.
+struct Loss {
+    name: &'static str,
+    take: fn(&Path),
+    said: &'static [&'static str],
+}
+
+const LOSSES: &[Loss] = &[
+    Loss {
+        name: "store",
+        take: |data| ["", "-wal", "-shm"].iter().for_each(|end| remove(data, &format!("mainspring.db{end}"))),
+        said: &["the store was removed while it was open: it was written anew"],
+    },
+    Loss {
+        name: "log",
+        take: |data| remove(data, "mainspring.db-wal"),
+        said: &["the store's log was removed while it was open"],
+    },
+    Loss {
+        name: "lock",
+        take: |data| remove(data, "mainspring.lock"),
+        said: &["the lock of the data directory was removed: it was taken again"],
+    },
+    Loss {
+        name: "folder",
+        take: |data| fs::remove_dir_all(data).unwrap(),
+        said: &["it was taken again", "it was written anew", "the socket was removed: it was made again"],
+    },
+    Loss {
+        name: "socket",
+        take: |data| remove(data, "mainspring.sock"),
+        said: &["the socket was removed: it was made again"],
+    },
+];
+
+fn remove(data: &Path, name: &str) {
+    fs::remove_file(data.join(name)).unwrap();
+}
+
+#[test]
+fn what_is_removed_under_a_server_is_noticed_and_nothing_acknowledged_is_lost() {
+    for Loss { name, take, said } in LOSSES {
+        let folder = folder(&format!("loss-{name}"));
+        let data = folder.join("data");
+        let mut running = serve(&data);
+        let mut submitter = Submitter::connect(&data);
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        take(&data);
+        // Over a connection that is still there.
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        said.iter().for_each(|part| drop(running.wait_for(&[part])));
+        let ended = mainspring(&["doctor", "--data", data.to_str().unwrap()]);
+        assert!(ended.code == 0 && ended.stdout.contains("server      process"), "{name}: {}", ended.stdout);
+        let second = mainspring(&["serve", "--data", data.to_str().unwrap()]);
+        assert_eq!(second.code, 5, "{name}: {}", second.stderr);
+        (0..10).for_each(|_| submitter.submit().unwrap());
+        assert_eq!(running.stop().0.code(), Some(0), "{name}");
+        assert_eq!(pending_count(&data), 30, "{name}");
+        let mode = fs::metadata(data.join("mainspring.db")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, mode & 0o044, "{name}: nobody else may write it");
+        let _ = fs::remove_dir_all(&folder);
+    }
+}
+
+#[test]
+fn a_server_whose_folder_another_has_ends_and_keeps_what_it_knew() {
+    let folder = folder("replaced");
+    let data = folder.join("data");
+    let first = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..10).for_each(|_| submitter.submit().unwrap());
+    fs::remove_dir_all(&data).unwrap();
+    let second = serve(&data);
+    // It is not acknowledged, whether the first has looked around already or not.
+    assert!(submitter.submit().is_err());
+    let (status, lines, errors) = first.end();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    assert!(errors.contains("another file was put in its place; what it held is in"), "{errors}");
+    assert!(lines.iter().any(|line| line.contains("the store failed, and the server stops")), "{lines:#?}");
+    assert_eq!(second.stop().0.code(), Some(0));
+    let saved = errors.trim().rsplit(' ').next().unwrap();
+    fs::rename(saved, data.join("mainspring.db")).unwrap();
+    assert_eq!(pending_count(&data), 10);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_folder_that_is_moved_away_is_left_whole() {
+    let folder = folder("moved");
+    let (data, elsewhere) = (folder.join("data"), folder.join("elsewhere"));
+    let running = serve(&data);
+    let mut submitter = Submitter::connect(&data);
+    (0..10).for_each(|_| submitter.submit().unwrap());
+    fs::rename(&data, &elsewhere).unwrap();
+    assert!(submitter.submit().is_err());
+    let (status, _, errors) = running.end();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    assert!(errors.contains("it was moved away while it was open, and is whole where it is now"), "{errors}");
+    assert!(!data.exists());
+    assert_eq!(pending_count(&elsewhere), 10);
     let _ = fs::remove_dir_all(&folder);
 }

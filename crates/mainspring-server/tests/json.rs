@@ -86,21 +86,22 @@ fn a_simulation_prints_the_documented_fields() {
     let expected = [
         "busiest_minutes",
         "end",
-        "firing_count",
-        "firings",
+        "event_count",
+        "events",
         "from",
+        "is_cut_short",
         "jobs",
         "most_at_once",
-        "stopped_by",
+        "start_count",
         "timed_job_count",
         "to",
         "zone",
     ];
     assert_eq!(names(&found), expected);
-    assert_eq!(found["firings"].as_array().unwrap().len(), 7);
+    assert_eq!(found["events"].as_array().unwrap().len(), 7);
     let jobs = found["jobs"].as_array().unwrap();
-    let counted: u64 = jobs.iter().map(|job| job["firing_count"].as_u64().unwrap()).sum();
-    assert_eq!(found["firing_count"], counted);
+    let counted: u64 = jobs.iter().map(|job| job["start_count"].as_u64().unwrap()).sum();
+    assert_eq!(found["start_count"], counted);
     assert!(jobs.iter().all(|job| names(job) == names(&jobs[0]) && job["duration_s"] == 3600.0));
 }
 

@@ -8,8 +8,8 @@
 //! The library libfaketime, loaded before the program, makes its wall clock show another time. It cannot make it run
 //! faster, because Rust's standard library waits with system calls that it does not replace; so each moment of
 //! interest has a process of its own, which starts a few seconds before it and ends when what is due at it has
-//! started. All run side by side. What is expected are rows P068 to P071 of testdata/cron-next.csv, which say what
-//! Debian's cron did in the same hours, and the rule in cron(8) for the rest.
+//! started. All run side by side. What is expected are rows P068 to P071 of the cron crate's testdata/cron-next.csv,
+//! which say what Debian's cron did in the same hours, and the rule in cron(8) for the rest.
 //!
 //! Never early is what decides, and what is due and what is not; how late a run starts is not measured.
 //!
@@ -118,7 +118,8 @@ const ROWS: [(&str, &str); 4] =
 
 #[test]
 fn the_passages_expect_what_debians_cron_did() {
-    let table = std::fs::read_to_string(root().join("testdata/cron-next.csv")).unwrap();
+    let table =
+        std::fs::read_to_string(root().join("crates/mainspring-cron/testdata/cron-next.csv")).unwrap();
     let mut compared_count = 0;
     for (id, name) in ROWS {
         let row = table.lines().find(|line| line.starts_with(&format!("{id},"))).unwrap();

@@ -10,9 +10,7 @@ use mainspring_server::clock::Moment;
 use mainspring_server::executor::process::Outcome;
 use mainspring_server::executor::run::{End, KillCause, Reports, Stream};
 use mainspring_server::executor::secret::{SecretForm, SecretVariable};
-use mainspring_server::executor::spec::{
-    Inheritance, KillSequence, KillStep, LIMIT_NAMES, Limit, ProcessSpec, Program,
-};
+use mainspring_server::executor::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use mainspring_server::executor::{Executor, Refused};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -135,11 +133,10 @@ fn a_secret_that_is_not_there_starts_nothing() {
 
 #[test]
 fn umask_niceness_limits_and_input_are_those_of_the_spec() {
-    let (_, open_files) = LIMIT_NAMES.iter().find(|(name, _)| *name == "open_files").unwrap();
     let spec = ProcessSpec {
         umask: Some(0o027),
         nice: Some(19),
-        limits: vec![Limit { resource: *open_files, value: 40 }],
+        limits: vec![Limit::of_name("open_files", 40).unwrap()],
         input: Some("from afar\n".into()),
         ..shell("umask; nice; ulimit -n; cat")
     };

@@ -106,7 +106,15 @@ impl Running {
         Running::reading(shell.spawn().unwrap())
     }
 
-    fn reading(mut child: Child) -> Running {
+    /// Another program, whose input, output and errors are pipes.
+    #[allow(dead_code, reason = "the trials use it")]
+    pub(crate) fn other(command: &mut Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Running::reading(command.spawn().unwrap())
+    }
+
+    /// Reads line by line what a child writes.
+    pub(crate) fn reading(mut child: Child) -> Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();

@@ -1,6 +1,7 @@
 //! `mainspring serve --memory`: what crontabs do, on the loop that also serves what is kept.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use nix::sys::signal::Signal;
@@ -106,10 +107,11 @@ fn a_folder_for_the_socket_may_be_named_and_holds_no_store() {
     let ended = mainspring(&["at", "now", "--data", &data, "--name", "soon", "--", "echo", "tea"]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     running.wait_for(&["soon", "end "]);
-    assert!(Path::new(&data).join("output").exists());
+    let names =
+        || fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(names().filter(|name| name.starts_with("output-")).count(), 1);
     assert_eq!(running.stop().0.code(), Some(0));
-    let left: Vec<_> = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(left, ["mainspring.lock"]);
+    assert_eq!(names().collect::<Vec<_>>(), ["mainspring.lock"]);
     // A folder with a store is another server's, even if that does not run.
     let mut kept = Running::any(&["serve", "--data", &data]);
     kept.wait_for(&["jobs, data in"]);
@@ -315,38 +317,50 @@ fn lines_of_many_runs_do_not_interleave() {
 }
 
 #[test]
-fn problems_are_shown_and_the_good_lines_run() {
-    let mut running = Running::start(&[], "@reboot echo ok\n0 24 * * * true\n");
-    running.wait_for(&["echo", "stdout ok"]);
-    let (status, _, errors) = running.stop();
-    assert_eq!(status.code(), Some(0));
-    assert!(errors.starts_with("standard input:3:3: "), "{errors}");
-    assert!(errors.contains("\n  3 | 0 24 * * * true\n    |   ^^\n"), "{errors}");
-}
-
-#[test]
-fn a_file_without_a_usable_entry_is_served_for_what_comes_by_command() {
-    for (text, problem) in [("# nothing\n", ""), ("61 * * * * true\n", "standard input:2:1: ")] {
-        let mut running = Running::start(&[], text);
-        let data = data(&mut running);
-        let ended = mainspring(&["at", "now", "--data", &data, "--name", "soon", "--", "echo", "tea"]);
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
-        running.wait_for(&["soon", "stdout tea"]);
-        // There is no second standard input.
-        running.signal(Signal::SIGHUP);
-        let (status, _, errors) = running.stop();
-        assert_eq!(status.code(), Some(0));
-        assert!(errors.starts_with(problem), "{errors}");
+fn a_file_with_a_problem_is_not_run_in_part() {
+    for bad in ["0 24 * * * true\n", "CRON_TZ=Foo/Bar\n0 1 * * * true\n"] {
+        let running = Running::start(&[], &format!("@reboot echo ok\n{bad}"));
+        let (status, lines, errors) = running.end();
+        assert_eq!((status.code(), lines.len()), (Some(6), 0), "{errors} {lines:#?}");
+        assert!(errors.starts_with("standard input:3:"), "{errors}");
+        let last = "mainspring: nothing was started, because of the problems of standard input\n";
+        assert!(errors.ends_with(last), "{errors}");
     }
 }
 
 #[test]
+fn a_file_that_is_not_safe_is_refused_with_its_own_exit_code() {
+    let folder = folder("unsafe");
+    let file = folder.join("jobs.crontab");
+    write(&file, "@daily root true\n");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let ended = mainspring(&["serve", "--memory", "--system", file.to_str().unwrap()]);
+    assert_eq!(ended.code, 7, "{}", ended.stderr);
+    assert!(ended.stderr.contains("is not safe to run: its mode 0666"), "{}", ended.stderr);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_file_without_an_entry_is_served_for_what_comes_by_command() {
+    let mut running = Running::start(&[], "# nothing\n");
+    let data = data(&mut running);
+    let ended = mainspring(&["at", "now", "--data", &data, "--name", "soon", "--", "echo", "tea"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    running.wait_for(&["soon", "stdout tea"]);
+    // There is no second standard input.
+    running.signal(Signal::SIGHUP);
+    let (status, _, errors) = running.stop();
+    assert_eq!((status.code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
 fn a_file_that_cannot_be_read_fails() {
-    let ended = mainspring(&["serve", "--memory", "no/such/file"]);
+    let ended = mainspring(&["serve", "--memory", "/no/such/file"]);
     assert_eq!(ended.code, 1);
     assert_eq!(
         ended.stderr,
-        "mainspring: cannot read no/such/file: No such file or directory (os error 2)\n"
+        "mainspring: cannot read /no/such/file: No such file or directory (os error 2)\n\
+         mainspring: nothing was started, because of the problems of /no/such/file\n"
     );
 }
 
@@ -364,15 +378,14 @@ fn zones_come_from_the_option_and_the_crontab() {
 #[test]
 fn a_system_crontab_runs_commands_as_the_user_it_names() {
     let ourselves = mainspring_server::accounts::Account::ourselves().unwrap();
-    let crontab = format!(
-        "@reboot {} echo \"$LOGNAME\"\n@reboot root id -un\n@daily no-such-user true\n",
-        ourselves.name
-    );
+    let crontab = format!("@reboot {} echo \"$LOGNAME\"\n", ourselves.name);
     let mut running = Running::start(&["--system"], &crontab);
     running.wait_for(&["echo", &format!("stdout {}", ourselves.name)]);
-    let (status, _, errors) = running.stop();
-    assert_eq!(status.code(), Some(0));
-    assert!(errors.contains("standard input:4:8: cannot run as user `no-such-user`"), "{errors}");
+    assert_eq!(running.stop().0.code(), Some(0));
+    let running = Running::start(&["--system"], "@reboot root id -un\n@daily no-such-user true\n");
+    let (status, _, errors) = running.end();
+    assert_eq!(status.code(), Some(6));
+    assert!(errors.contains("standard input:3:8: cannot run as user `no-such-user`"), "{errors}");
     // Who runs the tests decides which of two things is to be seen.
     let may_become_root = ourselves.name == "root";
     assert_eq!(errors.contains("cannot run as user `root`"), !may_become_root, "{errors}");

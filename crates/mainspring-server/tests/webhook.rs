@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use mainspring_server::action::template::{Template, Values};
 use mainspring_server::clock::Moment;
 use mainspring_server::executor::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
 use mainspring_server::executor::process::Outcome;
 use mainspring_server::executor::run::{End, KillCause, Reports, Stream};
 use mainspring_server::executor::secret::{SecretForm, SecretVariable};
-use mainspring_server::executor::template::{Template, Values};
 use mainspring_server::executor::webhook::{WebhookSpec, deliver};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use ureq::http::Method;
@@ -96,7 +96,7 @@ fn a_request_carries_what_its_spec_says() {
         ],
         body: template(r#"{"job": "{job}", "due": "{nominal}", "run": {run}}"#),
         secrets: vec![token],
-        signing: Some(file("signing", "key\n")),
+        signing: Some(file("signing", "a key of 16 bytes\n")),
         ..WebhookSpec::new(template(&format!("{url}/hooks/{{job}}?n={{run}}")))
     };
     let delivered = deliver(&spec, values(), 1_767_225_600);
@@ -116,6 +116,24 @@ fn a_request_carries_what_its_spec_says() {
     }
     assert!(lower.contains("\r\nmainspring-signature: t=1767225600,v1="), "{request}");
     assert!(request.ends_with(r#"{"job": "backup", "due": "2026-01-01T03:00:00Z", "run": 7}"#), "{request}");
+}
+
+#[test]
+fn an_answer_is_not_cut_within_a_secret() {
+    let token =
+        SecretVariable { name: "TOKEN".into(), path: file("echoed", "hunter22"), form: SecretForm::Content };
+    for (answer_bytes_max, expected) in [(10, "AAAAAAAAAA"), (14, "AAAAAAAAAA"), (18, "AAAAAAAAAA***")] {
+        let (url, server) = serve_once(&answer("200 OK", "AAAAAAAAAAhunter22BBBB"));
+        let spec = WebhookSpec {
+            secrets: vec![token.clone()],
+            answer_bytes_max,
+            ..WebhookSpec::new(template(&url))
+        };
+        let delivered = deliver(&spec, values(), 0);
+        server.join().unwrap();
+        assert_eq!(String::from_utf8_lossy(&delivered.answer), expected, "{answer_bytes_max}");
+        assert_eq!(delivered.dropped_bytes, 22 - answer_bytes_max);
+    }
 }
 
 #[test]
@@ -252,7 +270,10 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     for key in 0..MAX_DELIVERIES as u32 {
         deliveries.start(&spec, values(), key, Moment::now()).unwrap();
     }
-    assert!(matches!(deliveries.start(&spec, values(), 99, Moment::now()), Err(NotSent::Full)));
+    assert!(matches!(
+        deliveries.start(&spec, values(), 99, Moment::now()),
+        Err(NotSent::Full(MAX_DELIVERIES))
+    ));
     assert!(deliveries.kill(&3, Moment::now(), &mut heard));
     assert!(!deliveries.kill(&3, Moment::now(), &mut heard));
     assert_eq!((heard.ends[0].0, heard.ends[0].1.cause), (3, Some(KillCause::Asked)));

@@ -21,8 +21,10 @@
 //!
 //! It does not know what a payload is: fronts do.
 
+mod caught;
+mod crew;
 mod lane;
-mod over_lanes;
+mod lanes;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
@@ -46,7 +48,6 @@ use mainspring_queue::{Reason, Rejected, ResetError, Tick};
 
 use crate::clock::Clock;
 use crate::sync::atomic::Ordering;
-use crate::sync::thread::{self, JoinHandle};
 
 /// What the threads of drivers are called, for debuggers and `top`.
 const THREAD_NAME: &str = "mainspring";
@@ -95,7 +96,7 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
 
-    /// Hears that `fire` panicked. The driver goes on with the next timer. Unless overridden, writes a line to standard
+    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the next timer. Unless overridden, writes a line to standard
     /// error.
     fn panicked(&mut self, panic: &Panicked) {
         eprintln!("mainspring: {panic}");
@@ -255,11 +256,29 @@ pub trait Timers<T>: Send + Sync {
     /// The payload comes back: rejected by the queue, or the driver has stopped.
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
+    /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and for whoever waits
+    /// and could not be told. It goes past a limit on the number of timers, and one beyond the queue's horizon fires there,
+    /// early, so that its owner looks, and adds it again.
+    ///
+    /// # Errors
+    /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
+    /// Returns the part of the driver that the calling thread schedules into, for what is held as long as a timer: threads that hold
+    /// parts of their own write to no memory that they share.
+    ///
+    /// # Errors
+    /// The operating system would not start the thread that the part needs.
+    fn local(&self) -> Result<Arc<dyn Part<T>>, Refusal>
+    where
+        Self: 'static,
+        T: 'static;
+
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
     /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is dropped, here or by the
-    /// thread that fires. A firing that begins after this has returned is not that timer's.
+    /// thread that fires, which reports it if that panics. A firing that begins after this has returned is not that timer's.
     fn discard(&self, id: TimerId);
 
     /// Moves a pending timer.
@@ -289,21 +308,48 @@ pub trait Timers<T>: Send + Sync {
     fn clock(&self) -> &Arc<dyn Clock>;
 }
 
-/// A driver: what a handle asks, and an end.
-pub trait Driver<T>: Timers<T> {
-    /// Stops firing, waits for what is firing on threads of the driver's own (called from one of them it does not wait for
-    /// itself), and returns all timers that did not fire, earliest first. From then on no timer is taken.
-    fn shutdown(&self) -> Vec<Unfired<T>>;
+/// The part of a driver that some thread schedules into, and a timer holds: a queue, its lock, and whom to wake. The methods are
+/// those of [`Timers`], for this part's timers alone; an id of another part names none of them.
+pub trait Part<T>: Send + Sync {
+    /// Adds a timer, as [`Timers::schedule`].
+    ///
+    /// # Errors
+    /// As there.
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
+    /// Adds a timer that no limit turns away, as [`Timers::schedule_assured`].
+    ///
+    /// # Errors
+    /// As there.
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+
+    /// Removes a pending timer and returns its payload, as [`Timers::cancel`].
+    fn cancel(&self, id: TimerId) -> Option<T>;
+
+    /// Removes a pending timer without waiting, as [`Timers::discard`].
+    fn discard(&self, id: TimerId);
+
+    /// Moves a pending timer, as [`Timers::reset`].
+    ///
+    /// # Errors
+    /// As there.
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
+
+    /// Returns a pending timer's deadline.
+    fn deadline(&self, id: TimerId) -> Option<Tick>;
+
+    /// The driver's clock.
+    fn clock(&self) -> &Arc<dyn Clock>;
 }
 
-/// Waits for a thread to end, unless it is the calling one.
-fn join(thread: impl IntoIterator<Item = JoinHandle<()>>) {
-    for thread in thread {
-        if thread.thread().id() != thread::current().id() {
-            // The threads of drivers catch what callbacks panic with; a panic of their own was printed.
-            let _ = thread.join();
-        }
-    }
+/// A driver: what a handle asks, and an end.
+pub trait Driver<T>: Timers<T> {
+    /// Stops firing, waits for what is firing on threads of the driver's own, and returns all timers that did not fire, earliest
+    /// first. From then on no timer is taken.
+    ///
+    /// Several threads may call it: each waits, and each timer is handed back to one of them. Called from a thread of the
+    /// driver's own it waits neither for itself nor for others of them that are in this call.
+    fn shutdown(&self) -> Vec<Unfired<T>>;
 }
 
 /// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.

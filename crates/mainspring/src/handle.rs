@@ -7,13 +7,14 @@
 //! Cost: a virtual call and the driver's own cost.
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Refused, Report, TimerId, Timers};
+use crate::driver::{Counts, Part, Refusal, Refused, Report, TimerId, Timers};
 
 /// A shared reference to a driver of timers with payload `T`.
 pub struct Handle<T> {
@@ -24,6 +25,17 @@ impl<T> Handle<T> {
     /// Makes a handle of a driver.
     pub fn new(timers: Arc<dyn Timers<T>>) -> Handle<T> {
         Handle { timers }
+    }
+
+    /// Returns the part of the driver that the calling thread schedules into: what a timer holds on to.
+    ///
+    /// # Errors
+    /// The driver has no thread for it.
+    pub(crate) fn local(&self) -> Result<Local<T>, Refusal>
+    where
+        T: 'static,
+    {
+        Ok(Local { part: self.timers.local()? })
     }
 
     /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the clock's
@@ -116,6 +128,43 @@ impl<T> Handle<T> {
     /// Returns the driver's clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.timers.clock()
+    }
+}
+
+/// A handle of the part of a driver that some thread schedules into.
+pub(crate) struct Local<T> {
+    part: Arc<dyn Part<T>>,
+}
+
+impl<T> Local<T> {
+    /// Adds a timer that the program asks for.
+    pub(crate) fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        self.part.schedule(deadline, payload)
+    }
+
+    /// Adds a timer that no limit turns away: see [`Timers::schedule_assured`].
+    pub(crate) fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        self.part.schedule_assured(deadline, payload)
+    }
+}
+
+impl<T> Deref for Local<T> {
+    type Target = dyn Part<T>;
+
+    fn deref(&self) -> &(dyn Part<T> + 'static) {
+        &*self.part
+    }
+}
+
+impl<T> Clone for Local<T> {
+    fn clone(&self) -> Local<T> {
+        Local { part: Arc::clone(&self.part) }
+    }
+}
+
+impl<T> fmt::Debug for Local<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Local").finish_non_exhaustive()
     }
 }
 

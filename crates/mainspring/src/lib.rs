@@ -33,6 +33,7 @@
 //! waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine).
 
 #![deny(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 
 pub mod preset;
@@ -65,5 +66,5 @@ pub use engine::Engine;
 pub use handle::Handle;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

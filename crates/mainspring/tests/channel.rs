@@ -5,13 +5,13 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use crossbeam_channel::{RecvTimeoutError, TryRecvError, select};
-use mainspring::Handle;
-use mainspring::clock::Manual;
+use mainspring::clock::{Manual, Monotonic};
 use mainspring::driver::Single;
 use mainspring::front::Channels;
 use mainspring::front::channel::Delay;
-use mainspring::front::{Firing, PeriodError, RunTasks, Task};
+use mainspring::front::{Firing, PeriodError, RunTasks, RunTasksOn, Task};
 use mainspring::preset;
+use mainspring::{Engine, Handle};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Chunked;
 
@@ -218,6 +218,27 @@ fn a_function_may_reset_its_own_timer() {
     *own.lock().unwrap() = Some(timer.unwrap());
     desk.pass_until(100);
     assert_eq!(calls.try_iter().collect::<Vec<_>>(), [10, 20, 30, 40]);
+}
+
+/// What fires is run when the test says so: an executor that takes its time.
+#[test]
+fn a_stop_that_prevents_a_call_under_way_says_so() {
+    let (jobs, executor) = mpsc::channel::<Box<dyn FnOnce() + Send>>();
+    let run = RunTasksOn::new(move |job| jobs.send(job).unwrap_or(()));
+    let engine = Engine::start(Chunked::new(), Arc::new(Monotonic::new()), run).unwrap();
+    let channels = Channels::new(engine.handle().clone());
+    let (called, calls) = mpsc::channel();
+    let timer = channels.after_func(ms(1), move |_| called.send(()).unwrap()).unwrap();
+    let job = executor.recv().unwrap();
+    assert!(timer.stop(), "the call under way is prevented");
+    assert!(!timer.stop());
+    job();
+    assert!(calls.try_recv().is_err());
+    assert_eq!(timer.reset(ms(1)), Ok(false));
+    let job = executor.recv().unwrap();
+    assert_eq!(timer.reset(Duration::from_secs(3_600)), Ok(true), "the call under way is prevented");
+    job();
+    assert!(calls.try_recv().is_err());
 }
 
 #[test]

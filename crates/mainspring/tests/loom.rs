@@ -12,13 +12,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
-use mainspring::front::{RunTasks, Task};
+use mainspring::front::keyed::Repeat;
+use mainspring::front::{Callbacks, Channels, Firing, Keyed, RunTasks, RunTasksOn, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.
@@ -159,6 +160,30 @@ fn a_timer_is_fired_or_discarded_and_never_both() {
 }
 
 #[test]
+fn what_is_discarded_is_dropped_once_while_another_thread_schedules() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let token = Arc::new(());
+        let discarded = driver.schedule(Tick::new(7), Arc::clone(&token)).unwrap();
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || driver.run(&mut |_: Fired<Arc<()>>| driver.stop())
+        });
+        let scheduler = thread::spawn({
+            let (driver, token) = (Arc::clone(&driver), Arc::clone(&token));
+            move || driver.schedule(Tick::ZERO, token).unwrap()
+        });
+        driver.discard(discarded);
+        scheduler.join().unwrap();
+        runner.join().unwrap();
+        let counts = Timers::<Arc<()>>::counts(&*driver);
+        assert_eq!((counts.fired, counts.cancelled, Timers::<Arc<()>>::len(&*driver)), (1, 1, 0));
+        drop(driver.shutdown());
+        assert_eq!(Arc::strong_count(&token), 1);
+    });
+}
+
+#[test]
 fn a_timer_is_fired_or_cancelled_and_never_both() {
     bounded(|| {
         let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
@@ -174,6 +199,163 @@ fn a_timer_is_fired_or_cancelled_and_never_both() {
         let mut left: Vec<u32> = driver.cancel(id).into_iter().collect();
         left.extend(runner.join().unwrap());
         assert_eq!(left, [7]);
+    });
+}
+
+#[test]
+fn a_timer_of_a_channel_is_stopped_or_fires_and_never_both_or_neither() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let timer = Channels::new(Handle::<Task>::new(driver.clone())).timer(Duration::ZERO).unwrap();
+        let runner = thread::spawn(move || driver.run_until_idle(&mut RunTasks));
+        let is_stopped = timer.stop();
+        runner.join().unwrap();
+        assert_ne!(timer.receiver().try_recv().is_ok(), is_stopped);
+    });
+}
+
+#[test]
+fn a_function_is_called_once_unless_a_reset_says_that_it_prevented_that() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let channels = Channels::new(Handle::<Task>::new(driver.clone()));
+        let call_count = Arc::new(AtomicUsize::new(0));
+        let timer = channels.after_func(Duration::ZERO, {
+            let call_count = Arc::clone(&call_count);
+            move |_| _ = call_count.fetch_add(1, Ordering::SeqCst)
+        });
+        let timer = timer.unwrap();
+        let runner = thread::spawn({
+            let driver = driver.clone();
+            move || driver.run(&mut RunTasks)
+        });
+        let was_pending = timer.reset(Duration::from_secs(1)).unwrap();
+        driver.stop();
+        runner.join().unwrap();
+        assert_eq!(call_count.load(Ordering::SeqCst), usize::from(!was_pending));
+    });
+}
+
+/// Runs each task that fires on a thread of its own; these threads are to be joined.
+#[derive(Clone, Default)]
+struct OnThreads(Arc<std::sync::Mutex<Vec<thread::JoinHandle<()>>>>);
+
+impl OnThreads {
+    fn run(&self) -> RunTasksOn<impl FnMut(Box<dyn FnOnce() + Send>) + Send + use<>> {
+        let threads = Arc::clone(&self.0);
+        RunTasksOn::new(move |job| threads.lock().unwrap().push(thread::spawn(job)))
+    }
+
+    fn join(&self) {
+        let threads = std::mem::take(&mut *self.0.lock().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}
+
+/// Finds out whether something is run by two threads at once, and counts its runs.
+#[derive(Clone, Default)]
+struct Gate {
+    is_inside: Arc<AtomicBool>,
+    run_count: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    fn pass(&self) {
+        assert!(!self.is_inside.swap(true, Ordering::SeqCst), "one run at a time");
+        self.run_count.fetch_add(1, Ordering::SeqCst);
+        self.is_inside.store(false, Ordering::SeqCst);
+    }
+
+    fn run_count(&self) -> usize {
+        self.run_count.load(Ordering::SeqCst)
+    }
+}
+
+/// A driver that the model's own thread runs, and what it fires on other threads.
+struct Desk {
+    driver: Arc<Single<Naive<Task>>>,
+    clock: Manual,
+    handle: Handle<Task>,
+    threads: OnThreads,
+    gate: Gate,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let clock = Manual::stepped();
+        clock.advance_to(Tick::new(10));
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(clock.clone())));
+        let handle = Handle::new(driver.clone());
+        Desk { driver, clock, handle, threads: OnThreads::default(), gate: Gate::default() }
+    }
+
+    fn pass(&self) -> impl FnMut(Firing) + Send + use<> {
+        let gate = self.gate.clone();
+        move |_| gate.pass()
+    }
+
+    /// Hands over all that is due.
+    fn fire(&self) {
+        self.driver.run_until(Tick::ZERO, &mut self.threads.run());
+    }
+
+    /// The same until nothing is due and nothing runs.
+    fn settle(&self) {
+        for _ in 0..3 {
+            self.threads.join();
+            self.fire();
+        }
+        self.threads.join();
+    }
+}
+
+#[test]
+fn a_cancelled_periodic_callback_does_not_go_on_after_the_run_that_has_begun() {
+    bounded(|| {
+        let desk = Desk::new();
+        // Three runs, all of them due.
+        let mut left = 3;
+        let next = move |last: Tick| {
+            left -= 1;
+            (0 <= left).then_some(last)
+        };
+        let periodic = Callbacks::new(desk.handle.clone()).following(next, desk.pass()).unwrap();
+        desk.fire();
+        assert!(periodic.cancel());
+        let run_count = desk.gate.run_count();
+        desk.settle();
+        assert!(desk.gate.run_count() <= run_count + 1, "one at most had begun");
+        assert_eq!(desk.handle.pending_count(), 0);
+    });
+}
+
+#[test]
+fn a_removed_task_does_not_go_on_after_the_run_that_has_begun() {
+    bounded(|| {
+        let desk = Desk::new();
+        let tasks = Keyed::new(desk.handle.clone());
+        tasks.schedule(1, Duration::from_millis(1), Repeat::Forever, desk.pass()).unwrap();
+        desk.clock.advance_to(Tick::new(11));
+        desk.fire();
+        assert!(tasks.remove(&1));
+        desk.settle();
+        assert!(desk.gate.run_count() <= 1);
+        assert_eq!((tasks.len(), desk.handle.pending_count()), (0, 0));
+    });
+}
+
+#[test]
+fn a_function_that_is_reset_during_its_call_is_called_again_after_it() {
+    bounded(|| {
+        let desk = Desk::new();
+        let channels = Channels::new(desk.handle.clone());
+        let timer = channels.after_func(Duration::ZERO, desk.pass()).unwrap();
+        desk.fire();
+        let was_pending = timer.reset(Duration::ZERO).unwrap();
+        desk.fire();
+        desk.settle();
+        assert_eq!(desk.gate.run_count(), if was_pending { 1 } else { 2 });
+        assert!(!timer.stop());
     });
 }
 
@@ -210,6 +392,42 @@ fn a_shard_starts_one_thread_for_two_that_need_it_and_shutdown_waits_for_it() {
         assert_eq!(driver.thread_count(), 1);
         let unfired = driver.shutdown().len();
         assert_eq!(fired.lock().unwrap().len() + unfired, 2);
+    });
+}
+
+#[test]
+fn two_shutdowns_both_wait_for_what_is_firing() {
+    bounded(|| {
+        let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
+        let fire = move |_: Fired<u32>| {
+            begins.fetch_add(1, Ordering::SeqCst);
+            ends.fetch_add(1, Ordering::SeqCst);
+        };
+        let driver = Arc::new(Sharded::new(1, Naive::new, Arc::new(Manual::stepped()), fire));
+        driver.schedule(Tick::ZERO, 7).unwrap();
+        let shut_down = move || {
+            drop(Driver::<u32>::shutdown(&*driver));
+            assert_eq!(begun.load(Ordering::SeqCst), ended.load(Ordering::SeqCst));
+        };
+        let other = thread::spawn(shut_down.clone());
+        shut_down();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_callback_and_another_thread_may_shut_a_driver_down_at_once() {
+    bounded(|| {
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let inner = Arc::downgrade(&driver);
+        driver.schedule(Tick::ZERO, 7_u32).unwrap();
+        driver
+            .start(move |_: Fired<u32>| {
+                drop(inner.upgrade().map(|driver| Driver::<u32>::shutdown(&*driver)));
+            })
+            .unwrap();
+        drop(Driver::<u32>::shutdown(&*driver));
     });
 }
 

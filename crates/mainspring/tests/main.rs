@@ -14,4 +14,7 @@ mod mailbox;
 mod per_worker;
 mod poll;
 mod presets;
+mod refused;
+mod shutdown;
 mod single;
+mod slow;

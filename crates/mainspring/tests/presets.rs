@@ -2,13 +2,14 @@
 
 mod crontab;
 mod nginx;
+mod stop;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use mainspring::Engine;
-use mainspring::clock::Manual;
+use mainspring::clock::{Clock, Manual};
 use mainspring::driver::Refusal;
 use mainspring::front::callback::Timer;
 use mainspring::front::{Channels, Firing, Keyed, Task};
@@ -21,6 +22,25 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
+
+type Start = fn(Arc<dyn Clock>) -> Engine<Task>;
+
+/// Every preset that is an engine, by name, on a clock of milliseconds.
+const ENGINES: [(&str, Start); 13] = [
+    ("go_1_9", |clock| preset::go_1_9(clock).unwrap()),
+    ("go_1_10", preset::go_1_10),
+    ("go_1_14, 1", |clock| preset::go_1_14(clock, 1).unwrap()),
+    ("go_1_14, 4", |clock| preset::go_1_14(clock, 4).unwrap()),
+    ("simple_wheel", |clock| preset::simple_wheel(clock, 4_000_000).unwrap()),
+    ("rounds_wheel", |clock| preset::rounds_wheel(clock, 60, 1).unwrap()),
+    ("hierarchical_wheel", |clock| preset::hierarchical_wheel(clock, &[60, 60, 24]).unwrap()),
+    ("kafka", |clock| preset::kafka(clock).unwrap()),
+    ("timingwheel", |clock| preset::timingwheel(clock, ms(1), 20).unwrap()),
+    ("netty", |clock| preset::netty(clock, usize::MAX).unwrap()),
+    ("skynet", |clock| preset::skynet(clock).unwrap()),
+    ("nginx", |clock| preset::nginx(clock).unwrap()),
+    ("skip_list", |clock| preset::skip_list(clock).unwrap()),
+];
 
 /// An engine on a stepped clock, and what its timers told.
 struct Trial {

@@ -7,9 +7,9 @@
 //!       a module and all below       what it may name, and all below those
 //! ```
 //!
-//! The row with the longest matching module counts. A module may always use itself, what is below it, and the standard
-//! library. Every path in the code that begins with `crate`, `super`, `self` or a crate's name is looked at, in `use` lines
-//! and elsewhere; tests are not.
+//! The row with the longest matching module counts. A module may always use itself, what is below it, and the
+//! standard library. Every path in the code that begins with `crate`, `super`, `self` or a crate's name is
+//! looked at, in `use` lines and elsewhere; tests are not.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -25,7 +25,8 @@ struct Layer {
     may_use: Vec<String>,
 }
 
-/// Checks all files against the table in the text of ARCHITECTURE.md. `dependencies` are the crates that the manifests name.
+/// Checks all files against the table in the text of ARCHITECTURE.md. `dependencies` are the crates that the
+/// manifests name.
 pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Source]) -> Vec<Finding> {
     let layers = parse_table(architecture);
     if layers.is_empty() {
@@ -73,7 +74,7 @@ fn parse_table(architecture: &str) -> Vec<Layer> {
 }
 
 /// The module that a file is, as `crate_name::module::module`; `None` for a file of no crate's sources.
-fn module_of(path: &Path) -> Option<String> {
+pub(super) fn module_of(path: &Path) -> Option<String> {
     let parts: Vec<&str> = path
         .components()
         .filter_map(|part| match part {
@@ -94,7 +95,8 @@ fn module_of(path: &Path) -> Option<String> {
 }
 
 fn check_source(layers: &[Layer], crates: &BTreeSet<&str>, source: &Source, module: &str) -> Vec<Finding> {
-    // A crate's root only declares and re-exports; a crate without a row has no rule yet, which is a finding itself.
+    // A crate's root only declares and re-exports; a crate without a row has no rule yet, which is a finding
+    // itself.
     if !module.contains("::") && source.path.ends_with("lib.rs") {
         return Vec::new();
     }

@@ -1,7 +1,8 @@
 //! A reason beside every dependency.
 //!
-//! In a table of dependencies of a Cargo.toml, each entry from a registry has a comment above it. Entries that are crates
-//! of this workspace, or inherit from the workspace's own table, where the reason stands, need none.
+//! In a table of dependencies of a Cargo.toml, each entry from a registry has a comment above it. Entries
+//! that are crates of this workspace, or inherit from the workspace's own table, where the reason stands,
+//! need none.
 
 use std::path::Path;
 

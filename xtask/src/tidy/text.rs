@@ -4,7 +4,11 @@
 //! - Modules, types and functions are not called by words that stand for nothing.
 //! - Tests are sentences: no `test_`. None is ignored.
 //! - No left-overs: a note to do something needs an issue's number; other marks do not land.
+//! - A comment keeps within 110 columns, as rustfmt keeps the code; it does not wrap comments.
+//! - A header names a source where there is one. That there is none is not said.
 //! - `unsafe` only in the files that ARCHITECTURE.md lists below its heading "Unsafe".
+
+use std::path::Path;
 
 use syn::visit::{self, Visit};
 
@@ -12,6 +16,21 @@ use super::{Finding, Source};
 
 /// If only one of these fits, the boundary is wrong.
 const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers", "common", "misc", "base"];
+
+/// The width of a line: the `max_width` of rustfmt.toml.
+const LINE_COLUMNS_MAX: usize = 110;
+
+/// Folders whose comments are still wider. A folder leaves the list when it is clean; none is added.
+const TOO_WIDE: [&str; 5] = [
+    "crates/mainspring/",
+    "crates/mainspring-job/",
+    "crates/mainspring-lab/",
+    "crates/mainspring-queue/",
+    "crates/mainspring-server/",
+];
+
+/// Folders whose headers still say that they have no source. A folder leaves the list when it is clean.
+const SOURCELESS: [&str; 1] = ["crates/mainspring-server/"];
 
 /// Checks all files; the text of ARCHITECTURE.md says which may be unsafe.
 pub fn check(architecture: &str, sources: &[Source]) -> Vec<Finding> {
@@ -33,6 +52,14 @@ fn check_source(unsafe_section: &str, source: &Source) -> Vec<Finding> {
         if let Some(mark) = left_over(line) {
             findings.push(Finding::new(&source.path, index + 1, format!("{mark} does not land")));
         }
+        if is_too_wide(line) && !is_below(&source.path, &TOO_WIDE) {
+            let text = format!("the comment has {} columns, at most 110", line.chars().count());
+            findings.push(Finding::new(&source.path, index + 1, text));
+        }
+        if names_no_source(line) && !is_below(&source.path, &SOURCELESS) {
+            let text = "a header without a source says nothing about it";
+            findings.push(Finding::new(&source.path, index + 1, text));
+        }
     }
     let is_unsafe_listed = unsafe_section.contains(&*source.path.to_string_lossy());
     let mut names = Names { source, findings, is_unsafe_listed };
@@ -49,6 +76,26 @@ fn left_over(line: &str) -> Option<String> {
     marks.into_iter().find(|mark| comment.contains(mark.as_str())).or_else(|| {
         (comment.contains(&to_do) && !has_number).then(|| format!("a {to_do} without an issue's number"))
     })
+}
+
+/// Whether a path lies in one of the folders.
+fn is_below(path: &Path, folders: &[&str]) -> bool {
+    folders.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Whether a line has a comment and is too wide. A comment of one word, such as a long link, cannot be
+/// wrapped.
+fn is_too_wide(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    // A link in a string is no comment.
+    let comment = trimmed.strip_prefix("//").or_else(|| Some(trimmed.split_once(" // ")?.1));
+    let words = comment.map(|comment| comment.trim_start_matches(['/', '!']).trim());
+    LINE_COLUMNS_MAX < line.chars().count() && words.is_some_and(|words| words.contains(char::is_whitespace))
+}
+
+/// Whether a header says that it has no source. The words are put together here, as the marks are.
+fn names_no_source(line: &str) -> bool {
+    line.starts_with("//!") && line.trim_end().ends_with(&["Source:", " own."].concat())
 }
 
 struct Names<'a> {
@@ -146,12 +193,33 @@ impl<'ast> Visit<'ast> for Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     fn check_text(text: &str) -> Vec<String> {
-        let source =
-            Source::parse(Path::new("crates/a/src/b.rs"), text.to_owned()).expect("the text is Rust");
+        check_at("crates/a/src/b.rs", text)
+    }
+
+    fn check_at(path: &str, text: &str) -> Vec<String> {
+        let source = Source::parse(Path::new(path), text.to_owned()).expect("the text is Rust");
         check("## Unsafe\n", &[source]).into_iter().map(|finding| finding.text).collect()
+    }
+
+    #[test]
+    fn a_comment_that_is_too_wide_is_named_unless_it_is_one_word() {
+        let of_width =
+            |width: usize| format!("//! A.\n// {}\n", "ab ".repeat(width / 3) + &"c".repeat(width % 3));
+        assert_eq!(check_text(&of_width(107)), [] as [String; 0]);
+        assert_eq!(check_text(&of_width(108)), ["the comment has 111 columns, at most 110"]);
+        assert_eq!(check_at("crates/mainspring-job/src/a.rs", &of_width(108)), [] as [String; 0]);
+        assert_eq!(check_text(&format!("//! A.\n//! {}\n", "x".repeat(200))), [] as [String; 0]);
+        let code = format!("//! A.\nconst A: &str = \"https://a.b/ {}\";\n", "x y ".repeat(50));
+        assert_eq!(check_text(&code), [] as [String; 0], "rustfmt decides about code");
+    }
+
+    #[test]
+    fn a_header_that_says_it_has_no_source_is_named() {
+        let text = ["//! A.\n//!\n//! Source:", " own.\n"].concat();
+        assert_eq!(check_text(&text), ["a header without a source says nothing about it"]);
+        assert_eq!(check_at("crates/mainspring-server/src/a.rs", &text), [] as [String; 0]);
     }
 
     #[test]

@@ -10,25 +10,39 @@ use super::list::join;
 use crate::dst::{Gap, Overlap};
 use crate::zone::{Change, ZonedCalendar};
 
-/// So many times are listed; the rest is counted out as "and more".
+/// The number of times that are listed; the others become "and more".
 const LISTED_TIMES: usize = 3;
-/// Changes further away than this are of no interest, and may be moved by a law before they come.
+/// One year ahead. A change further away may be moved by a law before it comes.
 const HORIZON: SignedDuration = SignedDuration::from_hours(24 * 366);
 
-/// One change of the clock in a schedule's zone, and what it does to the schedule.
-#[derive(Clone, Debug, PartialEq)]
+/// One change of the clock in a schedule's zone, and what it does to the schedule: a part of
+/// [`Explanation`](crate::Explanation).
+///
+/// # Example
+/// ```
+/// use mainspring_cron::Schedule;
+///
+/// let schedule = Schedule::parse("30 2 * * *", "Europe/Paris")?;
+/// let change = &schedule.explain("2025-01-01T00:00:00Z".parse()?).changes[0];
+/// assert_eq!(change.at.to_string(), "2025-03-30T03:00:00+02:00[Europe/Paris]");
+/// assert_eq!(change.text, "on Sun 2025-03-30 the clock goes from 02:00 to 03:00 (+01:00 to +02:00)");
+/// assert_eq!(change.effect, "02:30 does not exist: it runs once, at 03:00");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClockChange {
     /// The first moment after the change, with the offset that holds from then on.
     pub at: Zoned,
-    /// What the wall clock does: `the clock goes from 02:00 to 03:00 (-05:00 to -04:00)`.
+    /// What the wall clock does: `on Sun 2025-03-30 the clock goes from 02:00 to 03:00 (+01:00 to +02:00)`.
     pub text: String,
-    /// What the schedule does.
+    /// What the schedule does: `02:30 does not exist: it runs once, at 03:00`.
     pub effect: String,
-    /// Whether a fixed time of the schedule lies inside of the gap.
+    /// Whether a fixed time of the schedule lies inside the gap.
     pub(crate) hits_gap: GapHit,
 }
 
-/// Whether a time that is not simply left to the wall clock lies in a gap.
+/// Whether a fixed time lies in a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GapHit {
     Hit,

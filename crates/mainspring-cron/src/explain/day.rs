@@ -147,7 +147,7 @@ fn weekday_words(days: &Days) -> Option<Vec<String>> {
     Some(words)
 }
 
-/// The weekdays one by one, with an article; those with a number in the month have one already.
+/// The weekdays one by one, each with an article.
 fn condition_words(days: &Days, words: &[String]) -> Vec<String> {
     let plain = bits(days.weekdays.into()).map(|weekday| format!("a {}", WEEKDAYS[usize::from(weekday)]));
     let numbered = words.iter().filter(|word| word.starts_with("the ")).cloned();

@@ -1,6 +1,6 @@
 //! The time of day of a calendar as a phrase: "at 09:00 and 17:30", "every 5 minutes".
 //!
-//! Linear in the number of values; lists longer than six times are told by their fields.
+//! Linear in the number of values; more than six times are described by their fields.
 
 use super::list::{Evenness, Shape, join, members, ordinal, runs, shape};
 use crate::civil::Calendar;
@@ -9,7 +9,7 @@ use crate::second::{Fraction, Moments, SECOND_NS};
 /// More times of day than this are not listed one by one.
 const LISTED_TIMES: usize = 6;
 
-/// Whether a phrase names times of the day, so that "every day" has to follow, or says it all.
+/// Whether a phrase names times of the day, so that "every day" must follow, or is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     TimesOfDay,

@@ -97,22 +97,30 @@ impl Component {
         Ok(Component::Parts(parts?))
     }
 
-    /// All values, smallest first in each part. Not for seconds, which are too many.
-    pub(crate) fn values(&self, place: Place) -> Vec<u64> {
-        match self {
-            Component::Any => (place.first()..=place.last()).collect(),
-            Component::Parts(parts) => parts.iter().flat_map(|part| part.values(place)).collect(),
-        }
+    /// All values, part by part. Not for seconds, which are too many.
+    pub(crate) fn values(&self, place: Place) -> impl Iterator<Item = u64> {
+        let (any, parts): (_, &[Part]) = match self {
+            Component::Any => (Some(Part::whole(place)), &[]),
+            Component::Parts(parts) => (None, parts),
+        };
+        // One part at a time: a long text has many, and each up to 230 values.
+        any.into_iter().chain(parts.iter().copied()).flat_map(move |part| part.values(place))
     }
 }
 
 impl Part {
+    /// Every value of a component.
+    fn whole(place: Place) -> Part {
+        Part { first: place.first(), last: Some(place.last()), repetition: None }
+    }
+
     fn values(self, place: Place) -> Vec<u64> {
         let step =
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
         match (self.last, self.repetition) {
             (None, None) => vec![self.first],
-            // Days from the end are visited in the order of the month, so a repetition counts down to the last day.
+            // Days from the end are visited in the order of the month, so a repetition counts down to the
+            // last day.
             (None, Some(_)) if place == Place::DayFromEnd => (1..=self.first).rev().step_by(step).collect(),
             (Some(last), _) if place == Place::DayFromEnd => {
                 (self.first..=last).rev().step_by(step).collect()
@@ -218,7 +226,7 @@ mod tests {
     use super::*;
 
     fn values(text: &str, place: Place) -> Vec<u64> {
-        Component::read(Word::whole(text), place).unwrap().values(place)
+        Component::read(Word::whole(text), place).unwrap().values(place).collect()
     }
 
     #[test]

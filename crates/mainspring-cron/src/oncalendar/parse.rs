@@ -1,11 +1,10 @@
 //! From the text of a calendar expression to its calendar.
 //!
-//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word of
-//! letters, a time has a colon, a date has neither. Linear in the length of the text.
+//! The words are told apart by their characters: a zone is a last word of letters, weekdays are a first word
+//! of letters, a time has a colon, a date has neither. Linear in the length of the text.
 
 use jiff::tz::TimeZone;
 
-use super::OnCalendar;
 use super::component::{Component, Part, Place, SECOND_US};
 use crate::civil::{Calendar, Fields};
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join};
@@ -43,7 +42,14 @@ struct Parts {
     second: Component,
 }
 
-pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
+/// What a text says.
+pub(super) struct Parsed {
+    pub(super) calendar: Calendar,
+    pub(super) zone: Option<TimeZone>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
     let mut words: Vec<Word<'_>> = Word::whole(text).fields().collect();
     let mut zone = None;
     if let [_, .., last] = words[..]
@@ -61,7 +67,7 @@ pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
     let nickname = NICKNAMES.iter().find(|(name, _)| first.is(name));
     let parts = match (nickname, &words[..]) {
         (Some((_, long)), [_]) => read_words(&Word::whole(long).fields().collect::<Vec<_>>())?,
-        (None, _) if first.text.starts_with('@') => return at(text, first, &words[1..]),
+        (None, _) if first.text.starts_with('@') => return at(first, &words[1..]),
         _ => read_words(&words)?,
     };
     let calendar = parts.calendar();
@@ -70,7 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<OnCalendar, ParseError> {
         let span = first.start..words.last().map_or(first.end(), |word| word.end());
         warnings.push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
     }
-    Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
+    Ok(Parsed { calendar, zone, warnings })
 }
 
 fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
@@ -84,7 +90,7 @@ fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
 }
 
 /// `@1395716396`: one second of Unix time.
-fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, ParseError> {
+fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<Parsed, ParseError> {
     let expected = "expected `@` and the seconds of a time from 1970 to 2199, alone";
     let moment =
         word.text[1..].parse::<i64>().ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
@@ -101,12 +107,7 @@ fn at(text: &str, word: Word<'_>, rest: &[Word<'_>]) -> Result<OnCalendar, Parse
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
-    Ok(OnCalendar {
-        text: text.to_owned(),
-        calendar: parts.calendar(),
-        zone: Some(TimeZone::UTC),
-        warnings: Vec::new(),
-    })
+    Ok(Parsed { calendar: parts.calendar(), zone: Some(TimeZone::UTC), warnings: Vec::new() })
 }
 
 fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
@@ -262,7 +263,7 @@ impl Parts {
                 ..Days::ALL
             },
             hours: bits(&self.hour, Place::Hour),
-            minutes: self.minute.values(Place::Minute).into_iter().fold(0, |bits, value| bits | 1 << value),
+            minutes: self.minute.values(Place::Minute).fold(0, |bits, value| bits | 1 << value),
             moments: self.moments(),
         })
     }
@@ -310,5 +311,5 @@ fn fraction(part: Part) -> Fraction {
 }
 
 fn bits(component: &Component, place: Place) -> u32 {
-    component.values(place).into_iter().fold(0, |bits, value| bits | 1 << value)
+    component.values(place).fold(0, |bits, value| bits | 1 << value)
 }

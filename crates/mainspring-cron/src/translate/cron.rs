@@ -1,9 +1,9 @@
 //! A calendar as cron fields, in the Unix or the Quartz dialect.
 //!
-//! The leading `*` of the minute and of the hour is kept or avoided as in the source: it decides what the job does when
-//! the clock changes.
+//! The leading `*` of the minute and of the hour is kept or avoided as in the source: it decides what the job
+//! does when the clock changes.
 
-use super::{Translation, Untranslatable};
+use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 use crate::explain::{Shape, members, runs, shape, year_members};
@@ -63,7 +63,8 @@ fn time_fields(calendar: &Calendar, stars: Stars) -> (String, String) {
     let (minute, hour) = (field(&minutes, 0, 59), field(&hours, 0, 23));
     let has_star = minute.starts_with('*') || hour.starts_with('*');
     match stars {
-        // The source has a star that is no step of its own, such as `*/60,7`: a step as long as its field allows only 0.
+        // The source has a star that is no step of its own, such as `*/60,7`: a step as long as its field
+        // allows only 0.
         Stars::Needed if !has_star && minutes[0] == 0 => (format!("*/60,{minute}"), hour),
         Stars::Needed if !has_star => (minute, format!("*/24,{hour}")),
         Stars::Needed | Stars::Free => (minute, hour),

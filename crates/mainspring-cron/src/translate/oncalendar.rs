@@ -1,19 +1,19 @@
 //! A calendar as systemd writes it.
 //!
-//! The third Friday becomes the Friday among the days 15 to 21, and the last one the Friday among the last seven days:
-//! OnCalendar has no numbers for weekdays.
+//! The third Friday becomes the Friday among the days 15 to 21, and the last one the Friday among the last
+//! seven days: OnCalendar has no numbers for weekdays.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Translation, Untranslatable};
+use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 use crate::explain::{Shape, members, runs, shape, year_members};
 use crate::second::{Fraction, Moments, SECOND_NS};
 
 const WEEKDAYS: [&str; 8] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-/// systemd counts no further back than every month goes.
+/// The most days that systemd counts back: every month has so many.
 const LONGEST_BACK: u32 = 28;
 
 /// The weekdays and the day of the month, separated as systemd does.

@@ -7,6 +7,8 @@
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
 //!
+//! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
+//!
 //! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at once, or recorded as
 //! missed, or as skipped if the job was paused.
 //!
@@ -25,7 +27,7 @@ use crate::input::{Definitions, Prune};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
-use crate::output::Applied;
+use crate::output::{Applied, Reply};
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey, Span};
 use crate::state::RunState;
@@ -118,6 +120,16 @@ impl Planner {
         if self.phase == Phase::Planning {
             self.expect(&name);
         }
+    }
+
+    /// Only what says who may define a job changes; that it is written is left to the definition that follows.
+    pub(super) fn adopt(&mut self, jobs: &[JobName], source: &str) -> Reply {
+        for name in jobs {
+            if let Some(from) = self.jobs.get_mut(name).and_then(|tracked| tracked.source.as_mut()) {
+                source.clone_into(from);
+            }
+        }
+        Reply::Done
     }
 
     /// Drops a job but for its mark. What runs of it goes on, what waits is cancelled.

@@ -40,6 +40,7 @@ impl Planner {
         let is_early = self.phase == Phase::Restoring;
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
+            Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
             Command::Remove(name) => self.remove(now, &name),
             _ if is_early => Reply::Refused(Refusal::NotReady),
             Command::Submit(submission) => return self.submit(now, ticket, submission),

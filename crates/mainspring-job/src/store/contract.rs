@@ -29,9 +29,11 @@
 mod generator;
 mod laws;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{Lease, MemoryStore, Owner, Query, Shard, Store, StoreError};
+use crate::name::JobName;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, Operation};
 use crate::run::RunKey;
@@ -161,6 +163,13 @@ fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &
         let found = store.open_runs(shard, after, 5).map_err(text)?;
         same("open runs", &found, &oracle.open_runs(shard, after, 5).map_err(text)?)?;
     }
+    let names: Vec<JobName> =
+        std::iter::repeat_with(|| generator.name()).take(9).collect::<BTreeSet<_>>().into_iter().collect();
+    let mut found = store.last_ended(shard, &names).map_err(text)?;
+    found.sort_by(|one, other| one.key.cmp(&other.key));
+    let mut expected = oracle.last_ended(shard, &names).map_err(text)?;
+    expected.sort_by(|one, other| one.key.cmp(&other.key));
+    same("the last runs of jobs", &found, &expected)?;
     let name = generator.name();
     let found = store.pending_named(shard, &name).map_err(text)?;
     same("a pending job", &found, &oracle.pending_named(shard, &name).map_err(text)?)

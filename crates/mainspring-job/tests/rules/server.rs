@@ -141,3 +141,28 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
     shell.boot();
     assert!(started < shell.started.len(), "the next server starts again");
 }
+
+#[test]
+fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
+    let jobs = vec![job("stays", "@every 1h", ""), job("moves", "@every 1h", "")];
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs.clone());
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")))), Reply::Done);
+    let set = |source: &str, jobs: &[Job]| {
+        let (source, jobs) = (source.to_owned(), jobs.to_vec());
+        Command::Apply(Definitions { source, jobs, groups: Vec::new(), prune: Prune::Remove })
+    };
+    // Without being handed over it is refused.
+    let Reply::Applied(applied) = shell.command(set("other", &jobs[1..])) else { panic!("it is a set") };
+    assert_eq!(applied.refused, [name("moves")]);
+    let adopt = Command::Adopt { jobs: vec![name("moves"), name("unknown")], source: "other".to_owned() };
+    assert_eq!(shell.command(adopt), Reply::Done);
+    let Reply::Applied(applied) = shell.command(set("test", &jobs[..1])) else { panic!("it is a set") };
+    assert_eq!((applied.removed.len(), applied.unchanged_count), (0, 1));
+    let Reply::Applied(applied) = shell.command(set("other", &jobs[1..])) else { panic!("it is a set") };
+    assert_eq!(applied.changed, [name("moves")]);
+    let (records, _) = shell.store.jobs(Shard::WHOLE).unwrap();
+    let record = records.iter().find(|record| record.mark.job == name("moves")).unwrap();
+    assert_eq!(record.source.as_deref(), Some("other"));
+    assert_eq!((record.mark.runs, record.mark.pause.is_some()), (1, true));
+}

@@ -6,7 +6,8 @@
 //!   in the end:      from wakeup to wakeup until nothing is pending
 //! ```
 //!
-//! Cost: the trace twice: once timed as a whole, once each operation by itself, which a clock read would spoil otherwise.
+//! Cost: the trace twice: once timed as a whole, once each operation by itself, which a clock read would
+//! spoil otherwise.
 //!
 //! It does not sleep.
 
@@ -185,8 +186,8 @@ impl Player {
 
 /// Forgets the process's highest memory, and returns what it holds now.
 fn peak_bytes_from_now() -> u64 {
-    // 5: the kernel's number for "begin the highest resident size anew". If it will not, the peak is that of the parser,
-    // and the same for all.
+    // 5: the kernel's number for "begin the highest resident size anew". If it will not, the peak is that of
+    // the parser, and the same for all.
     let _ = fs::write("/proc/self/clear_refs", "5");
     peak_bytes()
 }

@@ -1,7 +1,7 @@
 //! An axis: where a value lies, in pixels, and which values are written beside it.
 //!
-//! Logarithmic axes are worked out here and not by the plotting library, whose labels are wrong for ranges that begin far
-//! from 1 and rounded for values below it.
+//! Logarithmic axes are worked out here and not by the plotting library, whose labels are wrong for ranges
+//! that begin far from 1 and rounded for values below it.
 //!
 //! Cost: none. It does not draw.
 //!

@@ -9,7 +9,8 @@
 //!   preset::go_1_9     |###-| 58
 //! ```
 //!
-//! They have a section of their own, because they double the subjects: the other plots and tables leave them out.
+//! They have a section of their own, because they double the subjects: the other plots and tables leave them
+//! out.
 //!
 //! Cost: none. It does not compare presets with the originals: those are other programs on other machines.
 

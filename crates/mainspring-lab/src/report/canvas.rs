@@ -1,6 +1,7 @@
 //! What plots are drawn on: shapes and texts at pixels, as SVG.
 //!
-//! A text's own width is the browser's affair: texts are anchored at their ends, so that no estimate can cut one off.
+//! A text's own width is the browser's affair: texts are anchored at their ends, so that no estimate can cut
+//! one off.
 //!
 //! Cost: none. It does not know what a plot is.
 

@@ -1,7 +1,7 @@
 //! Curves: cost against the number of timers, and lateness over quantiles, on logarithmic axes.
 //!
-//! A curve is named where it ends, in its own colour, and names move apart where curves end together. What is not named is
-//! drawn in grey behind: more than a dozen names cannot be told apart.
+//! A curve is named where it ends, in its own colour, and names move apart where curves end together. What is
+//! not named is drawn in grey behind: more than a dozen names cannot be told apart.
 //!
 //! Cost: none. It does not smooth.
 

@@ -1,6 +1,7 @@
 //! Colours that people with any kind of colour vision tell apart, and marks that need no colour.
 //!
-//! Cost: none. It does not have more than eight colours, because there are no more: what is not named is grey.
+//! Cost: none. It does not have more than eight colours, because there are no more: what is not named is
+//! grey.
 //!
 //! Source: Okabe and Ito, "Color Universal Design".
 
@@ -68,7 +69,8 @@ pub const KINDS: [(&str, RGBColor); 7] = [
     ("floor", INK),
 ];
 
-/// A colour and a mark for a curve, the `place`th that is named. The default's colour and the floor's are nobody else's.
+/// A colour and a mark for a curve, the `place`th that is named. The default's colour and the floor's are
+/// nobody else's.
 pub fn of_curve(subject: &str, place: usize) -> (RGBColor, Mark) {
     const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
     const MARKS: [Mark; 3] = [Mark::Disc, Mark::Square, Mark::Triangle];

@@ -1,6 +1,7 @@
 //! std's `BTreeMap` from (deadline, number) to payload: what one writes oneself first.
 //!
-//! Cost: all O(log n), draining in order O(1) a timer. The key is the id, so that no table of records is needed.
+//! Cost: all O(log n), draining in order O(1) a timer. The key is the id, so that no table of records is
+//! needed.
 //!
 //! It does not keep an id over a reset: the key changes with the deadline.
 

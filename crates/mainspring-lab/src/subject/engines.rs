@@ -4,8 +4,8 @@
 //!
 //! Cost: that of the engine. All calls go through a [`Handle`], as a program's do.
 //!
-//! It does not know a driver's inside. A variant for W6, precise or thrifty, is a line in the table, with a clock of its own
-//! resolution or a tolerance of its own.
+//! It does not know a driver's inside. A variant for W6, precise or thrifty, is a line in the table, with a
+//! clock of its own resolution or a tolerance of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,9 +36,9 @@ pub const THRIFTY: &str = "engine-thrifty-250us";
 /// What the thrifty allow.
 const TOLERANCE: Duration = Duration::from_micros(250);
 
-/// A third of it: then every range has four ticks, of which one is a multiple of four, and that is where its timers meet, each
-/// 333 us. With an eighth they meet each 250 us, a third more wake-ups for 50 us less of lateness; with the whole of it each
-/// 500 us, which is later than the thrifty allow.
+/// A third of it: then every range has four ticks, of which one is a multiple of four, and that is where its
+/// timers meet, each 333 us. With an eighth they meet each 250 us, a third more wake-ups for 50 us less of
+/// lateness; with the whole of it each 500 us, which is later than the thrifty allow.
 const THRIFTY_TICK: Duration = Duration::from_nanos(83_333);
 
 /// Shards and workers: as many as the reference machine has cores.

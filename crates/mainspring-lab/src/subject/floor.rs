@@ -8,7 +8,8 @@
 //! | W3 insert | append a record and an entry |
 //! | W3 fire | stream the entries in order of time, read and free each one's record |
 //!
-//! A record has 24 bytes (deadline, generation, payload), an entry 16. The draws are part of it, as of every subject.
+//! A record has 24 bytes (deadline, generation, payload), an entry 16. The draws are part of it, as of every
+//! subject.
 //!
 //! Cost: the figure itself.
 //!

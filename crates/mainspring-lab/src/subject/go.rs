@@ -1,12 +1,12 @@
 //! Go's own timers: a program of ours on Go's standard library, where a `go` is installed.
 //!
-//! The program is built once, into the folder for temporary files, and then runs one case at a time as any subject's
-//! process does: pinned, and checking its answers. It starts afresh, so its heap is empty.
+//! The program is built once, into the folder for temporary files, and then runs one case at a time as any
+//! subject's process does: pinned, and checking its answers. It starts afresh, so its heap is empty.
 //!
 //! Cost: some seconds for the first build.
 //!
-//! It does not move Go's clock, which is real: of W3 only inserting is measured, and W4 not at all. What is scheduled for
-//! longer than the run is cancelled.
+//! It does not move Go's clock, which is real: of W3 only inserting is measured, and W4 not at all. What is
+//! scheduled for longer than the run is cancelled.
 
 use std::env;
 use std::fs;

@@ -4,7 +4,8 @@
 //!   table: id -> Rc(entry)      wheels: Weak(entry)      a cancel takes the entry out of the table only
 //! ```
 //!
-//! Cost: that of the crate: two allocations' worth of reference counts and a hash a timer. Ids are numbers given in turn.
+//! Cost: that of the crate: two allocations' worth of reference counts and a hash a timer. Ids are numbers
+//! given in turn.
 //!
 //! It does not go to a point in time: it ticks, and skips where it says that it may.
 //!
@@ -106,8 +107,8 @@ impl QueueSubject for HashWheel {
         if !self.cancel(key) {
             return Err(Failure::Wrong("a live timer was gone".to_owned()));
         }
-        // Its cancel does not give the payload back. Ids are given in turn, and the payloads of W2 are their numbers, so
-        // that nothing else need be looked up: a program would have to keep it, at its own cost.
+        // Its cancel does not give the payload back. Ids are given in turn, and the payloads of W2 are their
+        // numbers, so that nothing else need be looked up: a program would have to keep it, at its own cost.
         self.insert(key, deadline, key - 1)
     }
 

@@ -5,8 +5,8 @@
 //!   dead entries > live ones: the heap is swept
 //! ```
 //!
-//! Cost: schedule O(log n) at worst and O(1) for late deadlines, cancel O(1), fire O(log n). 16 bytes an entry, 16 a
-//! record.
+//! Cost: schedule O(log n) at worst and O(1) for late deadlines, cancel O(1), fire O(log n). 16 bytes an
+//! entry, 16 a record.
 //!
 //! It does not move an entry: a reset pushes another one.
 

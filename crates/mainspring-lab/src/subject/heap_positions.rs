@@ -6,8 +6,8 @@
 //!
 //! std's `BinaryHeap` tells nobody where an entry went, so the sifting is written here.
 //!
-//! Cost: schedule, cancel, reset, fire O(log n), each move of an entry one write to its record. 16 bytes an entry, 16 a
-//! record.
+//! Cost: schedule, cancel, reset, fire O(log n), each move of an entry one write to its record. 16 bytes an
+//! entry, 16 a record.
 //!
 //! It does not keep equals in order.
 

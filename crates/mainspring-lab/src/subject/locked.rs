@@ -1,4 +1,5 @@
-//! Structures behind one std mutex: what one writes oneself to share a queue, and the least an engine must beat at W5.
+//! Structures behind one std mutex: what one writes oneself to share a queue, and the least an engine must
+//! beat at W5.
 //!
 //! Cost: a lock per call.
 //!

@@ -1,6 +1,7 @@
 //! The crate `nexus-timer`: a wheel of intrusive lists over a slab of its own, by `Instant`s.
 //!
-//! Cost: that of the crate. A handle outlives its timer's firing and must then be freed, which counts as part of a fire.
+//! Cost: that of the crate. A handle outlives its timer's firing and must then be freed, which counts as part
+//! of a fire.
 //!
 //! It does not check a handle: it cannot be copied, and using it up is the check.
 //!
@@ -17,8 +18,8 @@ use crate::stopwatch;
 /// Entries per chunk of its slab: its documentation's own example.
 const CHUNK_CAPACITY: usize = 4_096;
 
-/// Its ticks are cut off after a multiplication by an inverse, so that a whole millisecond may count as the one before it.
-/// This far inside, each tick is its own.
+/// Its ticks are cut off after a multiplication by an inverse, so that a whole millisecond may count as the
+/// one before it. This far inside, each tick is its own.
 const INSIDE_TICK: Duration = Duration::from_micros(1);
 
 /// The subject.

@@ -4,10 +4,10 @@
 //!   W1 .. W4, W8   one thread, by the workload's clock: see `by_turns`      W5, W6, W7   the real clock: see `live`
 //! ```
 //!
-//! A figure is the preset's own when everything a program would pay is in it. So a timer here is a [`Task`], a boxed closure
-//! of 16 bytes, as behind every front, and each call goes through a [`Handle`](mainspring::Handle): a virtual call, the
-//! driver's lock, the queue. [`Preset::structure`] names the queue alone, which is measured beside it: what lies between
-//! the two is the engine.
+//! A figure is the preset's own when everything a program would pay is in it. So a timer here is a [`Task`],
+//! a boxed closure of 16 bytes, as behind every front, and each call goes through a
+//! [`Handle`](mainspring::Handle): a virtual call, the driver's lock, the queue. [`Preset::structure`] names
+//! the queue alone, which is measured beside it: what lies between the two is the engine.
 //!
 //! | parameter | value | because |
 //! |---|---|---|
@@ -19,12 +19,13 @@
 //! | pending_count_max of `netty` | none | its default |
 //! | clock of `skynet` | ticks of 10 ms | its own; all others count milliseconds |
 //!
-//! `nginx_loop` is a driver for a program to run; here it runs on a thread of its own, without sockets. `mainspring` makes its
-//! own clock: by turns the same driver is made over the workload's.
+//! `nginx_loop` is a driver for a program to run; here it runs on a thread of its own, without sockets.
+//! `mainspring` makes its own clock: by turns the same driver is made over the workload's.
 //!
 //! Cost: that of the engine, and an allocation per timer.
 //!
-//! It does not use what only a front has, such as nginx's leave to keep a timer that moves by less than 300 ms.
+//! It does not use what only a front has, such as nginx's leave to keep a timer that moves by less than 300
+//! ms.
 
 pub mod by_turns;
 pub mod live;

@@ -1,12 +1,12 @@
 //! Our own queues: one line each.
 //!
-//! [`subjects`] is the table. A queue that joins the library joins the lab by a line there; `lab goals` judges the one
-//! that [`DEFAULT`] names.
+//! [`subjects`] is the table. A queue that joins the library joins the lab by a line there; `lab goals`
+//! judges the one that [`DEFAULT`] names.
 //!
 //! Cost: that of the queue. Schedule, advance and pop are the contract's; nothing is known of any structure.
 //!
-//! It does not choose parameters to please: rings have the sizes of the systems they come from, but for the simple
-//! wheel, whose ring must be longer than the longest delay.
+//! It does not choose parameters to please: rings have the sizes of the systems they come from, but for the
+//! simple wheel, whose ring must be longer than the longest delay.
 
 use mainspring_queue::{Reason, RedBlackTree, SkipList, Tick, TimerId, TimerQueue, heap, wheel};
 

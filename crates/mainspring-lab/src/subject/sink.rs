@@ -4,8 +4,9 @@
 //!   engine --fired(payload)--> Sink { count, early, [now - (start + payload ns)] }     afterwards: a histogram
 //! ```
 //!
-//! What stands here is part of the CPU time of W6, so it does no more than it must: a clock read, a count, and a store into
-//! memory that was written before. A histogram at once, behind a lock and larger than a cache, took twice as long.
+//! What stands here is part of the CPU time of W6, so it does no more than it must: a clock read, a count,
+//! and a store into memory that was written before. A histogram at once, behind a lock and larger than a
+//! cache, took twice as long.
 //!
 //! Cost: 30 ns a timer, most of it the clock read, the same for every engine: 0.03 CPU seconds of W6.
 //!
@@ -56,7 +57,8 @@ impl Sink {
         self.start + Duration::from_nanos(payload)
     }
 
-    /// Takes a timer that fired. Latenesses beyond the room that there is are not kept, and counted all the same.
+    /// Takes a timer that fired. Latenesses beyond the room that there is are not kept, and counted all the
+    /// same.
     #[inline]
     pub fn fired(&self, payload: u64) {
         if payload == UNTIMED {

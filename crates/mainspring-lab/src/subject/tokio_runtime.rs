@@ -47,10 +47,17 @@ pub fn subjects() -> [Subject; 2] {
             },
         ),
         Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |sink| {
-            let runtime = leak(Builder::new_multi_thread().worker_threads(2).enable_time().build())?;
-            Ok(Tokio { runtime, waker: counting_waker(&sink), sink })
+            Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&sink), sink })
         }),
     ]
+}
+
+/// A runtime with two workers.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn two_workers() -> Result<&'static Runtime, Failure> {
+    leak(Builder::new_multi_thread().worker_threads(2).enable_time().build())
 }
 
 /// A runtime that lives as long as the process, which measures one case.

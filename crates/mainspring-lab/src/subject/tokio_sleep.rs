@@ -5,8 +5,8 @@
 //!   advance    block_on(time::advance(..)): the driver wakes           step      block_on: the clock goes to the next
 //! ```
 //!
-//! A wake counts as a fire, through one waker for all sleeps: waking a task and running it is not timed, in tokio's favour.
-//! The payload stays beside the sleep.
+//! A wake counts as a fire, through one waker for all sleeps: waking a task and running it is not timed, in
+//! tokio's favour. The payload stays beside the sleep.
 //!
 //! Cost: that of tokio: a lock and a list per call. Each advance is a turn of the runtime.
 //!

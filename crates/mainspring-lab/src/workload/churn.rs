@@ -9,8 +9,8 @@
 //!
 //! Cost: up to two million pairs before the watch starts, two million timed.
 //!
-//! It does not fire anything until the watch has stopped; then, for the check, everything that is left, or of more than a
-//! million a sixteenth.
+//! It does not fire anything until the watch has stopped; then, for the check, everything that is left, or of
+//! more than a million a sixteenth.
 
 use std::mem;
 
@@ -86,8 +86,8 @@ impl<S: QueueSubject> Churn<S> {
         Ok(())
     }
 
-    /// Checks that each cancel met a live timer and that the others fire, not early, and then lets go of all. `deadlines`
-    /// are those of the live ones.
+    /// Checks that each cancel met a live timer and that the others fire, not early, and then lets go of all.
+    /// `deadlines` are those of the live ones.
     ///
     /// # Errors
     /// It is not so.

@@ -1,9 +1,10 @@
 //! W3: schedule N timers uniform over 60 s, then advance in ticks of 1 ms until all have fired.
 //!
-//! Figures: `insert_ns` into fresh memory; `fire_ns`, all advances together by timer; `advance_us_max`, the worst single
-//! advance with what it hands out: how long the world stands still.
+//! Figures: `insert_ns` into fresh memory; `fire_ns`, all advances together by timer; `advance_us_max`, the
+//! worst single advance with what it hands out: how long the world stands still.
 //!
-//! Cost: 60,000 advances, each with two clock reads, which are 40 ns of some microseconds and taken off again.
+//! Cost: 60,000 advances, each with two clock reads, which are 40 ns of some microseconds and taken off
+//! again.
 //!
 //! It does not give anybody time off: work that a structure puts off must be done in one of the advances.
 

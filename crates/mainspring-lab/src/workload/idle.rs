@@ -1,7 +1,7 @@
 //! W7: a million timers an hour away, and nothing happens for 10 s.
 //!
-//! Figures: `switches`, the voluntary context switches of all threads but the one that watches; `cpu_ms`, the CPU time of
-//! the process.
+//! Figures: `switches`, the voluntary context switches of all threads but the one that watches; `cpu_ms`, the
+//! CPU time of the process.
 //!
 //! Cost: 12 s, asleep.
 //!

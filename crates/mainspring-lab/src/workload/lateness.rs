@@ -5,8 +5,8 @@
 //!                      |<------ CPU time ----->|
 //! ```
 //!
-//! All are scheduled before the first is due, so that no producer's own wake-ups hide the engine's. Figures: `p50_us`,
-//! `p99_us`, `p999_us`, `max_us`, `cpu_s`, and the quantiles of [`QUANTILES`] for the plot.
+//! All are scheduled before the first is due, so that no producer's own wake-ups hide the engine's. Figures:
+//! `p50_us`, `p99_us`, `p999_us`, `max_us`, `cpu_s`, and the quantiles of [`QUANTILES`] for the plot.
 //!
 //! Cost: 14 s.
 //!

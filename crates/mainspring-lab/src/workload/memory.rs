@@ -1,7 +1,8 @@
 //! W8: resident memory per live timer, fresh and after 2 N churn pairs.
 //!
-//! What a structure holds is what the kernel says the process grew by, so that fragments, spare room and the allocator's
-//! own records count. The ids that the program holds do not: they are taken off. Figures: `fresh_bytes`, `churned_bytes`.
+//! What a structure holds is what the kernel says the process grew by, so that fragments, spare room and the
+//! allocator's own records count. The ids that the program holds do not: they are taken off. Figures:
+//! `fresh_bytes`, `churned_bytes`.
 //!
 //! Cost: that of W1, and a walk of the kernel over the process's pages.
 //!
@@ -36,7 +37,10 @@ pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
 
 /// The process's resident memory. From the sum over its pages, which is exact: the kernel's running count, in
 /// `/proc/self/statm`, may lag by some dozen pages per core.
-fn resident_bytes() -> Result<u64, Failure> {
+///
+/// # Errors
+/// The kernel does not tell.
+pub fn resident_bytes() -> Result<u64, Failure> {
     let path = "/proc/self/smaps_rollup";
     let text = fs::read_to_string(path).map_err(|error| Failure::Unable(format!("{path}: {error}")))?;
     let line = text.lines().find_map(|line| line.strip_prefix("Rss:"));

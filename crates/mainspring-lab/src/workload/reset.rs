@@ -4,7 +4,8 @@
 //!
 //! Cost: up to two million steps before the watch starts, two million timed.
 //!
-//! It does not note deadlines on the way: the check draws the same numbers again afterwards and so knows each timer's.
+//! It does not note deadlines on the way: the check draws the same numbers again afterwards and so knows each
+//! timer's.
 
 use std::mem;
 

@@ -1,9 +1,10 @@
 //! W4: a thousand timers uniform over thirty days, fired from wakeup to wakeup.
 //!
-//! A program that is mostly asleep: what counts is how often it wakes for nothing. Figures: `fire_ns`, `wakeups_per_fire`.
+//! A program that is mostly asleep: what counts is how often it wakes for nothing. Figures: `fire_ns`,
+//! `wakeups_per_fire`.
 //!
-//! Cost: some microseconds, so the whole is repeated ten times one after the other in one structure, each time later by
-//! thirty days.
+//! Cost: some microseconds, so the whole is repeated ten times one after the other in one structure, each
+//! time later by thirty days.
 //!
 //! It does not sleep: a wakeup is a step of the subject, to the time that it asks for.
 
@@ -15,10 +16,12 @@ use crate::subject::{Due, QueueSubject};
 /// Thirty days in ticks of a millisecond.
 const PERIOD: u64 = 30 * 86_400_000;
 
-/// How often the whole is repeated: one time over takes less than what a clock read or a page fault would add to it.
+/// How often the whole is repeated: one time over takes less than what a clock read or a page fault would add
+/// to it.
 const REPEAT_COUNT: u64 = 10;
 
-/// A structure that wakes more often per timer than this is not measured to the end, which would take minutes.
+/// A structure that wakes more often per timer than this is not measured to the end, which would take
+/// minutes.
 const WAKEUPS_PER_FIRE_MAX: u64 = 10_000;
 
 /// Measures W4.

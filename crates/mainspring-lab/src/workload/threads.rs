@@ -4,11 +4,13 @@
 //!   thread:  schedule -> [every 16th is left at a place and another's taken] -> replaces a random live one -> cancel that
 //! ```
 //!
-//! Figure: `pairs_per_s`, of all threads together.
+//! Figures: `pairs_per_s`, of all threads together, and `pair_cpu_ns`, the CPU time of the whole process by
+//! pair: that of the subject's own threads too, and hardly that of a neighbour on the machine.
 //!
 //! Cost: a second.
 //!
-//! It does not show what more cores would: more threads than cores show what a lock does whose holder is not running.
+//! It does not show what more cores would: more threads than cores show what a lock does whose holder is not
+//! running.
 
 use std::mem;
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -16,6 +18,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::SPREAD;
+use super::usage::cpu_seconds;
 use crate::case::{Case, Failure, Figure, Measured, ensure};
 use crate::random::Random;
 use crate::stopwatch::{self, Stopwatch};
@@ -50,25 +53,29 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
     let places: Places<S::Key> = (0..PLACE_COUNT).map(|_| Mutex::new(None)).collect();
     let thread_count = u64::from(case.thread_count);
     let barrier = Barrier::new(case.thread_count as usize + 1);
-    let (seconds, tallies) = thread::scope(|scope| {
+    let (seconds, cpu_s, tallies) = thread::scope(|scope| {
         let work = |number| {
             let (places, barrier) = (&places, &barrier);
             move || Thread::work(case, subject, number, places, barrier)
         };
         let threads: Vec<_> = (0..thread_count).map(|number| scope.spawn(work(number))).collect();
         barrier.wait();
-        let stopwatch = Stopwatch::start();
+        let (stopwatch, cpu_before) = (Stopwatch::start(), cpu_seconds());
         barrier.wait();
         let seconds = stopwatch.ns() / 1e9;
+        let cpu_s = cpu_seconds().and_then(|cpu_s| Ok(cpu_s - cpu_before?));
         let join = |thread: thread::ScopedJoinHandle<'_, Result<Tally, Failure>>| {
             thread.join().unwrap_or_else(|_| Err(Failure::Wrong("a thread panicked".to_owned())))
         };
-        (seconds, threads.into_iter().map(join).collect::<Result<Vec<Tally>, Failure>>())
+        (seconds, cpu_s, threads.into_iter().map(join).collect::<Result<Vec<Tally>, Failure>>())
     });
     let tallies = tallies?;
     check(subject, sink, &tallies, places)?;
     let pair_count: u64 = tallies.iter().map(|tally| tally.timed_count).sum();
-    Ok(vec![Figure::new("pairs_per_s", pair_count as f64 / seconds)])
+    Ok(vec![
+        Figure::new("pairs_per_s", pair_count as f64 / seconds),
+        Figure::new("pair_cpu_ns", cpu_s? * 1e9 / pair_count as f64),
+    ])
 }
 
 /// What a thread did.

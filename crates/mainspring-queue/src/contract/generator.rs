@@ -1,8 +1,8 @@
 //! Makes random scripts.
 //!
-//! A seed first draws a *temper*: how far away deadlines usually are, where time starts (0, or shortly before a
-//! boundary at which wheels wrap), and how many timers it likes to keep. Then each step is drawn. Both sides of every
-//! power of two, and the ends of time, come up on purpose rather than by luck.
+//! A seed first draws a *temper*: how far away deadlines usually are, where time starts (0, or shortly before
+//! a boundary at which wheels wrap), and how many timers it likes to keep. Then each step is drawn. Both
+//! sides of every power of two, and the ends of time, come up on purpose rather than by luck.
 //!
 //! Cost: O(steps). The same seed makes the same script on every machine.
 
@@ -17,7 +17,8 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Random {
-        // Neighbouring seeds must not make similar streams, and 0 is the one state that xorshift cannot leave.
+        // Neighbouring seeds must not make similar streams, and 0 is the one state that xorshift cannot
+        // leave.
         Random((seed ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1)
     }
 

@@ -1,12 +1,12 @@
 //! Runs a script on a queue beside the oracle and says where they differ.
 //!
-//! For each step: the queue and [`Naive`] are told the same; results, lengths, times and deadlines must agree. What a
-//! queue may choose is taken from its [`Profile`]: how late it may fire, which deadlines it may reject, in which order
-//! equals come. A timer's *expiry* is the tick at which it must be found by a pop: its deadline rounded up to the
-//! granularity, or the time at which it was scheduled if that was later.
+//! For each step: the queue and [`Naive`] are told the same; results, lengths, times and deadlines must
+//! agree. What a queue may choose is taken from its [`Profile`]: how late it may fire, which deadlines it may
+//! reject, in which order equals come. A timer's *expiry* is the tick at which it must be found by a pop: its
+//! deadline rounded up to the granularity, or the time at which it was scheduled if that was later.
 //!
-//! Payloads are [`Token`]s that count their drops in a ledger: each must be dropped once, also at the end, when the queue
-//! is dropped with timers in it.
+//! Payloads are [`Token`]s that count their drops in a ledger: each must be dropped once, also at the end,
+//! when the queue is dropped with timers in it.
 //!
 //! Cost: O(pending) per step. It does not catch panics; [`exercise`](super::exercise) does.
 
@@ -61,7 +61,8 @@ impl std::error::Error for Difference {}
 pub enum Outcome {
     /// All steps were run.
     Complete,
-    /// A deadline lay beyond the queue's horizon and was rightly rejected; the steps after it were run without it.
+    /// A deadline lay beyond the queue's horizon and was rightly rejected; the steps after it were run
+    /// without it.
     Rejected,
 }
 
@@ -347,9 +348,15 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
 
     /// Pops in steps as small as can be, which must come to an end.
     fn pop_within(&mut self) -> Result<Option<Expired<Token>>, String> {
+        let nothing = self.queue.pop_within(&mut Budget::new(0));
+        ensure!(matches!(nothing, Popped::Paused), "a budget of 0 came to {nothing:?}");
         for _ in 0..PAUSE_COUNT_MAX {
-            match self.queue.pop_within(&mut Budget::new(BUDGET)) {
-                Popped::Timer(popped) => return Ok(Some(popped)),
+            let mut budget = Budget::new(BUDGET);
+            match self.queue.pop_within(&mut budget) {
+                Popped::Timer(popped) => {
+                    ensure!(budget.is_used_up(), "a budget of {BUDGET} allows for more than a timer");
+                    return Ok(Some(popped));
+                }
                 Popped::Nothing => return Ok(None),
                 Popped::Paused => self.queue.check(),
             }
@@ -363,6 +370,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             let time = match self.profile.order {
                 Order::Deadline => deadline,
                 Order::Expiry => known.expiry,
+                Order::Unspecified => Tick::ZERO,
             };
             (time, known.sequence)
         };

@@ -15,9 +15,9 @@
 //!   compact                gives back memory
 //! ```
 //!
-//! What follows `=>` is what a person expects to see; steps without it are only compared with the oracle. A name that
-//! is scheduled again names the new timer from then on; steps about a name that was never scheduled do nothing, so that
-//! a script from which lines were removed is still a script.
+//! What follows `=>` is what a person expects to see; steps without it are only compared with the oracle. A
+//! name that is scheduled again names the new timer from then on; steps about a name that was never scheduled
+//! do nothing, so that a script from which lines were removed is still a script.
 //!
 //! Cost: O(text). It does not run anything: [`runner`](super::runner) does.
 

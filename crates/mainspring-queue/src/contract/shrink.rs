@@ -1,8 +1,9 @@
 //! Makes a failing script short.
 //!
-//! First everything after the failure goes; then pieces are removed, large ones first, as long as the script still
-//! fails, and pairs of steps, of which one makes up for the other; then numbers are made smaller. A failure is a difference or a panic, and any failure will do: a script often
-//! shrinks to another sign of the same fault.
+//! First everything after the failure goes; then pieces are removed, large ones first, as long as the script
+//! still fails, and pairs of steps, of which one makes up for the other; then numbers are made smaller. A
+//! failure is a difference or a panic, and any failure will do: a script often shrinks to another sign of the
+//! same fault.
 //!
 //! Cost: bounded by [`ATTEMPT_MAX`] runs. It does not find the shortest script of all.
 //!
@@ -117,7 +118,8 @@ impl Shrinker {
         has_shrunk
     }
 
-    /// Removes two steps at once as long as that helps: a schedule and the pop that balances it. For short scripts.
+    /// Removes two steps at once as long as that helps: a schedule and the pop that balances it. For short
+    /// scripts.
     fn remove_pairs<Q: TimerQueue<Token>>(&mut self, make: &impl Fn() -> Q) {
         let (mut first, mut second) = (0, 1);
         while second < self.script.steps.len().min(PAIRED_MAX) && self.attempt_count < ATTEMPT_MAX {

@@ -4,7 +4,8 @@
 //!   heap     [ (5, #2) | (8, #0 gone) (6, #3 -> 60, later) (9, #1 -> 7, earlier) ]     earliest_moved = 7
 //! ```
 //!
-//! A heap entry is (the deadline it was placed under, record, generation). What became of it shows in the record:
+//! A heap entry is (the deadline it was placed under, record, generation). What became of it shows in the
+//! record:
 //!
 //! | Go 1.23 bits | here | ten states of Go 1.14 |
 //! |---|---|---|
@@ -15,15 +16,16 @@
 //! | none of them | no entry | no status, removed |
 //! | (held by the lock) | (a queue is `&mut self`) | running, removing, moving, modifying |
 //!
-//! Cancel frees the record and gives the payload back at once; only the entry of 16 bytes stays behind. The head is
-//! cleaned when a timer is inserted, so that it tells the truth; all entries are put right when a timer that was
-//! moved earlier comes due, or when more than a quarter of them are dead, so that a program that makes and cancels
-//! timers for ever holds a bounded heap.
+//! Cancel frees the record and gives the payload back at once; only the entry of 16 bytes stays behind. The
+//! head is cleaned when a timer is inserted, so that it tells the truth; all entries are put right when a
+//! timer that was moved earlier comes due, or when more than a quarter of them are dead, so that a program
+//! that makes and cancels timers for ever holds a bounded heap.
 //!
-//! Cost: schedule O(log4 n); cancel and reset O(1), amortised (a sweep of n entries is paid for by n/4 cancels);
-//! pop O(4 log4 n); an earlier reset that comes due costs O(n), shared by all that wait. `next_wakeup` O(1), a lower
-//! bound: a dead or later head may wake the driver early once. Memory per timer beyond the payload: 16 to 21.4 (heap
-//! entry, with the share of dead ones) + 16 (record). Granularity: one tick. Equals fire in any order.
+//! Cost: schedule O(log4 n); cancel and reset O(1), amortised (a sweep of n entries is paid for by n/4
+//! cancels); pop O(4 log4 n); an earlier reset that comes due costs O(n), shared by all that wait.
+//! `next_wakeup` O(1), a lower bound: a dead or later head may wake the driver early once. Memory per timer
+//! beyond the payload: 16 to 21.4 (heap entry, with the share of dead ones) + 16 (record). Granularity: one
+//! tick. Equals fire in any order.
 //!
 //! It does not do well for timers that move earlier all the time: `Quaternary` does.
 //!

@@ -5,8 +5,8 @@
 //!   records  #0: place 1   #1: place 3   #2: place 0   #3: place 2
 //! ```
 //!
-//! Cost: schedule O(log4 n) (often O(1): a later deadline stays at the bottom), cancel, reset and pop O(4 log4 n),
-//! `next_wakeup` O(1), exact. Memory per timer beyond the payload: 16 (heap entry) + 16 (record).
+//! Cost: schedule O(log4 n) (often O(1): a later deadline stays at the bottom), cancel, reset and pop O(4
+//! log4 n), `next_wakeup` O(1), exact. Memory per timer beyond the payload: 16 (heap entry) + 16 (record).
 //! Granularity: one tick. Equals fire in any order.
 //!
 //! It does not keep cancelled timers: what is cancelled is gone at once, at the price of moving entries.

@@ -1,4 +1,5 @@
-//! The bitmapped wheel: eleven levels of 64 slots hold all of time; a word per level says which slots are occupied.
+//! The bitmapped wheel: eleven levels of 64 slots hold all of time; a word per level says which slots are
+//! occupied.
 //!
 //! ```text
 //!   tick = 4 + 10 x 6 bits:   level 10 | level 9 | ... | level 1 | level 0
@@ -8,22 +9,22 @@
 //!   earliest   per slot: not later than the earliest deadline in it
 //! ```
 //!
-//! As in the [hierarchical](super::hierarchical) wheel a timer waits at the highest digit in which its deadline differs
-//! from now; digits have 6 bits, so that a level's slots fit in one word. Occupied digits are always larger than now's,
-//! and all timers of a level are earlier than those of the next one: the first timer is in the lowest set bit of the
-//! lowest occupied level, which two instructions find. Since 64 bits of ticks are covered there is no far list, no
-//! horizon and no wrap.
+//! As in the [hierarchical](super::hierarchical) wheel a timer waits at the highest digit in which its
+//! deadline differs from now; digits have 6 bits, so that a level's slots fit in one word. Occupied digits
+//! are always larger than now's, and all timers of a level are earlier than those of the next one: the first
+//! timer is in the lowest set bit of the lowest occupied level, which two instructions find. Since 64 bits of
+//! ticks are covered there is no far list, no horizon and no wrap.
 //!
-//! Cost: schedule, cancel, reset, pop and `next_wakeup` O(1). Advance O(levels) per occupied slot that it passes, and
-//! empty time costs nothing, however long; a timer moves down at most once a level. `next_wakeup` is the exact earliest
-//! deadline, or, where that timer was cancelled or reset while others shared its slot, its old one: never later, and
-//! gone after one wakeup. Memory: 16 for each of the 704 slots; 24 per timer beyond the payload. Granularity: one tick.
-//! Equals fire first in, first out.
+//! Cost: schedule, cancel, reset, pop and `next_wakeup` O(1). Advance O(levels) per occupied slot that it
+//! passes, and empty time costs nothing, however long; a timer moves down at most once a level. `next_wakeup`
+//! is the exact earliest deadline, or, where that timer was cancelled or reset while others shared its slot,
+//! its old one: never later, and gone after one wakeup. Memory: 16 for each of the 704 slots; 24 per timer
+//! beyond the payload. Granularity: one tick. Equals fire first in, first out.
 //!
 //! It does not bound the work of a step: a slot moves down as a whole. [`Chunked`](super::Chunked) does.
 //!
-//! Source: the occupancy words are those of W. Ahern's `timeout.c` and of tokio's timer; the earliest deadline of a
-//! slot is ours.
+//! Source: the occupancy words are those of W. Ahern's `timeout.c` and of tokio's timer; the earliest
+//! deadline of a slot is ours.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,5 @@
-//! The cascading wheel: 256 near slots and four levels of 64, 32 bits of time: the wheel of skynet and of old Linux.
+//! The cascading wheel: 256 near slots and four levels of 64, 32 bits of time: the wheel of skynet and of old
+//! Linux.
 //!
 //! ```text
 //!   tick  = | beyond | 31..26 | 25..20 | 19..14 | 13..8 | 7..0 |
@@ -6,20 +7,20 @@
 //!             1 list  64 slots 64 slots 64 slots 64 slots 256 slots
 //! ```
 //!
-//! A timer whose deadline agrees with now in all but the lowest 8 bits is near; otherwise it waits at the highest group
-//! of bits that differs. When the near slots have gone round, one slot of t\[0\] cascades down; when t\[0\] has, one of
-//! t\[1\]; and so on.
+//! A timer whose deadline agrees with now in all but the lowest 8 bits is near; otherwise it waits at the
+//! highest group of bits that differs. When the near slots have gone round, one slot of t\[0\] cascades down;
+//! when t\[0\] has, one of t\[1\]; and so on.
 //!
-//! In the originals time is 32 bits wide and wraps; skynet puts what lies beyond the wrap into t\[3\] and needs delays
-//! to stay below 0xFC000000. Here ticks have 64 bits, and what differs above bit 31 waits in a list of its own, which
-//! is looked at when time enters the 2^32 ticks in which its earliest deadline lies. So every delay is right, on either
-//! side of a wrap, and a delay of 0 expires at once and is found at the next advance, as skynet's own fires at the next
-//! tick.
+//! In the originals time is 32 bits wide and wraps; skynet puts what lies beyond the wrap into t\[3\] and
+//! needs delays to stay below 0xFC000000. Here ticks have 64 bits, and what differs above bit 31 waits in a
+//! list of its own, which is looked at when time enters the 2^32 ticks in which its earliest deadline lies.
+//! So every delay is right, on either side of a wrap, and a delay of 0 expires at once and is found at the
+//! next advance, as skynet's own fires at the next tick.
 //!
 //! Cost: schedule, cancel, reset, pop O(1); a timer moves down at most five times. Advance O(1) per tick, and
-//! never more than O(slots) per slot that held something, so that a jump over empty time is cheap. `next_wakeup`
-//! O(slots): the start of the first non-empty slot. Memory: 4 KiB, and 24 per timer beyond the payload. Granularity: one
-//! tick. Equals fire first in, first out.
+//! never more than O(slots) per slot that held something, so that a jump over empty time is cheap.
+//! `next_wakeup` O(slots): the start of the first non-empty slot. Memory: 4 KiB, and 24 per timer beyond the
+//! payload. Granularity: one tick. Equals fire first in, first out.
 //!
 //! It does not bound a cascade: a slot of t\[3\] may hold most of the timers.
 //!
@@ -185,8 +186,8 @@ mod tests {
     const ORIGINAL_BOUND: u64 = 0xFC00_0000;
     const WRAP: u64 = 1 << 32;
 
-    /// Schedules one timer at `start + delay` and walks from wakeup to wakeup until it fires; returns the number of
-    /// wakeups.
+    /// Schedules one timer at `start + delay` and walks from wakeup to wakeup until it fires; returns the
+    /// number of wakeups.
     fn walk(start: u64, delay: u64) -> u32 {
         let mut wheel = Cascading::new();
         wheel.advance(Tick::new(start));

@@ -1,4 +1,5 @@
-//! The chunked wheel: slots are streams of 8-byte hints, and the timers' records alone say what is true. Mainspring's own.
+//! The chunked wheel: slots are streams of 8-byte hints, and the timers' records alone say what is true.
+//! Mainspring's own.
 //!
 //! ```text
 //!   tick = 8 digits of 8 bits: level l has a ring of 512 slots of 256^l ticks each, this turn and the next
@@ -12,34 +13,46 @@
 //!   advance   slots become due as whole chains; coarse slots are spread over the level below, a part with each step
 //! ```
 //!
-//! A timer waits at the highest digit in which its deadline differs from now, as in all [wheels](super) that cascade.
-//! Nothing points from a record to its slot. So a cancel touches one line of memory and no neighbour's; a slot is read as a
-//! stream; and what moves down a level knows its tick from its slot and its own low bits, without a look at any
-//! record. The price are dead hints: when they outnumber the live timers three times they are swept, a few chunks at a time.
+//! A timer waits at the highest digit in which its deadline differs from now, as in all [wheels](super) that
+//! cascade. Nothing points from a record to its slot. So a cancel touches one line of memory and no
+//! neighbour's; a slot is read as a stream; and what moves down a level knows its tick from its slot and its
+//! own low bits, without a look at any record. The price are dead hints: when they outnumber the live timers
+//! three times they are swept, a few chunks at a time.
 //!
-//! **Bounded steps.** A slot that comes next is spread ahead of its time, as large a part with each tick as of the time has
-//! passed; that is why a ring has two turns. A due slot is one chain, taken over whole. So a million timers in one slot, or in one
-//! minute, are never moved at once; only a jump over the time for which they were being prepared does that, and
-//! [`advance_within`](crate::TimerQueue::advance_within) and [`pop_within`](crate::TimerQueue::pop_within) bound that too.
-//! No table is ever copied to grow. What is popped after a jump comes out in order: slots are worked off as timers are popped.
+//! **Bounded steps.** A slot that comes next is spread ahead of its time, as large a part with each tick as
+//! of the time has passed; that is why a ring has two turns. A due slot is one chain, taken over whole. So a
+//! million timers in one slot, or in one minute, are never moved at once; only a jump over the time for which
+//! they were being prepared does that, and [`advance_within`](crate::TimerQueue::advance_within) and
+//! [`pop_within`](crate::TimerQueue::pop_within) bound that too. No table is ever copied to grow. What is
+//! popped after a jump comes out in order: slots are worked off as timers are popped.
 //!
-//! **Memory that comes in time.** Records and chunks lie in tables of huge pages (`table.rs`). What a step will need is asked
-//! for before: chunks three ticks ahead, records two, and what a sweep comes to next.
+//! **Memory that comes in time.** Records and chunks lie in tables of huge pages (`table.rs`). What a step
+//! will need is asked for before: chunks three ticks ahead, records two, and what a sweep comes to next.
 //!
-//! Cost: schedule, cancel, reset O(1), with the sweep amortised; pop O(1) amortised, with each timer moved down at most once
-//! a level; advance O(slots that hold timers) and nothing for empty time; `next_wakeup` O(levels), exact, or the tick of a timer
-//! that was cancelled or reset: never later, and gone after one wakeup. Memory: 40.5 bytes per timer with a payload of 8, up to
-//! 2 MiB more in each of two tables once they have 2 MiB; with dead hints up to 34 more (8.3 for each). 12 KiB for each level in
-//! use, 8 KiB for the first records and chunks.
-//! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes anywhere among its equals.
+//! Cost: schedule, cancel, reset O(1), with the sweep amortised; pop O(1) amortised, with each timer moved
+//! down at most once a level; advance O(slots that hold timers) and nothing for empty time; `next_wakeup`
+//! O(levels), exact, or the tick of a timer that was cancelled or reset: never later, and gone after one
+//! wakeup.
 //!
-//! It has no horizon, and it does not give memory back by itself: see [`compact`](crate::TimerQueue::compact).
+//! Memory: 40.5 bytes per timer with a payload of 8, up to 2 MiB more in each of two tables once they have 2
+//! MiB; 12 KiB for each level in use, 8 KiB for the first records and chunks. A dead hint takes 8.3 bytes.
+//! Whatever is asked of the wheel and however time moves, it has room for at most 5.3 hints (36 bytes more)
+//! for each of the most timers that there were at once, and for 1,338 hints, and three chunks (768 bytes) for
+//! each slot in use: `sweep.rs` says why. What is scheduled to the past while a budget keeps the work behind
+//! waits in a queue of its own: 16 bytes each, swept at 4 for each timer and 1,024.
+//!
+//! Granularity: one tick. Order: by expiry; equals first in, first out, but a timer that was reset comes
+//! anywhere among its equals. So may a timer whose record has changed 65,536 times while a dead hint of it
+//! waited: see `records.rs`.
+//!
+//! It has no horizon, and it does not give memory back by itself: see
+//! [`compact`](crate::TimerQueue::compact).
 //!
 //! # What was tried
-//! A million timers unless it says otherwise, ns, one core of an AMD EPYC (Zen 4) that other programs shared, November 2026;
-//! each row's figures and the row "as it was" beside it come from the same minutes. A random access to a table of a million
-//! records costs 20 there; with ids looked up in a second table, checked and written back, 51. BENCHMARKS.md has the comparison
-//! with other libraries.
+//! A million timers unless it says otherwise, ns, one core of an AMD EPYC (Zen 4) that other programs shared,
+//! November 2026; each row's figures and the row "as it was" beside it come from the same minutes. A random
+//! access to a table of a million records costs 20 there; with ids looked up in a second table, checked and
+//! written back, 51. BENCHMARKS.md has the comparison with other libraries.
 //!
 //! | design | churn | churn of 1,000 | first in, first out | reset later | insert / fire | worst tick, us |
 //! |---|---|---|---|---|---|---|
@@ -53,8 +66,8 @@
 //! | one chunk at a time looked at when due, 24 bytes | - | - | - | - | 24 / 68 | 115 |
 //! | no sweep at all (memory without bound) | 130 | 22 | - | - | - | - |
 //!
-//! That was in safe code, with tables of pages, chunks of 15 and counts in every call ("as it was" is of that day). Then, with compilers
-//! running beside it:
+//! That was in safe code, with tables of pages, chunks of 15 and counts in every call ("as it was" is of that
+//! day). Then, with compilers running beside it:
 //!
 //! | design | churn | churn of 1,000 | first in, first out | reset later | insert / fire | worst tick, us |
 //! |---|---|---|---|---|---|---|
@@ -65,15 +78,16 @@
 //! | chunks of 15 (and 63) | - | 11 (9.7) | 7.3 | - | 15.3 / 27 (14 / 25) | 45-90 (210) |
 //! | memory of chunks asked for past the caches | as it is | - | - | - | - | - |
 //!
-//! The worst single schedule while growing to ten million: 80 to 400 us, which is the kernel's time for fresh memory; 890 us with
-//! vectors, when they are moved.
+//! The worst single schedule while growing to ten million: 80 to 400 us, which is the kernel's time for fresh
+//! memory; 890 us with vectors, when they are moved.
 //!
-//! What limits it: at a million a pair of schedule and cancel waits for two lines of memory one after the other, an id's and its
-//! record's, and its 150 instructions, of which the caller's are 40, let the processor look ahead no further than to the next
-//! pair or two.
+//! What limits it: at a million a pair of schedule and cancel waits for two lines of memory one after the
+//! other, an id's and its record's, and its 150 instructions, of which the caller's are 40, let the processor
+//! look ahead no further than to the next pair or two.
 //!
-//! Source: the aligned digits are those of Linux's timer wheel before 4.8 and of W. Ahern's `timeout.c`; lazy deletion with a sweep is Go 1.14's;
-//! hints, spreading ahead of time and lazy later resets in a wheel are ours.
+//! Source: the aligned digits are those of Linux's timer wheel before 4.8 and of W. Ahern's `timeout.c`; lazy
+//! deletion with a sweep is Go 1.14's; hints, spreading ahead of time and lazy later resets in a wheel are
+//! ours.
 
 mod batch;
 mod check;
@@ -87,14 +101,12 @@ mod sweep;
 use alloc::collections::VecDeque;
 
 use self::batch::Batch;
-use self::chunks::{Chain, Chunks};
+use self::chunks::{CHUNK_HINT_COUNT, Chain, Chunks};
 use self::records::{Hint, Moved, Records};
 use self::rings::{Place, Rings};
 use self::steps::Settled;
-use self::sweep::{Stage, Sweep};
-use crate::queue::{
-    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
-};
+use self::sweep::Sweep;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
@@ -107,16 +119,20 @@ pub struct Chunked<T> {
     now: Tick,
     /// How far the slots have been worked off: at or before `now`.
     reached: Tick,
-    /// Before this tick nothing is to be done, whatever is advanced to: no hint's slot, nor the one before it, begins earlier.
+    /// Before this tick nothing is to be done, whatever is advanced to: no hint's slot, nor the one before
+    /// it, begins earlier.
     quiet_until: Tick,
+    /// Nothing is due, and all time up to `now` is worked off: a pop need not look again.
+    is_idle: bool,
     /// A bit per level whose slot around `reached` has still to be spread.
     open: u32,
-    /// A deadline up to here may be due or belong behind what is still to be spread: `now` or later, and the end of time while a
-    /// slot is open.
+    /// A deadline up to here may be due or belong behind what is still to be spread: `now` or later, and the
+    /// end of time while a slot is open.
     gate: Tick,
     /// What `reached` has reached, in order.
     due: Chain,
-    /// What came after its time while `reached` lagged behind: with the time that it came at, which is its turn.
+    /// What came after its time while `reached` lagged behind: with the time that it came at, which is its
+    /// turn.
     late: VecDeque<(Tick, Hint)>,
     /// The first hints of `due`, looked at together.
     batch: Batch,
@@ -133,13 +149,28 @@ impl<T> Chunked<T> {
             now: Tick::ZERO,
             reached: Tick::ZERO,
             quiet_until: Tick::ZERO,
+            is_idle: true,
             open: 0,
             gate: Tick::ZERO,
             due: Chain::EMPTY,
             late: VecDeque::new(),
             batch: Batch::EMPTY,
-            sweep: Sweep::new(),
+            sweep: Sweep::START,
         }
+    }
+
+    /// Returns for how many hints there is room in what is in use now: the hints of living timers, dead ones,
+    /// and the free places of chunks. 8.3 bytes each. O(1).
+    ///
+    /// It is at most [`hint_count_max`](Self::hint_count_max).
+    pub fn hint_count(&self) -> usize {
+        self.chunks.used_count() * CHUNK_HINT_COUNT + self.late.len() + self.batch.rest().len()
+    }
+
+    /// Returns the bound of [`hint_count`](Self::hint_count) for a queue that never held more than
+    /// `timer_count_max` timers at once, whatever was asked of it: see the [module](self). O(1).
+    pub fn hint_count_max(&self, timer_count_max: usize) -> usize {
+        sweep::hint_count_max(timer_count_max, self.rings.occupied_count_max())
     }
 
     /// Gives a hint its first place. Inlined by force: it is half of what a schedule costs.
@@ -149,7 +180,6 @@ impl<T> Chunked<T> {
             self.put_through_gate(hint, deadline);
         } else if !self.append_at(Place::index_between(self.reached, deadline), hint, deadline) {
             self.append_chunk(Place::between(self.reached, deadline), hint, deadline);
-            self.sweep();
         }
     }
 
@@ -157,16 +187,16 @@ impl<T> Chunked<T> {
     fn put_through_gate(&mut self, hint: Hint, deadline: Tick) {
         if deadline <= self.now {
             self.put_late(hint);
-        } else if self.put_ahead(hint, deadline) {
-            self.sweep();
+        } else {
+            self.put_ahead(hint, deadline);
         }
     }
 
-    /// Puts a hint where time will come by, and tells whether that took another chunk.
-    fn put_ahead(&mut self, hint: Hint, tick: Tick) -> bool {
+    /// Puts a hint where time will come by.
+    fn put_ahead(&mut self, hint: Hint, tick: Tick) {
         let place = Place::between(self.reached, tick);
         let place = if self.open == 0 { place } else { self.behind_open(place, tick) };
-        self.append(place, hint, tick)
+        self.append(place, hint, tick);
     }
 
     /// A slot that is being spread still takes what belongs to it, so that equals keep their order.
@@ -177,14 +207,12 @@ impl<T> Chunked<T> {
         open.find(|open| *open == Place::of(self.reached, open.level)).unwrap_or(place)
     }
 
-    /// Appends a hint to a slot, and tells whether that took another chunk.
+    /// Appends a hint to a slot.
     #[inline(always)]
-    fn append(&mut self, place: Place, hint: Hint, tick: Tick) -> bool {
-        let has_room = self.append_at(place.index(), hint, tick);
-        if !has_room {
+    fn append(&mut self, place: Place, hint: Hint, tick: Tick) {
+        if !self.append_at(place.index(), hint, tick) {
             self.append_chunk(place, hint, tick);
         }
-        !has_room
     }
 
     /// Appends a hint to the slot with an index, if its last chunk has room.
@@ -206,18 +234,47 @@ impl<T> Chunked<T> {
         let chain = self.rings.chain_mut(place);
         // What is vacant has no earliest tick but the end of time.
         chain.earliest = chain.earliest.min(tick);
+        let is_first = chain.is_empty();
         self.chunks.append_chunk(chain, hint);
-        self.rings.occupy(place);
-        self.quiet_until = self.quiet_until.min(place.before().start());
+        if is_first {
+            self.rings.occupy(place);
+            self.quiet_until = self.quiet_until.min(place.before().start());
+        } else {
+            self.sweep();
+        }
+    }
+
+    /// Hands out the next timer that is due.
+    #[inline]
+    fn pop_next(&mut self) -> Option<Expired<T>> {
+        loop {
+            while let Some(hint) = self.batch.take_first() {
+                if let Some(expired) = self.records.take(hint, self.reached) {
+                    return Some(expired);
+                }
+                self.put_again(hint);
+            }
+            match self.settle(&mut Budget::unlimited()) {
+                Settled::Ready => {}
+                Settled::Idle => return None,
+                Settled::Paused => unreachable!("an unlimited budget is not used up"),
+            }
+        }
+    }
+
+    /// Appends a hint to what is due.
+    fn push_due(&mut self, hint: Hint) {
+        if self.chunks.push(&mut self.due, hint) {
+            self.sweep();
+        }
     }
 
     /// A deadline that has passed is due now, and its turn comes after all that was due before.
     fn put_late(&mut self, hint: Hint) {
         self.quiet_until = Tick::ZERO;
+        self.is_idle = false;
         if self.reached == self.now && self.open == 0 && self.late.is_empty() {
-            if self.chunks.push(&mut self.due, hint) {
-                self.sweep();
-            }
+            self.push_due(hint);
         } else {
             self.late.push_back((self.now, hint));
             self.sweep_late();
@@ -279,31 +336,24 @@ impl<T> TimerQueue<T> for Chunked<T> {
         self.settle(budget);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pop_expired(&mut self) -> Option<Expired<T>> {
-        match self.pop_within(&mut Budget::unlimited()) {
-            Popped::Timer(expired) => Some(expired),
-            Popped::Nothing => None,
-            Popped::Paused => unreachable!("an unlimited budget is not used up"),
-        }
+        if self.is_idle { None } else { self.pop_next() }
     }
 
-    #[inline]
     fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
-        loop {
-            while let Some(hint) = self.batch.first() {
-                self.batch.skip();
+        while !budget.is_used_up() {
+            if let Some(hint) = self.batch.take_first() {
+                budget.spend(1);
                 if let Some(expired) = self.records.take(hint, self.reached) {
                     return Popped::Timer(expired);
                 }
                 self.put_again(hint);
-            }
-            match self.settle(budget) {
-                Settled::Ready => {}
-                Settled::Idle => return Popped::Nothing,
-                Settled::Paused => return Popped::Paused,
+            } else if self.settle(budget) == Settled::Idle {
+                return Popped::Nothing;
             }
         }
+        Popped::Paused
     }
 
     fn now(&self) -> Tick {
@@ -337,11 +387,13 @@ impl<T> TimerQueue<T> for Chunked<T> {
         let batch = core::mem::replace(&mut self.batch, Batch::EMPTY);
         batch.rest().iter().for_each(|hint| self.batch.push_if(*hint, self.records.is_current(*hint)));
         self.records.compact();
-        self.sweep.go_on(Stage::Due);
+        self.rings.compact();
+        self.sweep = Sweep::START;
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Expiry, equals: Equals::FifoUnlessReset }
+        let (order, equals) = records::ORDER;
+        Profile { granularity: 1, horizon: None, order, equals }
     }
 
     fn check(&self) {

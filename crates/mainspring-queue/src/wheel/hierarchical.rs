@@ -7,16 +7,16 @@
 //!   level 0,   1 tick  a slot   [ . . . . . 135 . . 138 . ]
 //! ```
 //!
-//! Read a tick as a clock does: with sizes 60, 60, 24 it is seconds, minutes, hours. A timer waits at the highest digit
-//! in which its deadline differs from now. When now reaches that digit, the slot's timers move down to where they
-//! differ next, and at the lowest level they expire. So all timers of a level are earlier than those of the next one,
-//! and timers of one deadline are always together and keep their order. What differs above the top level is *far* and
-//! waits in one list, looked at when the top level has gone round.
+//! Read a tick as a clock does: with sizes 60, 60, 24 it is seconds, minutes, hours. A timer waits at the
+//! highest digit in which its deadline differs from now. When now reaches that digit, the slot's timers move
+//! down to where they differ next, and at the lowest level they expire. So all timers of a level are earlier
+//! than those of the next one, and timers of one deadline are always together and keep their order. What
+//! differs above the top level is *far* and waits in one list, looked at when the top level has gone round.
 //!
-//! Cost: schedule O(levels), cancel, reset and pop O(1); a timer moves down at most once a level. Advance O(slots
-//! passed), never more than all slots per slot that held something. `next_wakeup` O(slots): the start of the first
-//! non-empty slot. Memory: 8 per slot, 24 per timer beyond the payload. Granularity: one tick. Equals fire first in,
-//! first out.
+//! Cost: schedule O(levels), cancel, reset and pop O(1); a timer moves down at most once a level. Advance
+//! O(slots passed), never more than all slots per slot that held something. `next_wakeup` O(slots): the start
+//! of the first non-empty slot. Memory: 8 per slot, 24 per timer beyond the payload. Granularity: one tick.
+//! Equals fire first in, first out.
 //!
 //! It does not spread the work: moving a slot down costs as much as there is in it.
 //!
@@ -37,7 +37,8 @@ impl<T> Hierarchical<T> {
     /// Sizes 60, 60, 24 make the clock of the paper: 86,400 ticks before the far list is needed.
     ///
     /// # Panics
-    /// If there is no size, one is less than 2, their product is 2^63 or more, or their sum does not fit in 32 bits.
+    /// If there is no size, one is less than 2, their product is 2^63 or more, or their sum does not fit in
+    /// 32 bits.
     pub fn new(sizes: &[usize]) -> Hierarchical<T> {
         assert!(!sizes.is_empty(), "a wheel has a level");
         let mut levels = Vec::new();

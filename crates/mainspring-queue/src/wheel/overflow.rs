@@ -7,23 +7,26 @@
 //!   level 2, 400 ticks a slot:  made when first needed /          next_wakeup = its head
 //! ```
 //!
-//! The tick of level n + 1 is the span of level n. A timer goes to the finest level that reaches its deadline. A slot's
-//! *expiration* is its first tick. A slot enters the heap when it gets a timer under an expiration that it did not have
-//! yet, and leaves it when time reaches that expiration: then the slot's timers are placed again, in a finer level, or
-//! expire. Time goes from one non-empty slot to the next, so ticks without work cost nothing.
+//! The tick of level n + 1 is the span of level n. A timer goes to the finest level that reaches its
+//! deadline. A slot's *expiration* is its first tick. A slot enters the heap when it gets a timer under an
+//! expiration that it did not have yet, and leaves it when time reaches that expiration: then the slot's
+//! timers are placed again, in a finer level, or expire. Time goes from one non-empty slot to the next, so
+//! ticks without work cost nothing.
 //!
-//! Kafka rounds deadlines down to its tick and so fires up to a tick early; here they are rounded up. A slot whose
-//! timers were all cancelled stays in the heap until its expiration, as in Kafka: at most one spurious wakeup per slot.
+//! Kafka rounds deadlines down to its tick and so fires up to a tick early; here they are rounded up. A slot
+//! whose timers were all cancelled stays in the heap until its expiration, as in Kafka: at most one spurious
+//! wakeup per slot.
 //!
-//! Cost: schedule O(levels), and O(log slots) if it is the first of its slot; cancel and reset O(1); advance O(log
-//! slots) per slot that comes due plus its timers, each moving at most once a level; empty ticks cost nothing;
-//! `next_wakeup` O(1), exact per slot. Memory: 24 per slot of each level that was needed, and per timer 24 beyond the
-//! payload. Granularity: the tick of level 0. Equals in any order: timers of one deadline may wait in two levels.
+//! Cost: schedule O(levels), and O(log slots) if it is the first of its slot; cancel and reset O(1); advance
+//! O(log slots) per slot that comes due plus its timers, each moving at most once a level; empty ticks cost
+//! nothing; `next_wakeup` O(1), exact per slot. Memory: 24 per slot of each level that was needed, and per
+//! timer 24 beyond the payload. Granularity: the tick of level 0. Equals in any order: timers of one deadline
+//! may wait in two levels.
 //!
 //! It does not give levels back.
 //!
-//! Source: Kafka, `TimingWheel.scala` and `SystemTimer`; the article "Apache Kafka, Purgatory, and Hierarchical Timing
-//! Wheels"; RussellLuo/timingwheel, which follows it.
+//! Source: Kafka, `TimingWheel.scala` and `SystemTimer`; the article "Apache Kafka, Purgatory, and
+//! Hierarchical Timing Wheels"; RussellLuo/timingwheel, which follows it.
 
 use alloc::vec::Vec;
 
@@ -36,8 +39,8 @@ use crate::tick::Tick;
 pub type Overflow<T> = Wheel<Levels, T>;
 
 impl<T> Overflow<T> {
-    /// Makes an empty wheel at tick 0 whose levels have `slot_count` slots each, those of the finest `ticks_per_slot`
-    /// ticks wide. Kafka's own figures are 20 slots of 1 ms.
+    /// Makes an empty wheel at tick 0 whose levels have `slot_count` slots each, those of the finest
+    /// `ticks_per_slot` ticks wide. Kafka's own figures are 20 slots of 1 ms.
     ///
     /// # Panics
     /// If `slot_count` is less than 2, or `ticks_per_slot` is 0.
@@ -91,7 +94,8 @@ impl Levels {
     /// The slot of `due` in a level, and that slot's expiration.
     fn slot_in(&self, level: usize, due: Tick) -> (Slot, Tick) {
         let width = self.widths[level];
-        // In the finest level a deadline is a multiple of the width, or the end of time, which has a turn of its own.
+        // In the finest level a deadline is a multiple of the width, or the end of time, which has a turn of
+        // its own.
         let (turn, expiration) = if level == 0 {
             (due.get().div_ceil(width), due)
         } else {

@@ -6,16 +6,17 @@
 //!     ^ (+n): n more rounds of the hand before it is due
 //! ```
 //!
-//! With 512 slots of 100 ms it is Netty's `HashedWheelTimer`; with 60 slots of a second and repeat counts kept by the
-//! keyed front it is the wheel of "virtual levels", where the rounds that a timer has left stand for the level it would
-//! have in a hierarchy. Both originals keep the count of rounds in the timer and lower it at each visit. Here it
-//! [follows](Rounds::remaining_rounds) from the deadline, so that a visit writes nothing.
+//! With 512 slots of 100 ms it is Netty's `HashedWheelTimer`; with 60 slots of a second and repeat counts
+//! kept by the keyed front it is the wheel of "virtual levels", where the rounds that a timer has left stand
+//! for the level it would have in a hierarchy. Both originals keep the count of rounds in the timer and lower
+//! it at each visit. Here it [follows](Rounds::remaining_rounds) from the deadline, so that a visit writes
+//! nothing.
 //!
-//! Cost: schedule, cancel, reset, pop O(1). A visit of a slot looks at each timer in it, due or not: n/ring per tick on
-//! average. Advance O(ticks), at most once round the ring, plus the visits; a jump of more than a ring sorts what it
-//! found. `next_wakeup` O(ring): the next slot with a timer, whatever its round. Memory: 8 per slot, 24 per timer
-//! beyond the payload. Granularity: the tick of the ring; a timer fires when its slot is over, never early. Equals,
-//! which are all timers of one slot and round, fire first in, first out.
+//! Cost: schedule, cancel, reset, pop O(1). A visit of a slot looks at each timer in it, due or not: n/ring
+//! per tick on average. Advance O(ticks), at most once round the ring, plus the visits; a jump of more than a
+//! ring sorts what it found. `next_wakeup` O(ring): the next slot with a timer, whatever its round. Memory: 8
+//! per slot, 24 per timer beyond the payload. Granularity: the tick of the ring; a timer fires when its slot
+//! is over, never early. Equals, which are all timers of one slot and round, fire first in, first out.
 //!
 //! It does not suit many far timers: each is looked at once a round.
 //!
@@ -42,8 +43,8 @@ impl<T> Rounds<T> {
         Wheel::over(ring, slot_count)
     }
 
-    /// Returns how many times the hand passes a timer's slot before the visit at which it expires: its virtual level.
-    /// `None` for a stale id; 0 for an expired timer. O(1).
+    /// Returns how many times the hand passes a timer's slot before the visit at which it expires: its
+    /// virtual level. `None` for a stale id; 0 for an expired timer. O(1).
     pub fn remaining_rounds(&self, id: TimerId) -> Option<u64> {
         let due = self.slots.arena.find(id)?.deadline.round_up(self.geometry.ticks_per_slot);
         if due <= self.now {
@@ -65,8 +66,8 @@ pub struct HashedRing {
 }
 
 impl HashedRing {
-    /// The turn at which a timer is due. Rounded up, so that the end of time, which may be no multiple, has a turn of
-    /// its own.
+    /// The turn at which a timer is due. Rounded up, so that the end of time, which may be no multiple, has a
+    /// turn of its own.
     fn turn_of(&self, due: Tick) -> u64 {
         due.get().div_ceil(self.ticks_per_slot)
     }

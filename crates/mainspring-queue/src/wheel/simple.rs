@@ -6,14 +6,14 @@
 //!   [ 40 ][ - ][ - ][ 35 35 ][ - ][ 37 ][ - ][ 39 ]      ring of 8, now = 34: deadlines 35 ..= 42 fit
 //! ```
 //!
-//! Cost: schedule, cancel, reset, pop O(1); advance O(ticks), at most once round the ring, plus the timers that expire;
-//! `next_wakeup` O(ring), exact. Memory: 8 per slot, 24 per timer beyond the payload. Granularity: one tick.
-//! Equals fire first in, first out.
+//! Cost: schedule, cancel, reset, pop O(1); advance O(ticks), at most once round the ring, plus the timers
+//! that expire; `next_wakeup` O(ring), exact. Memory: 8 per slot, 24 per timer beyond the payload.
+//! Granularity: one tick. Equals fire first in, first out.
 //!
 //! It does not hold a deadline more than a ring ahead: that is rejected, and the payload comes back.
 //!
-//! Source: Varghese and Lauck, scheme 4. Exactly the ring's size is the longest delay: the slot under the hand has
-//! been emptied and is free for the tick one ring ahead.
+//! Source: Varghese and Lauck, scheme 4. Exactly the ring's size is the longest delay: the slot under the
+//! hand has been emptied and is free for the tick one ring ahead.
 
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::queue::Reason;

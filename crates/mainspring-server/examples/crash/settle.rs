@@ -37,6 +37,7 @@ impl Record {
 
 /// Ends the scheduled jobs by their timetables, lets everything come to its end, and returns what was submitted and what the history says.
 pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submission>, Vec<Record>), String> {
+    outlast(served)?;
     served.write_jobs(Some(clock::now_ns()))?;
     let running = served.start()?;
     answers(served)?;
@@ -65,6 +66,33 @@ pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submissio
 /// Jobs in which the server died too often rest until somebody resumes them. Whether it can be asked does not matter.
 pub(crate) fn resume(served: &Served) -> Result<(), String> {
     JOBS.iter().try_for_each(|job| served.ask(&["resume", job.name]).map(|_| ()))
+}
+
+/// Lets a server run until every scheduled job has a record, as far as that comes. The rounds before may all have been
+/// too short for a job's first occurrence, and the judge complains of a job without any.
+fn outlast(served: &Served) -> Result<(), String> {
+    let mut running = served.start()?;
+    answers(served)?;
+    resume(served)?;
+    for _ in 0..MAX_SETTLE_MS / INTERVAL_MS {
+        if JOBS
+            .iter()
+            .map(|job| has_record(served, job.name))
+            .collect::<Result<Vec<_>, _>>()?
+            .iter()
+            .all(|has| *has)
+        {
+            break;
+        }
+        clock::sleep_ms(INTERVAL_MS);
+    }
+    running.kill()
+}
+
+fn has_record(served: &Served, job: &str) -> Result<bool, String> {
+    let output = served.ask(&["history", "-n", "1", "--json", job])?;
+    let document: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    Ok(document["runs"]["runs"].as_array().is_some_and(|runs| !runs.is_empty()))
 }
 
 /// Waits until the server answers.

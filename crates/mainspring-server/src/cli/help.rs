@@ -89,21 +89,26 @@ Examples:
   mainspring translate 'Mon..Fri 09:00' --dialect oncalendar --to quartz";
 
 pub(super) const SIMULATE: &str = "\
-The files are run on a virtual clock from --from up to but not at --to; nothing is executed. Printed are
-the first firings, the totals of each job, the busiest minutes and, for jobs with a duration, how often
-a run starts while an earlier one of its job would still be running, and how many would run at once.
+The files are given to the planner of serve, on a virtual clock from --from up to but not at --to;
+nothing is executed. Policies, groups and exclusions hold as they do in serve. Printed are the first
+events, the totals of each job, the busiest minutes and, for jobs with a duration, how many runs are
+running at once.
 
-NAME in --durations is a job's name as it is printed (12:backup.sh), its word alone (backup.sh), or
-* for all others. A run takes exactly that long and starts exactly at its time. Not part of the
-simulation: the clock being set, the machine asleep or off, slow starts, limits on running commands,
-and what the commands do. @reboot jobs fire once, at --from. A simulation ends early, with a message
-and exit code 1, after 10000000 firings or when 100000 runs would be running at once.
+NAME in --durations is a job's name as it is printed, or * for all others. A run takes exactly that
+long and succeeds, or ends at its timeout; without a duration it ends at once. With --off the server
+dies and what ran is abandoned; the next one makes good for what was due, as the misfire policy
+says. With --set-clock the clock is set, forward or back. Not part of the simulation: slow starts,
+and commands that fail. A simulation ends early, with a message and exit code 1, after 1000000
+events.
 
-With --json one document is printed, with the fields zone, from, to, end, stopped_by, firing_count,
-firings (time, job), jobs (name, file, line, schedule, firing_count, first, last, duration_s,
-self_overlaps), busiest_minutes (minute, firing_count), most_at_once, and timed_job_count.
+With --json one document is printed, with the fields zone, from, to, end, is_cut_short, event_count,
+start_count, events (time, job, what, nominal, attempt, count), jobs (name, file, line, start_count,
+first, last, skipped_count, first_skipped, missed_count, cut_count, late_s_max, duration_s),
+busiest_minutes (minute, start_count), most_at_once (time, run_count), and timed_job_count.
 
 Examples:
   mainspring simulate ~/my.crontab --from 2026-03-01T00:00:00Z --to 2026-04-01T00:00:00Z
   mainspring simulate a.crontab b.crontab --from 2026-11-01T00:00:00-04:00 \\
-      --to 2026-11-02T00:00:00-05:00 --tz America/New_York --durations 'backup.sh=90m,*=10s'";
+      --to 2026-11-02T00:00:00-05:00 --tz America/New_York --durations 'backup=90m,*=10s'
+  mainspring simulate jobs.toml --from 2026-03-01T00:00:00Z --to 2026-03-02T00:00:00Z \\
+      --off 2026-03-01T01:00:00Z..2026-03-01T05:00:00Z";

@@ -28,7 +28,8 @@ no server ran is made good for as the job's misfire policy says, or recorded as 
 Files that end in .toml are job files, others are crontabs; see examples/jobs.toml. Above an entry of a
 crontab a comment may give it a name and policies: # mainspring: name=backup timeout=1h retry=3
 A file is read again when it changes and on SIGHUP. Running jobs go on; a file with a problem changes
-nothing, and `mainspring status` shows it.
+nothing, and `mainspring status` shows it. Where nothing is in force yet that could stay, serve ends
+with exit code 6 or 7. A name belongs to one file. Jobs of files that are not given any more go.
 
 The data directory is --data, or $MAINSPRING_DATA, or /var/lib/mainspring for root, or else
 $XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time has it.
@@ -147,8 +148,8 @@ Examples:
   mainspring dead retry --all";
 
 pub(super) const APPLY: &str = "\
-The jobs are added to the server and kept in its data directory. A file with a problem changes nothing.
-Jobs of other files are never touched.
+The jobs are added to the server and kept in its data directory. A file with a problem changes nothing,
+nor does one that says a name of another file or of `every`: exit code 5.
 
 Examples:
   mainspring apply --diff jobs.toml

@@ -11,15 +11,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::FormatArgs;
-use super::value::{NamedDuration, parse_named_duration, parse_time, parse_zone};
+use super::value::{
+    NamedDuration, parse_clock_set, parse_named_duration, parse_outage, parse_time, parse_zone,
+};
+use crate::simulation::{ClockSet, Outage};
 
-/// The most firings that are listed one by one.
+/// The most events that are listed one by one.
 pub const MAX_LISTED: u32 = 1_000_000;
 
 /// The arguments of `simulate`.
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// The crontabs; - is standard input
+    /// Crontabs and job files; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]
@@ -34,10 +37,16 @@ pub struct SimulateArgs {
     /// Time zone of the report, and of entries without CRON_TZ [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,
-    /// How long the runs of jobs take, such as backup.sh=90m,*=10s
+    /// How long the runs of jobs take, such as backup=90m,*=10s
     #[arg(long, value_name = "NAME=DURATION,...", value_delimiter = ',', value_parser = parse_named_duration)]
     pub durations: Vec<NamedDuration>,
-    /// How many firings to list
+    /// No server runs from the first moment to the second; may be repeated
+    #[arg(long, value_name = "RFC3339..RFC3339", value_parser = parse_outage)]
+    pub off: Vec<Outage>,
+    /// The clock is set from the first moment to the second; may be repeated
+    #[arg(long, value_name = "RFC3339=RFC3339", value_parser = parse_clock_set)]
+    pub set_clock: Vec<ClockSet>,
+    /// How many events to list
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_LISTED)))]
     pub count: u32,
     /// Prints one JSON document

@@ -19,6 +19,8 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::RunState;
 
+use crate::simulation::{ClockSet, Outage};
+
 /// The longest grace period.
 pub const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -46,7 +48,7 @@ pub(super) fn parse_grace(text: &str) -> Result<Duration, String> {
 /// How long the runs of a job take: one part of `--durations`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedDuration {
-    /// The name of a job, its word alone, or `*`.
+    /// The name of a job, or `*`.
     pub name: String,
     /// At most [`MAX_DURATION`].
     pub duration: Duration,
@@ -55,7 +57,7 @@ pub struct NamedDuration {
 pub(super) fn parse_named_duration(text: &str) -> Result<NamedDuration, String> {
     let (name, duration) = text
         .rsplit_once('=')
-        .ok_or_else(|| "it is written as NAME=DURATION, such as backup.sh=30s".to_owned())?;
+        .ok_or_else(|| "it is written as NAME=DURATION, such as backup=30s".to_owned())?;
     if name.is_empty() {
         return Err("there is no name before the =".to_owned());
     }
@@ -64,6 +66,22 @@ pub(super) fn parse_named_duration(text: &str) -> Result<NamedDuration, String> 
         return Err("the longest duration is 366d, written as 8784h".to_owned());
     }
     Ok(NamedDuration { name: name.to_owned(), duration })
+}
+
+/// `FROM..TO`: a stretch in which no server runs.
+pub(super) fn parse_outage(text: &str) -> Result<Outage, String> {
+    let (from, to) = text.split_once("..").ok_or("it is written as FROM..TO, two times")?;
+    let (from, to) = (parse_time(from)?, parse_time(to)?);
+    if to <= from {
+        return Err("the second time must be later than the first".to_owned());
+    }
+    Ok(Outage { from, to })
+}
+
+/// `AT=TO`: a moment at which the clock is set.
+pub(super) fn parse_clock_set(text: &str) -> Result<ClockSet, String> {
+    let (at, to) = text.split_once('=').ok_or("it is written as BEFORE=AFTER, two times")?;
+    Ok(ClockSet { at: parse_time(at)?, to: parse_time(to)? })
 }
 
 /// A time as people write it, before anybody has looked at a clock or a zone.

@@ -14,18 +14,18 @@ use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{counted, print, print_json, zone_or_system};
+use super::{print, print_json, zone_or_system};
 use crate::action::ProcessBody;
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;
 use crate::clock::Moment;
+use crate::crontab::word;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::job::name_word;
 use crate::jobfile::written::Table;
-use crate::message::say;
+use crate::message::{counted, say};
 use crate::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
@@ -64,7 +64,7 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
-    let word = || name_word(&args.command[0]);
+    let word = || word::of_words(&args.command).unwrap_or_else(|| "command".to_owned());
     let name = args.name.as_ref().map_or_else(word, ToString::to_string);
     let mut table = Table::new(&name);
     table.text("every", &args.period);

@@ -2,7 +2,9 @@
 //!
 //! Cost: one pass over each file here, and one at the server.
 //!
-//! Does not send any file if one has a problem. The files are applied one after the other, each as a whole.
+//! Does not send any file if one has a problem, or if others could have written it: the same files are refused as by
+//! `serve`. The files are applied one after the other, each as a whole or not at all: a name that another source has stops
+//! it.
 //!
 //! Source: own.
 
@@ -31,6 +33,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     for name in &args.files {
         let source = Source::read(name)?;
         let loaded = Loaded::parse(&source, Format::from(args.format), &TimeZone::UTC);
+        loaded.judge(&source)?;
         say(&loaded.problems_text());
         if !loaded.is_good() {
             exit = Exit::Invalid;
@@ -61,11 +64,15 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             Err(error) => {
                 progress.finish();
                 // What was applied before is in force: say so.
-                show(&args.ask, &Response::Applied(applied))?;
+                if applied != AppliedWire::default() {
+                    show(&args.ask, &Response::Applied(applied))?;
+                }
                 return Err(error);
             }
         }
     }
     progress.finish();
-    show(&args.ask, &Response::Applied(applied))
+    let is_refused = !applied.refused.is_empty();
+    show(&args.ask, &Response::Applied(applied))?;
+    Ok(if is_refused { Exit::Conflict } else { Exit::Ok })
 }

@@ -8,16 +8,18 @@
 
 use jiff::Timestamp;
 
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
+use crate::store::DirectoryError;
 use crate::table::{table, width};
 
 /// Asks once, and shows the answer as the arguments say.
@@ -38,7 +40,7 @@ impl Looking {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
-                Ok(None) | Err(Error::Directory(_)) => Err(unreachable),
+                Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
         }
@@ -205,6 +207,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
         ("started", when(&status.started, now)),
+        ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, now))),
         ("jobs", status.jobs.to_string()),

@@ -7,21 +7,24 @@
 //!
 //! Source: own.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 
-use super::{counted, print, zone_or_system};
+use super::{print, zone_or_system};
 use crate::accounts::Account;
+use crate::claims::{Claimant, InForce, settle};
 use crate::cli::CheckArgs;
 use crate::clock::Moment;
 use crate::crontab::{Crontab, Format, PlacedEntry};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::job::unknown_user;
 use crate::jobfile::{PlacedJob, is_job_file};
 use crate::loaded::Loaded;
-use crate::message;
+use crate::message::{self, counted};
 use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use crate::source::Source;
 use crate::warning::warnings;
@@ -30,26 +33,54 @@ use crate::warning::warnings;
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let zone = zone_or_system(args.zone.clone());
     let from = args.from.unwrap_or_else(|| Moment::now().wall);
+    let format = Format::from(args.format);
     let mut exit = Exit::Ok;
-    for file in &args.files {
-        let checked = match Source::read(file) {
-            Ok(source) => {
-                let findings = Findings::of(&source, Format::from(args.format), &zone, from);
-                print(&findings.text(source.name()))?;
-                findings.exit(args)
-            }
+    let mut files = Vec::new();
+    for name in &args.files {
+        match Source::read(name) {
+            Ok(source) => files.push(claimant(&source, format, &zone)),
             Err(error) => {
                 message::complain(&error);
-                Exit::Failed
+                exit = Exit::Failed;
             }
-        };
-        exit = exit.and(checked);
+        }
+    }
+    // Of one file that is given twice the second is like the first.
+    let mut seen = BTreeSet::new();
+    let (mut firsts, others): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file: &Claimant| seen.insert(file.origin.clone()));
+    settle_all(&mut firsts);
+    for file in firsts.into_iter().chain(others) {
+        let findings = Findings::of(file.loaded, format, &zone, from);
+        print(&findings.text())?;
+        exit = exit.and(findings.exit(args));
     }
     Ok(exit)
 }
 
+/// Finds the names that two files say, also in files that have problems already.
+fn settle_all(files: &mut [Claimant]) {
+    let found = |file: &mut Claimant| {
+        (std::mem::take(&mut file.loaded.problems), std::mem::take(&mut file.loaded.unkept_count))
+    };
+    let before: Vec<_> = files.iter_mut().map(found).collect();
+    settle(files, &InForce::nothing());
+    for (file, (problems, unkept_count)) in files.iter_mut().zip(before) {
+        file.loaded.problems.extend(problems);
+        file.loaded.unkept_count = unkept_count;
+    }
+}
+
+fn claimant(source: &Source, format: Format, zone: &TimeZone) -> Claimant {
+    let path =
+        std::path::absolute(source.name()).map_or_else(|_| source.name().into(), PathBuf::into_os_string);
+    let origin = path.to_string_lossy().into_owned();
+    Claimant { origin, loaded: Loaded::parse(source, format, zone) }
+}
+
 /// What was found in one file.
 struct Findings {
+    name: String,
     job_count: usize,
     problem_count: usize,
     warning_count: usize,
@@ -59,28 +90,26 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(source: &Source, format: Format, zone: &TimeZone, from: Timestamp) -> Findings {
-        let loaded = Loaded::parse(source, format, zone);
-        let mut problems = loaded.problems;
-        let (unknown_users, mut warnings) = match is_job_file(source) {
-            true => {
-                (Vec::new(), loaded.jobs.iter().flat_map(|job| job_warnings(source, job, from)).collect())
-            }
-            false => crontab_findings(&Crontab::parse(source, format), zone, from),
+    fn of(loaded: Loaded, format: Format, zone: &TimeZone, from: Timestamp) -> Findings {
+        let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
+        let (unknown_users, mut warnings) = match is_job_file(&source) {
+            true => (Vec::new(), jobs.iter().flat_map(|job| job_warnings(&source, job, from)).collect()),
+            false => crontab_findings(&Crontab::parse(&source, format), zone, from),
         };
         problems.extend(unknown_users);
-        let problem_count = problems.len() + loaded.unkept_count;
+        let problem_count = problems.len() + unkept_count;
         let warning_count = warnings.len();
         // No problem goes unseen for a warning.
         warnings.truncate(MAX_SHOWN_PROBLEMS.saturating_sub(problems.len()));
-        let unkept_count = loaded.unkept_count + warning_count - warnings.len();
+        let unkept_count = unkept_count + warning_count - warnings.len();
         problems.extend(warnings);
         problems.sort_by_key(|problem| problem.line_number);
-        let job_count = loaded.jobs.len();
-        Findings { job_count, problem_count, warning_count, problems, unkept_count }
+        let name = source.name().to_owned();
+        Findings { name, job_count: jobs.len(), problem_count, warning_count, problems, unkept_count }
     }
 
-    fn text(&self, name: &str) -> String {
+    fn text(&self) -> String {
+        let name = &self.name;
         let mut summary = match self.problem_count {
             0 => format!("{}, no problems", counted(self.job_count, "job")),
             count => counted(count, "problem"),
@@ -127,5 +156,10 @@ fn unknown_user_problem(placed: &PlacedEntry) -> Option<Problem> {
     let user = placed.entry.user.as_ref()?;
     // A user database that does not answer is no problem of the file.
     let exists = Account::exists(&user.name).unwrap_or(true);
-    (!exists).then(|| placed.problem(unknown_user(user)))
+    (!exists).then(|| {
+        let fault = Fault::new(user.span.clone(), format!("there is no user `{}`", user.name));
+        placed.problem(
+            fault.with_hint("in a system crontab a user name stands between the time and the command"),
+        )
+    })
 }

@@ -13,9 +13,7 @@
 //!
 //! Source: own.
 
-use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -25,14 +23,16 @@ use serde::Serialize;
 
 use super::finding::{Finding, Level};
 use super::progress::Progress;
-use super::{counted, print, print_json};
+use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::clock::Moment;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
-use crate::message::with_causes;
+use crate::folder::Folder;
+use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;
@@ -53,9 +53,6 @@ const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
 
 /// How long a server has to answer. One that is stopped or hangs in the kernel never does.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
-
-/// Three pipes for each process, and some for sockets and files.
-const NEEDED_FILES: u64 = MAX_RUNNING as u64 * 3 + 128;
 
 /// What was found, as a document.
 #[derive(Serialize)]
@@ -101,23 +98,20 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
 
 fn directory(place: &Place) -> Finding {
     let path = place.directory().display();
-    match fs::metadata(place.directory()) {
+    match Folder::at(place.directory()) {
         Err(error) => Finding::bad(
             "data",
             format!("{path}: {error}"),
             "mainspring serve makes it; --data or $MAINSPRING_DATA names another",
         ),
-        Ok(found) if !found.is_dir() => Finding::bad(
-            "data",
-            format!("{path} is no directory"),
-            "--data or $MAINSPRING_DATA names another",
-        ),
-        Ok(found) if found.mode() & 0o022 != 0 => Finding::bad(
-            "data",
-            format!("{path}: others may write it (mode {:04o})", found.mode() & 0o7777),
-            format!("chmod go-w {path}"),
-        ),
-        Ok(_) => Finding::ok("data", path.to_string()),
+        Ok(found) => match found.judge() {
+            Err(error) => Finding::bad(
+                "data",
+                format!("{path}: {error}"),
+                "a server refuses it; look at it as its owner",
+            ),
+            Ok(()) => Finding::ok("data", path.to_string()),
+        },
     }
 }
 
@@ -169,6 +163,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         None => Finding::ok("store", "in memory: nothing is kept"),
         Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk"),
     });
+    let hint = "make room on the disk of the data directory; all goes on by itself then";
+    findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
     let text = format!("{jobs}, {} pending, {} open runs", status.pending, status.open);
     findings.push(Finding::ok("jobs", text));
@@ -176,13 +172,11 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
         findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
     }
-    if let Some(limit) = health.open_files_max.filter(|limit| *limit < NEEDED_FILES) {
-        let text = format!("the server's limit is {limit}, and {NEEDED_FILES} may be needed");
-        findings.push(Finding::warning(
-            "open files",
-            text,
-            format!("ulimit -n {NEEDED_FILES} before it starts"),
-        ));
+    if let Some(count) = health.running_max.filter(|count| *count < MAX_RUNNING as u64) {
+        let limit = health.open_files_max.unwrap_or_default();
+        let text = format!("the server's limit is {limit}, so at most {count} runs go on at a time");
+        let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
+        findings.push(Finding::warning("open files", text, hint));
     }
     findings
 }
@@ -236,7 +230,7 @@ fn judged(health: &HealthWire) -> Vec<Finding> {
 }
 
 fn room(free_bytes: Option<u64>) -> Finding {
-    let hint = "make room, or move the data directory; without room the server stops";
+    let hint = "make room; without it output is dropped first, then new work is refused, then nothing starts";
     match free_bytes {
         None => Finding::warning("room", "cannot be measured", "df shows it"),
         Some(free) => {

@@ -41,8 +41,8 @@ fn read_as(args: &ExpressionArgs, language: Language) -> Result<Expression, Faul
         Language::Quartz => Dialect::Quartz,
         _ => Dialect::Unix,
     };
-    let job_name = args.name.as_deref();
-    let options = ParseOptions { dialect, day_rule: args.day_rule, job_name, ..ParseOptions::default() };
+    let mut options = ParseOptions::new().with_dialect(dialect).with_day_rule(args.day_rule);
+    options.job_name = args.name.as_deref();
     Ok(Expression::parse_with(&args.text, &options)?)
 }
 

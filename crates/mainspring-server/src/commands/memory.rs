@@ -1,26 +1,29 @@
 //! `mainspring serve --memory`: the same server on a store that ends with it.
 //!
 //! ```text
-//! --data DIR        its socket and lock are in DIR, which must hold no store
-//! without --data    in a folder of its own, which goes when the server ends
+//! --data DIR        its socket and lock are in DIR, which must hold no store, and output in a new folder there
+//! without --data    all of that in a folder of its own
 //! ```
+//!
+//! The new folder goes when the server ends, and nothing else does: whatever DIR held before stays.
 //!
 //! Cost: see the loop in [`server`](crate::server); jobs, waiting one-shot jobs and kept runs are in memory.
 //!
 //! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
-//! removed. After `kill -9` the folder is left behind.
+//! removed. After `kill -9` the new folder is left behind.
 //!
 //! Source: own.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use mainspring_job::MemoryStore;
+use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::serve::take;
+use super::serve::{owner, take};
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::folder::Folder;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire};
 use crate::server::{Server, Serving};
@@ -46,20 +49,26 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
         let text = format!("{} holds a store, which --memory would not use", place.directory().display());
         return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));
     }
-    let output = place.output();
-    let forget = || fs::remove_dir_all(&output);
-    // Of one that was killed.
-    let _ = forget();
-    let result = Server::prepare(serving(place), Box::new(MemoryStore::new())).and_then(Server::run);
-    let _ = forget();
+    let output = new_folder(&place.directory().join("output-XXXXXX"))?;
+    let place = place.with_output(output.clone());
+    let mut store = MemoryStore::new();
+    let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
+    let result = Server::prepare(serving(place), Box::new(store), lease).and_then(Server::run);
+    // It is in nobody's way if it stays.
+    let _ = fs::remove_dir_all(&output);
     drop(directory);
     result.map(|()| Exit::Ok)
 }
 
-/// A new folder for this server alone.
+/// A new folder for this server alone, where nobody else can put another in its place.
 fn own_place() -> Result<Place, Error> {
-    let parent = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, Into::into);
-    let template = parent.join("mainspring-XXXXXX");
-    let failed = |error: nix::Error| Error::Data { path: template.clone(), source: error.into() };
-    Ok(Place::find(Some(&mkdtemp(&template).map_err(failed)?)))
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    // That of another user is left over in the environment of `su`.
+    let ours = runtime.filter(|path| Folder::at(path).is_ok_and(|folder| folder.judge().is_ok()));
+    let parent = ours.unwrap_or_else(std::env::temp_dir);
+    Ok(Place::find(Some(&new_folder(&parent.join("mainspring-XXXXXX"))?)))
+}
+
+fn new_folder(template: &Path) -> Result<PathBuf, Error> {
+    mkdtemp(template).map_err(|error| Error::Data { path: template.to_owned(), source: error.into() })
 }

@@ -6,7 +6,10 @@
 //!
 //! Source: daemon(7), "new-style daemons".
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
 use super::{memory, zone_or_system};
 use crate::accounts::Account;
@@ -15,9 +18,10 @@ use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::loaded::Reader;
-use crate::message::say;
+use crate::message::{PROGRAM, say};
 use crate::place::Place;
 use crate::server::rate::Rates;
+use crate::server::room::give_up;
 use crate::server::{Keeping, Server, Serving};
 use crate::store::{Directory, DirectoryError, SqliteStore};
 use crate::waiting::wait_for;
@@ -27,6 +31,12 @@ const MAX_TRIES: usize = 100;
 
 /// How long to wait in between.
 const TRY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// How often a store is tried again that the disk has no room for.
+const ROOM_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A number that the kernel draws when it starts: random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
@@ -50,11 +60,46 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         }
         other => other,
     };
-    let directory = directory.map_err(Error::Directory)?;
-    let store = Box::new(SqliteStore::open(&directory).map_err(Error::Store)?);
-    Server::prepare(serving(place), store)?.run()?;
+    let directory = Arc::new(directory.map_err(Error::Directory)?);
+    let (store, lease) = owned_store(&directory, &place)?;
+    Server::prepare(serving(place), Box::new(store), lease)?.run()?;
     drop(directory);
     Ok(Exit::Ok)
+}
+
+/// Who owns the store, as it remembers it.
+pub(super) fn owner() -> Owner {
+    Owner { machine_start: machine_start(), ..Owner::new(format!("process {}", std::process::id())) }
+}
+
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.
+fn machine_start() -> String {
+    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// Opens the store and takes it over. On a full disk something is given up for it; if that is not enough, it is tried again
+/// until there is room: a scheduler that has ended is no help to anybody who then frees some.
+fn owned_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), Error> {
+    let mut is_said = false;
+    loop {
+        let opened = SqliteStore::open(directory).and_then(|mut store| {
+            let lease = store.acquire(Shard::WHOLE, &owner())?;
+            Ok((store, lease))
+        });
+        match opened {
+            Err(StoreError::Full(_)) if give_up(place) => {}
+            Err(error @ StoreError::Full(_)) => {
+                if !is_said {
+                    let data = place.directory().display();
+                    say(&format!("{PROGRAM}: {error}: waiting for room on the disk of {data}\n"));
+                }
+                is_said = true;
+                wait_for(&[], &[], Some(ROOM_INTERVAL))
+                    .map_err(|source| Error::Setup { what: "polling", source })?;
+            }
+            other => return other.map_err(Error::Store),
+        }
+    }
 }
 
 /// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of a server that

@@ -1,17 +1,14 @@
 //! The entries of a crontab as durable jobs.
 //!
-//! A durable job is known by its name, so a name must not change when lines above it do. Unless a note gives one, it is the
-//! first word of the command without directories, as in `backup.sh`; where several entries share the word, each gets four
-//! digits of a hash of its line as well, as in `echo~3f2a`.
+//! Unless a note names an entry, its name is found later, when all files are known: see [`names`](super::names).
 //!
-//! Cost: one hash per entry whose name is not its own.
+//! Cost: one pass over the entries.
 //!
 //! Does not look up users.
 //!
-//! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1; the hash is FNV-1a,
-//! <http://www.isthe.com/chongo/tech/comp/fnv/>.
+//! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -20,33 +17,32 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
+use crate::action::names::DEFAULT_SHELL;
 use crate::action::{Body, ProcessBody};
-use crate::job::{DEFAULT_SHELL, name_word};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::Table;
 use crate::problem::{Fault, Problem};
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
-/// above which no `CRON_TZ` stands.
+/// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.
 pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
-    let names = names(crontab);
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
-    let mut lines: HashMap<JobName, usize> = HashMap::new();
-    for (placed, name) in crontab.entries.iter().zip(names) {
-        if let Some(line) = lines.insert(name.clone(), placed.line_number) {
-            let fault = Fault::new(
-                0..placed.line.len() - placed.indent,
-                format!("the name `{name}` is that of line {line}"),
-            );
-            problems.push(placed.problem(fault));
+    let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
+    let unnamed = JobName::new("command").expect("a word is a name");
+    for placed in &crontab.entries {
+        let own = placed.note.as_ref().and_then(|note| note.name.clone());
+        let whole = 0..placed.line.len() - placed.indent;
+        if let Some(name) = &own
+            && let Some(line) = lines.insert(name.clone(), placed.line_number)
+        {
+            problems
+                .push(placed.problem(Fault::new(whole, format!("the name `{name}` is that of line {line}"))));
             continue;
         }
-        match job(placed, name, source, zone) {
-            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, job }),
-            Err(error) => {
-                let fault = Fault::new(0..placed.line.len() - placed.indent, error.to_string());
-                problems.push(placed.problem(fault));
-            }
+        let is_named = own.is_some();
+        match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
+            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, is_named, job }),
+            Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
     }
     (jobs, problems)
@@ -126,48 +122,6 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     table.finish()
 }
 
-/// A name for each entry, in order; only those of notes may be there twice.
-fn names(crontab: &Crontab) -> Vec<JobName> {
-    let own = |placed: &PlacedEntry| placed.note.as_ref().and_then(|note| note.name.clone());
-    let word = |placed: &PlacedEntry| {
-        let word = name_word(&placed.entry.command.shell_text);
-        JobName::new(word.trim_start_matches(['.', '_', '+', '-']))
-            .unwrap_or_else(|_| JobName::new("command").expect("a word is a name"))
-    };
-    let mut counts: HashMap<JobName, usize> = HashMap::new();
-    for placed in &crontab.entries {
-        *counts.entry(own(placed).unwrap_or_else(|| word(placed))).or_default() += 1;
-    }
-    let mut taken: HashMap<JobName, usize> = HashMap::new();
-    let chosen = crontab.entries.iter().map(|placed| {
-        let Some(name) = own(placed) else {
-            let word = word(placed);
-            return if counts[&word] == 1 { word } else { distinct(&word, &placed.line, &mut taken) };
-        };
-        name
-    });
-    chosen.collect()
-}
-
-/// The word with a hash of the line; the second of two equal lines has a number as well.
-fn distinct(word: &JobName, line: &str, taken: &mut HashMap<JobName, usize>) -> JobName {
-    let hash = fnv_1a(line.trim().as_bytes()) & 0xffff;
-    let name =
-        JobName::new(&format!("{word}~{hash:04x}")).expect("a short word and five characters are a name");
-    let count = taken.entry(name.clone()).or_default();
-    *count += 1;
-    match *count {
-        1 => name,
-        count => JobName::new(&format!("{name}~{count}")).expect("and so it is with a number"),
-    }
-}
-
-fn fnv_1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,22 +133,6 @@ mod tests {
         let crontab = Crontab::parse(&Source::new("test", text), format);
         assert_eq!(crontab.problems, []);
         jobs(&crontab, "test", &TimeZone::UTC)
-    }
-
-    fn names_of(text: &str) -> Vec<String> {
-        read(text, Format::User).0.iter().map(|placed| placed.job.name.to_string()).collect()
-    }
-
-    #[test]
-    fn names_do_not_change_with_the_lines_above() {
-        let backup = "@daily /usr/local/bin/backup.sh --all\n";
-        let pair = "@daily echo a\n@hourly echo b\n";
-        let alone = names_of(&format!("{backup}{pair}"));
-        assert_eq!(alone[0], "backup.sh");
-        assert!(alone[1].starts_with("echo~") && alone[1] != alone[2], "{alone:?}");
-        assert_eq!(names_of(&format!("# c\nA=1\n@weekly true\n{backup}{pair}"))[1..], alone);
-        let twice = names_of("@daily echo a\n@daily echo a\n");
-        assert_eq!(format!("{}~2", twice[0]), twice[1]);
     }
 
     #[test]

@@ -156,8 +156,7 @@ fn five_fields(text: &str) -> Result<(Expression, usize), Fault> {
         end = field.end;
     }
     // What H and ~ choose their values from: it stays the same when lines above are added or removed.
-    let options =
-        ParseOptions { job_name: Some(text[end..].trim_matches(BLANKS)), ..ParseOptions::default() };
+    let options = ParseOptions::new().with_job_name(text[end..].trim_matches(BLANKS));
     let expression = Expression::parse_with(&text[..end], &options).map_err(|error| {
         let fault = Fault::from(error);
         if text.starts_with(|c: char| c.is_alphabetic()) && fault.hint.is_none() {

@@ -21,11 +21,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, thread};
 
+use super::is_shortage;
 use super::output::LineSplitter;
 use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
-use super::template::Values;
 use super::webhook::{Delivered, WebhookSpec, deliver};
+use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 
@@ -39,8 +40,8 @@ pub const STACK_BYTES: usize = 512 << 10;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum NotSent {
-    /// [`MAX_DELIVERIES`] are under way.
-    Full,
+    /// So many are under way, which is the most.
+    Full(usize),
     /// The operating system would not start a thread.
     Thread(io::Error),
 }
@@ -48,9 +49,16 @@ pub enum NotSent {
 impl fmt::Display for NotSent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotSent::Full => write!(f, "{MAX_DELIVERIES} webhooks are under way already, which is the limit"),
+            NotSent::Full(count) => write!(f, "{count} webhooks are under way already, which is the limit"),
             NotSent::Thread(error) => write!(f, "cannot start a thread: {error}"),
         }
+    }
+}
+
+impl NotSent {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, NotSent::Thread(error) if is_shortage(error))
     }
 }
 
@@ -59,6 +67,7 @@ impl std::error::Error for NotSent {}
 /// The webhooks under way, each under the key that the loop has for its run.
 #[derive(Debug)]
 pub struct Deliveries<K> {
+    capacity: usize,
     under_way: Vec<UnderWay<K>>,
     next_number: u64,
     sender: Sender<(u64, Delivered)>,
@@ -76,15 +85,25 @@ struct UnderWay<K> {
 }
 
 impl<K: PartialEq> Deliveries<K> {
-    /// Makes a place for deliveries, with none under way.
+    /// Makes a place for [`MAX_DELIVERIES`] deliveries, with none under way.
     ///
     /// # Errors
     ///
     /// When the operating system gives no socket pair.
     pub fn new() -> io::Result<Deliveries<K>> {
+        Deliveries::of_at_most(MAX_DELIVERIES)
+    }
+
+    /// The same for so many, up to [`MAX_DELIVERIES`].
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair.
+    pub fn of_at_most(capacity: usize) -> io::Result<Deliveries<K>> {
         let (ring, bell) = bell()?;
         let (sender, receiver) = channel();
-        Ok(Deliveries { under_way: Vec::new(), next_number: 0, sender, receiver, ring, bell })
+        let capacity = capacity.min(MAX_DELIVERIES);
+        Ok(Deliveries { capacity, under_way: Vec::new(), next_number: 0, sender, receiver, ring, bell })
     }
 
     /// Sends a webhook; its end is told by a later [`turn`](Self::turn).
@@ -100,7 +119,7 @@ impl<K: PartialEq> Deliveries<K> {
         now: Moment,
     ) -> Result<(), NotSent> {
         if self.is_full() {
-            return Err(NotSent::Full);
+            return Err(NotSent::Full(self.capacity));
         }
         let number = self.next_number;
         let (spec, sender, ring) = (Arc::clone(spec), self.sender.clone(), self.ring.clone());
@@ -120,7 +139,7 @@ impl<K: PartialEq> Deliveries<K> {
 
     /// Whether no further webhook can be sent now.
     pub fn is_full(&self) -> bool {
-        MAX_DELIVERIES <= self.under_way.len()
+        self.capacity <= self.under_way.len()
     }
 
     /// The number of webhooks whose end was not reported.
@@ -173,10 +192,8 @@ impl<K> UnderWay<K> {
 
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
     let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, masks } = delivered;
-    let mut splitter = LineSplitter::default();
-    let mut each = |line: Cow<'_, str>| {
-        reports.line(&delivery.key, Stream::Stdout, &masks.apply(&line));
-    };
+    let mut splitter = LineSplitter::new(masks);
+    let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
     splitter.push(&answer, &mut each);
     splitter.finish(&mut each);
     let end = End {

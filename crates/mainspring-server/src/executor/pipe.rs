@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
 use super::output::{EachLine, LineSplitter};
+use super::secret::Masks;
 
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;
@@ -25,13 +26,13 @@ pub struct OutputPipe {
 }
 
 impl OutputPipe {
-    /// Takes over our end of the pipe.
+    /// Takes over our end of the pipe, and takes secrets out of what comes through it.
     ///
     /// # Errors
     ///
     /// When it cannot be made non-blocking.
-    pub fn new(pipe: impl Into<OwnedFd>) -> io::Result<OutputPipe> {
-        Ok(OutputPipe { pipe: Some(nonblocking(pipe.into())?), splitter: LineSplitter::default() })
+    pub fn new(pipe: impl Into<OwnedFd>, masks: Masks) -> io::Result<OutputPipe> {
+        Ok(OutputPipe { pipe: Some(nonblocking(pipe.into())?), splitter: LineSplitter::new(masks) })
     }
 
     /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last one.
@@ -130,7 +131,7 @@ mod tests {
     #[test]
     fn reading_an_empty_pipe_does_not_block() {
         let (reader, mut writer) = io::pipe().unwrap();
-        let mut output = OutputPipe::new(reader).unwrap();
+        let mut output = OutputPipe::new(reader, Masks::default()).unwrap();
         assert!(read(&mut output).is_empty());
         writer.write_all(b"one\ntwo").unwrap();
         assert_eq!(read(&mut output), ["one"]);

@@ -1,4 +1,4 @@
-//! One process group: a program, often a shell, and all that it starts.
+//! One process group, in a session of its own: a program, often a shell, and all that it starts.
 //!
 //! ```text
 //! spawn ──▶ running ──exits──▶ unreaped ──reap──▶ gone
@@ -16,19 +16,22 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::{fmt, io};
 
+use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+use super::is_shortage;
 use super::secret::{Masks, SecretError};
 use super::spec::{Inheritance, ProcessSpec, Program};
 use super::sys::{self, Preparation};
+use crate::descriptors;
 
 /// A started program and its group.
 #[derive(Debug)]
@@ -52,12 +55,12 @@ impl Process {
         }
         command.envs(spec.environment.iter().chain(variables).map(|(name, value)| (name, value)));
         let mut masks = Masks::default();
+        let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
         for secret in &spec.secrets {
-            let value = secret.value().map_err(StartError::Secret)?;
-            command.env(&secret.name, value.reveal());
-            masks.add(&value);
+            let content = secret.content(user).map_err(StartError::Secret)?;
+            command.env(&secret.name, secret.value(&content));
+            masks.add(&content);
         }
-        command.process_group(0);
         command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         enter_directory(&mut command, spec)?;
@@ -131,12 +134,15 @@ fn enter_directory(command: &mut Command, spec: &ProcessSpec) -> Result<(), Star
 
 fn preparation(spec: &ProcessSpec) -> Preparation {
     let directory = || CString::new(spec.directory.as_os_str().as_bytes()).expect("a path holds no NUL byte");
+    let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
     Preparation {
         identity: spec.account.identity.clone().map(|identity| (identity, directory())),
         umask: spec.umask.map(Mode::from_bits_truncate),
         nice: spec.nice,
+        files: descriptors::before().map(|soft| (soft, hard())),
         limits: spec.limits.clone(),
         on_server_death: spec.on_server_death,
+        no_new_privileges: spec.no_new_privileges,
     }
 }
 
@@ -206,6 +212,19 @@ pub enum StartError {
     Secret(SecretError),
     /// A pipe could not be made ready.
     Pipe(io::Error),
+}
+
+impl StartError {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub(super) fn is_shortage(&self) -> bool {
+        match self {
+            StartError::Directory(_, error)
+            | StartError::Program(_, error)
+            | StartError::User { error, .. }
+            | StartError::Pipe(error) => is_shortage(error),
+            StartError::Secret(error) => is_shortage(error.cause()),
+        }
+    }
 }
 
 impl fmt::Display for StartError {

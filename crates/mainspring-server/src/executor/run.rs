@@ -26,7 +26,6 @@ use nix::sys::signal::Signal;
 use super::output::EachLine;
 use super::pipe::{InputPipe, OutputPipe};
 use super::process::{Outcome, Process, StartError};
-use super::secret::Masks;
 use super::span::Span;
 use super::spec::{KillSequence, ProcessSpec};
 use crate::clock::Moment;
@@ -136,8 +135,9 @@ impl<K> Run<K> {
         let (mut process, masks) = Process::spawn(spec, variables)?;
         let child = process.child_mut();
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let stdout = OutputPipe::new(stdout.expect("stdout is piped")).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(stderr.expect("stderr is piped")).map_err(StartError::Pipe)?;
+        let stdout =
+            OutputPipe::new(stdout.expect("stdout is piped"), masks.clone()).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(stderr.expect("stderr is piped"), masks).map_err(StartError::Pipe)?;
         let input = match (child.stdin.take(), &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,
@@ -146,7 +146,7 @@ impl<K> Run<K> {
             key,
             process,
             input,
-            output: Output { stdout, stderr, masks, rest_bytes: spec.output_bytes_max, dropped_bytes: 0 },
+            output: Output { stdout, stderr, rest_bytes: spec.output_bytes_max, dropped_bytes: 0 },
             started: now,
             timeout: spec.timeout,
             kill: spec.kill.clone(),
@@ -291,12 +291,11 @@ impl<K> Run<K> {
     }
 }
 
-/// Both outputs of a run, its masks, and what is left of its cap.
+/// Both outputs of a run, and what is left of its cap.
 #[derive(Debug)]
 struct Output {
     stdout: OutputPipe,
     stderr: OutputPipe,
-    masks: Masks,
     rest_bytes: u64,
     dropped_bytes: u64,
 }
@@ -325,13 +324,13 @@ impl Output {
         reports: &mut dyn Reports<K>,
         act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>),
     ) {
-        let Output { stdout, stderr, masks, rest_bytes, dropped_bytes } = self;
+        let Output { stdout, stderr, rest_bytes, dropped_bytes } = self;
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
             act(pipe, &mut |line| {
                 let line_bytes = line.len() as u64 + 1;
                 if line_bytes <= *rest_bytes {
                     *rest_bytes -= line_bytes;
-                    reports.line(key, stream, &masks.apply(&line));
+                    reports.line(key, stream, &line);
                 } else {
                     // What follows is dropped too: a report with holes in it would mislead.
                     *rest_bytes = 0;

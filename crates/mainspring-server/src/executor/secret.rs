@@ -3,12 +3,15 @@
 //! ```text
 //! [jobs.x.secrets]
 //! TOKEN    = "/etc/secrets/token"              the file's content becomes the value
-//! KEY_FILE = { path = "/etc/secrets/key" }     the file's name becomes the value; that it can be read is checked
+//! KEY_FILE = { path = "/etc/secrets/key" }     the file's name becomes the value; its content is what is masked
 //! ```
 //!
 //! A secret is read from its file for each run, so that a changed one needs no reload, and it is forgotten with the run.
-//! One final line end is dropped. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
+//! One final line end is dropped; an empty file is an error, because it is one that is being written, or was written on a full disk. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
 //! its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear the output to pieces.
+//!
+//! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which file it is: a link of
+//! another user's is not followed. See [`walk`](crate::walk).
 //!
 //! Cost: one small read per secret and run; one search per secret and line of output.
 //!
@@ -16,10 +19,13 @@
 //!
 //! Source: the masks follow what hosted builds do, <https://docs.github.com/actions/security-guides>.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use crate::action::secret::{MASK, Secret};
+use crate::regular::open_regular;
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -27,50 +33,32 @@ pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
-/// What stands in the place of a secret.
-pub const MASK: &str = "***";
-
-/// A text that shows itself to nobody by accident.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Wraps a text.
-    pub fn new(text: impl Into<String>) -> Secret {
-        Secret(text.into())
+/// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the file beside
+/// root and us.
+///
+/// # Errors
+///
+/// When it cannot be read, another user decides what is in it, it is no regular file, is empty, is longer than
+/// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
+pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
+    let failed = |source| SecretError { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    let opened = open_regular(path).map_err(failed)?;
+    opened.judge(user).map_err(failed)?;
+    opened.file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if MAX_SECRET_BYTES < bytes.len() as u64 {
+        return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
     }
-
-    /// Reads a file, without its final line end.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read, is longer than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
-    pub fn read(path: &PathBuf) -> Result<Secret, SecretError> {
-        let failed = |source| SecretError { path: path.clone(), source };
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(failed)?;
-        file.take(MAX_SECRET_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if MAX_SECRET_BYTES < bytes.len() as u64 {
-            return Err(failed(io::Error::other(format!("it is longer than {MAX_SECRET_BYTES} bytes"))));
-        }
-        if bytes.contains(&0) {
-            return Err(failed(io::Error::other("it holds a NUL byte")));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
-        let text = text.strip_suffix('\n').unwrap_or(&text);
-        Ok(Secret(text.strip_suffix('\r').unwrap_or(text).to_owned()))
+    if bytes.contains(&0) {
+        return Err(failed(io::Error::other("it holds a NUL byte")));
     }
-
-    /// The text itself: for the one who needs it.
-    pub fn reveal(&self) -> &str {
-        &self.0
+    let text = String::from_utf8(bytes).map_err(|_| failed(io::Error::other("it is not UTF-8 text")))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    if text.is_empty() {
+        return Err(failed(io::Error::other("it is empty")));
     }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(MASK)
-    }
+    Ok(Secret::new(text))
 }
 
 /// Why a secret is not to be had. The run does not start then.
@@ -80,6 +68,13 @@ pub struct SecretError {
     pub path: PathBuf,
     /// The operating system's answer, or what is wrong with the content.
     pub source: io::Error,
+}
+
+impl SecretError {
+    /// What the operating system said.
+    pub(super) fn cause(&self) -> &io::Error {
+        &self.source
+    }
 }
 
 impl fmt::Display for SecretError {
@@ -115,16 +110,20 @@ pub enum SecretForm {
 }
 
 impl SecretVariable {
-    /// The value of the variable, read now.
+    /// The content of the file, read now for a run of `user`, if that is another one than we are.
     ///
     /// # Errors
     ///
-    /// See [`SecretError`].
-    pub fn value(&self) -> Result<Secret, SecretError> {
-        let content = Secret::read(&self.path)?;
+    /// See [`read`].
+    pub fn content(&self, user: Option<u32>) -> Result<Secret, SecretError> {
+        read(&self.path, user)
+    }
+
+    /// What the run is given of a content.
+    pub fn value<'s>(&'s self, content: &'s Secret) -> &'s OsStr {
         match self.form {
-            SecretForm::Content => Ok(content),
-            SecretForm::Path => Ok(Secret::new(self.path.to_string_lossy())),
+            SecretForm::Content => OsStr::new(content.reveal()),
+            SecretForm::Path => self.path.as_os_str(),
         }
     }
 }
@@ -146,6 +145,11 @@ impl Masks {
         }
         // A longer one first, so that no part of it is left beside the mask of a shorter one.
         self.texts.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    }
+
+    /// The length of the longest text that is taken out.
+    pub fn longest_bytes(&self) -> usize {
+        self.texts.first().map_or(0, String::len)
     }
 
     /// The text without secrets.

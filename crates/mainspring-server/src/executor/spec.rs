@@ -9,6 +9,7 @@
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
 //! | when the server dies | it goes on |
+//! | new privileges | programs may take them on, as `sudo` does |
 //!
 //! Cost: a few strings per job; a run borrows them.
 //!
@@ -24,10 +25,7 @@ use nix::sys::signal::Signal;
 
 use super::secret::SecretVariable;
 use crate::accounts::Account;
-
-/// The most output of one run that is kept, unless its spec says otherwise: enough for a long report, and a thousand
-/// runs of it fit on any disk.
-pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
+use crate::action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
 
 /// A process to be.
 #[derive(Clone, Debug)]
@@ -60,6 +58,8 @@ pub struct ProcessSpec {
     pub output_bytes_max: u64,
     /// What becomes of it when the server is killed.
     pub on_server_death: OnServerDeath,
+    /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
+    pub no_new_privileges: bool,
 }
 
 impl ProcessSpec {
@@ -80,6 +80,7 @@ impl ProcessSpec {
             kill: KillSequence::default(),
             output_bytes_max: DEFAULT_OUTPUT_BYTES,
             on_server_death: OnServerDeath::default(),
+            no_new_privileges: false,
         }
     }
 }
@@ -118,28 +119,6 @@ pub enum Inheritance {
     Inherited,
 }
 
-/// What becomes of a process whose server dies without ending it: by SIGKILL, for want of memory, by a bug.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnServerDeath {
-    /// It goes on, as an orphan.
-    #[default]
-    Leave,
-    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no program that takes
-    /// on rights when it is executed.
-    Kill,
-}
-
-impl OnServerDeath {
-    /// The words in files.
-    pub const NAMES: [(&str, OnServerDeath); 2] =
-        [("leave", OnServerDeath::Leave), ("kill", OnServerDeath::Kill)];
-
-    /// What a word means.
-    pub fn from_name(name: &str) -> Option<OnServerDeath> {
-        OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
-    }
-}
-
 /// A resource limit, soft and hard alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
@@ -149,18 +128,26 @@ pub struct Limit {
     pub value: u64,
 }
 
-/// The names of limits in files, and what they are to the kernel.
-pub const LIMIT_NAMES: &[(&str, Resource)] = &[
-    ("cpu_seconds", Resource::RLIMIT_CPU),
-    ("file_bytes", Resource::RLIMIT_FSIZE),
-    ("data_bytes", Resource::RLIMIT_DATA),
-    ("stack_bytes", Resource::RLIMIT_STACK),
-    ("core_bytes", Resource::RLIMIT_CORE),
-    ("address_bytes", Resource::RLIMIT_AS),
-    ("open_files", Resource::RLIMIT_NOFILE),
-    ("processes", Resource::RLIMIT_NPROC),
-    ("locked_bytes", Resource::RLIMIT_MEMLOCK),
+/// What the names of [`LIMIT_NAMES`] are to the kernel, in the same order.
+const RESOURCES: [Resource; LIMIT_NAMES.len()] = [
+    Resource::RLIMIT_CPU,
+    Resource::RLIMIT_FSIZE,
+    Resource::RLIMIT_DATA,
+    Resource::RLIMIT_STACK,
+    Resource::RLIMIT_CORE,
+    Resource::RLIMIT_AS,
+    Resource::RLIMIT_NOFILE,
+    Resource::RLIMIT_NPROC,
+    Resource::RLIMIT_MEMLOCK,
 ];
+
+impl Limit {
+    /// The limit with a name of [`LIMIT_NAMES`].
+    pub fn of_name(name: &str, value: u64) -> Option<Limit> {
+        let index = LIMIT_NAMES.iter().position(|known| *known == name)?;
+        Some(Limit { resource: RESOURCES[index], value })
+    }
+}
 
 /// How a process group is ended: each step's signal, and how long to wait for the end before the next. After the last
 /// step comes SIGKILL, unless that was the last.

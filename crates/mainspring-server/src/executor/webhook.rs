@@ -18,9 +18,8 @@
 //! Source: Idempotency-Key is draft-ietf-httpapi-idempotency-key-header. That a pooled connection can be stale, with the
 //! outcome unknown: <https://github.com/algesten/ureq/issues/772>.
 
-use std::fs;
-use std::io::Read;
-use std::path::PathBuf;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,21 +28,11 @@ use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
 use super::process::Outcome;
-use super::secret::{Masks, Secret, SecretForm, SecretVariable};
-use super::signature::{SIGNATURE_HEADER, signature};
-use super::template::{Template, Values};
-
-/// How long a delivery may take where the job does not say.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The longest that a delivery may take: as long as it does, it holds one of the few places.
-pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
-
-/// The most of an answer that is kept where the job does not say.
-pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
-
-/// The most headers of a webhook: twice what anybody needs.
-pub const MAX_HEADERS: usize = 64;
+use super::secret::{self, Masks, SecretForm, SecretVariable};
+use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
+use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use crate::action::template::{Template, Values};
+use crate::regular::open_regular;
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
@@ -101,11 +90,6 @@ impl WebhookSpec {
     }
 }
 
-/// Whether a request of this method may carry a body.
-pub fn has_body(method: &Method) -> bool {
-    matches!(*method, Method::POST | Method::PUT | Method::PATCH)
-}
-
 /// What came of a delivery.
 #[derive(Debug)]
 pub struct Delivered {
@@ -136,7 +120,7 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
     let mut masks = Masks::default();
     for variable in &spec.secrets {
         debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
-        match variable.value() {
+        match variable.content(None) {
             Ok(secret) => {
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);
@@ -169,7 +153,13 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
         request = request.header(*name, value);
     }
     if let Some(path) = &spec.signing {
-        let secret = Secret::read(path).map_err(|error| error.to_string())?;
+        let secret = secret::read(path, None).map_err(|error| error.to_string())?;
+        if secret.reveal().len() < MIN_KEY_BYTES {
+            let path = path.display();
+            return Err(format!(
+                "the signing secret {path} has less than {MIN_KEY_BYTES} bytes, and could be guessed"
+            ));
+        }
         request = request.header(SIGNATURE_HEADER, signature(&secret, unix_s, &body));
     }
     request.body(body).map_err(|error| format!("the request cannot be made: {error}"))
@@ -188,13 +178,12 @@ fn agent(spec: &WebhookSpec) -> Result<Agent, String> {
     Ok(config.build().new_agent())
 }
 
-fn roots(path: &PathBuf) -> Result<RootCerts, String> {
+fn roots(path: &Path) -> Result<RootCerts, String> {
     let failed = |reason: String| format!("cannot read the certificates {}: {reason}", path.display());
-    let size = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
-    if MAX_CA_BYTES < size {
+    let pem = certificates(path).map_err(|error| failed(error.to_string()))?;
+    if MAX_CA_BYTES < pem.len() as u64 {
         return Err(failed(format!("the file is longer than {MAX_CA_BYTES} bytes")));
     }
-    let pem = fs::read(path).map_err(|error| failed(error.to_string()))?;
     let items: Vec<_> =
         parse_pem(&pem).collect::<Result<_, _>>().map_err(|error| failed(error.to_string()))?;
     let certificates: Vec<_> = items
@@ -210,8 +199,18 @@ fn roots(path: &PathBuf) -> Result<RootCerts, String> {
     Ok(RootCerts::Specific(Arc::new(certificates)))
 }
 
+/// The bytes of a file of certificates, up to one more than are taken.
+fn certificates(path: &Path) -> io::Result<Vec<u8>> {
+    let opened = open_regular(path)?;
+    opened.judge(None)?;
+    let mut pem = Vec::new();
+    opened.file.take(MAX_CA_BYTES + 1).read_to_end(&mut pem)?;
+    Ok(pem)
+}
+
 fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {
-    let result = if has_body(&spec.method) { agent.run(request) } else { agent.run(request.map(|_| ())) };
+    let result =
+        if has_body(spec.method.as_str()) { agent.run(request) } else { agent.run(request.map(|_| ())) };
     let mut response = match result {
         Ok(response) => response,
         Err(error) => {
@@ -221,16 +220,31 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
     };
     let status = response.status().as_u16();
     let mut answer = Vec::new();
-    // One byte more than the cap tells an answer at the cap from one beyond it. The rest of a longer one is left unread.
-    let read = response.body_mut().as_reader().take(spec.answer_bytes_max + 1).read_to_end(&mut answer);
+    // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether the cap goes through a
+    // secret. The rest of a longer one is left unread.
+    let most_bytes = spec.answer_bytes_max + masks.longest_bytes() as u64 + 1;
+    let read = response.body_mut().as_reader().take(most_bytes).read_to_end(&mut answer);
     let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
-    answer.truncate(kept);
+    let answer = without_part_of_secret(answer, kept, &masks);
     // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the request.
     let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);
     Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, masks }
+}
+
+/// The first `kept` bytes of an answer, or somewhat less, so that it does not end within a secret.
+fn without_part_of_secret(mut answer: Vec<u8>, kept: usize, masks: &Masks) -> Vec<u8> {
+    if masks.longest_bytes() == 0 || answer.len() == kept {
+        answer.truncate(kept);
+        return answer;
+    }
+    // Where both agree no secret begins that ends beyond the cut.
+    let (whole, cut) = (String::from_utf8_lossy(&answer), String::from_utf8_lossy(&answer[..kept]));
+    let (whole, cut) = (masks.apply(&whole), masks.apply(&cut));
+    let same = whole.chars().zip(cut.chars()).take_while(|(one, other)| one == other);
+    same.map(|(c, _)| c).collect::<String>().into_bytes()
 }
 
 /// An error in words of this program.

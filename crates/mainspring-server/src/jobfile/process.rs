@@ -18,8 +18,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
+use crate::action::names::{LIMIT_NAMES, OnServerDeath};
 use crate::action::{ProcessBody, SecretBody};
-use crate::executor::spec::{LIMIT_NAMES, OnServerDeath};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 
@@ -37,6 +37,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "stdin",
     "output_bytes",
     "on_server_death",
+    "no_new_privileges",
 ];
 
 /// The most output that a job may have kept of each run: a log file that an editor still opens.
@@ -63,6 +64,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         stdin: text("stdin", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT_BYTES, faults).map(i64::unsigned_abs),
         on_server_death: on_server_death(fields, faults),
+        no_new_privileges: fields.boolean("no_new_privileges", faults).unwrap_or(false),
     })
 }
 
@@ -166,7 +168,7 @@ fn umask(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
 
 fn limits(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
     let Some(table) = fields.table("limits", faults) else { return Vec::new() };
-    let names: Vec<&str> = LIMIT_NAMES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = LIMIT_NAMES.to_vec();
     let mut found = Vec::new();
     for (name, value) in table.all() {
         let known = name.get_ref().as_ref();

@@ -90,12 +90,12 @@ fn the_written_table_is_the_same_job() {
 fn processes_are_read_with_all_their_options() {
     let body = process(
         "every = '1m'\nrun = ['a', 'b c']\nuser = 'root:staff'\ncwd = '/srv'\ninherit_env = true\numask = 0o22\n\
-         nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nstdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\n\
+         nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nstdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\nno_new_privileges = true\n\
          secrets = { A = '/a', B = { path = '/b' } }",
     );
     assert_eq!(body.run, ["a", "b c"]);
     assert_eq!((body.umask, body.nice, body.output_bytes), (Some(0o22), Some(-5), Some(100)));
-    assert_eq!(body.on_server_death.as_deref(), Some("kill"));
+    assert_eq!((body.on_server_death.as_deref(), body.no_new_privileges), (Some("kill"), true));
     assert_eq!(body.limits, [("core_bytes".to_owned(), u64::MAX), ("open_files".to_owned(), 10)]);
     assert_eq!(body.secrets.iter().map(|secret| secret.is_path).collect::<Vec<_>>(), [false, true]);
 }

@@ -143,10 +143,8 @@ fn triggers(fields: &Fields<'_, '_>, options: &Options<'_>, faults: &mut Faults<
 
 fn cron(text: &str, options: &Options<'_>) -> Result<Expression, ParseError> {
     let Options { dialect, day_rule, hash, .. } = *options;
-    Expression::parse_with(
-        text,
-        &ParseOptions { dialect, day_rule, job_name: Some(hash), ..Default::default() },
-    )
+    let reading = ParseOptions::new().with_dialect(dialect).with_day_rule(day_rule).with_job_name(hash);
+    Expression::parse_with(text, &reading)
 }
 
 /// A schedule, or a fault at its place. `prefix` characters stand before the text in what was parsed.

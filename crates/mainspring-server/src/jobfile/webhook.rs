@@ -23,8 +23,8 @@ use ureq::http::{HeaderName, Method, Uri};
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
 use super::process::{MAX_OUTPUT_BYTES, path, secrets};
 use crate::action::WebhookBody;
-use crate::executor::template::Template;
-use crate::executor::webhook::{MAX_HEADERS, has_body};
+use crate::action::names::{MAX_HEADERS, has_body};
+use crate::action::template::Template;
 use crate::problem::Fault;
 
 const KEYS: &[&str] =
@@ -54,7 +54,7 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
     let method: Method = webhook.method.as_deref().unwrap_or("POST").parse().unwrap_or(Method::POST);
     if let Some(body) = fields.text("body", faults) {
         template(&body, &names, faults);
-        if !has_body(&method) {
+        if !has_body(method.as_str()) {
             faults.push(Fault::new(fields.name_span("body"), format!("a {method} request has no body")));
         }
         webhook.body = body.value.to_owned();
@@ -87,8 +87,8 @@ pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> 
 }
 
 fn template(text: &Text<'_>, secrets: &[&str], faults: &mut Faults<'_>) {
-    if let Err(fault) = Template::parse(text.value, secrets) {
-        faults.push_inside(text, fault);
+    if let Err(error) = Template::parse(text.value, secrets) {
+        faults.push_inside(text, error.into());
     }
 }
 

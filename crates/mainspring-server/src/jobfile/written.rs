@@ -46,6 +46,12 @@ pub(super) fn job_table(
     }
 }
 
+/// The table of a job under another name.
+pub fn renamed(text: &str, name: &JobName) -> String {
+    let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
+    Table::new(name.as_str()).finish() + rest
+}
+
 /// The table of a group.
 pub fn group_table(group: &Group) -> String {
     format!("\n[groups.{}]\nlimit = {}\n", key(group.name.as_str()), group.limit)

@@ -41,6 +41,8 @@ pub struct HealthWire {
     pub free_bytes: Option<u64>,
     /// How many files the server may have open.
     pub open_files_max: Option<u64>,
+    /// How many runs there may be at one time: fewer where it may have fewer files open.
+    pub running_max: Option<u64>,
 }
 
 /// How many, and the names of the first [`MAX_NAMED`].

@@ -4,13 +4,16 @@
 //! lock ─▶ store ─▶ records, runs ─▶ the same documents as from a server
 //! ```
 //!
-//! The directory is locked while it is looked at, so that nothing changes meanwhile.
+//! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
+//! prepared by somebody else: nothing in it is made, followed or written.
 //!
 //! Cost: opening the store.
 //!
 //! Does not write, and knows no next time better than the definition says.
 //!
 //! Source: own.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,6 +23,7 @@ use super::ask::{not_found, run_key};
 use super::feed::Feed;
 use super::look::MAX_UNSTARTED;
 use super::output::Outputs;
+use super::room::free_bytes;
 use super::{describe, health};
 use crate::error::Error;
 use crate::jobfile::JobFile;
@@ -33,7 +37,6 @@ pub struct Alone {
     store: SqliteStore,
     outputs: Outputs,
     now: Timestamp,
-    _directory: Directory,
 }
 
 impl Alone {
@@ -41,14 +44,14 @@ impl Alone {
     ///
     /// # Errors
     ///
-    /// When a server has it, or it cannot be read.
+    /// When a server has it, or it cannot be read, or others decide what is in it.
     pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
         if !place.store().exists() {
             return Ok(None);
         }
-        let directory = Directory::open(place.directory()).map_err(Error::Directory)?;
-        let store = SqliteStore::open(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, _directory: directory }))
+        let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
+        let store = SqliteStore::look(&directory).map_err(Error::Store)?;
+        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now }))
     }
 
     /// Answers a request that only looks.
@@ -135,7 +138,7 @@ impl Alone {
         let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
-        let free_bytes = health::free_bytes(place);
+        let free_bytes = free_bytes(place.directory());
         let of_marks = health::of_marks(marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }
@@ -163,9 +166,8 @@ impl Alone {
     }
 
     fn job(&mut self, job: &Job, record: &JobRecord) -> Result<JobWire, Error> {
-        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
-        let query = Query { job: Some(job.name.clone()), states, cursor: None, limit: 1 };
-        let last = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
+        let last =
+            self.store.last_ended(Shard::WHOLE, std::slice::from_ref(&job.name)).map_err(Error::Store)?;
         Ok(JobWire { last: last.first().map(describe::run), ..describe::job(job, &record.mark, self.now) })
     }
 }

@@ -11,7 +11,6 @@
 //!
 //! Source: own.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -21,25 +20,20 @@ use mainspring_job::{
 };
 
 use super::feed::Feed;
+use super::peer::TURN_TIME;
 use super::rate::Rates;
 use super::{Phase, Server, describe};
 use crate::action::Body;
 use crate::clock::Moment;
-use crate::crontab::Format;
 use crate::error::Error;
 use crate::jobfile::JobFile;
-use crate::loaded::Loaded;
-use crate::protocol::{
-    AppliedWire, Asked, Done, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Request, Response,
-    SubmitWire,
-};
+use crate::message::counted;
+use crate::origin::Origin;
+use crate::protocol::{AppliedWire, Asked, Done, ErrorKind, ErrorWire, Request, Response, SubmitWire};
 use crate::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
-
-/// How many requests may wait for the ends of runs: each is looked at in every turn.
-const MAX_WAITERS: usize = 10_000;
 
 /// Who gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
@@ -52,6 +46,8 @@ pub(super) enum Purpose {
     LastOf { peer: u64, id: u64, applied: AppliedWire },
     /// The log: a served file was read again.
     Reload { path: String },
+    /// The log, if anything is wrong: what was in force before the start, or was read at the start.
+    Restored { source: String },
 }
 
 /// What a request leads to.
@@ -94,28 +90,38 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 }
 
 impl Server {
+    /// Takes requests of all clients in turn, until there is none or the time of this turn is over.
     pub(super) fn take_requests(&mut self, now: Moment) {
-        for (peer, asked) in self.peers.read(now) {
-            let Asked { id, request } = asked;
-            if let Err(error) = self.weigh(peer, &request, now) {
-                self.answer(peer, id, Response::Error(error));
-                continue;
+        self.peers.read(now);
+        let began = Moment::now();
+        while let Some((peer, asked)) = self.peers.next_request() {
+            self.take_request(peer, asked, now);
+            if TURN_TIME <= Moment::now().since(began) {
+                break;
             }
-            let follows = matches!(request, Request::Logs { follow: true, .. });
-            match self.consider(request, now) {
-                Ok(Next::Answer(response)) => self.answer(peer, id, response),
-                Err(error) => self.answer(peer, id, Response::Error(error)),
-                Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
-                Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
-                Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
-                Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
-                Ok(Next::Feed(key, job)) => {
-                    let is_once = self.is_once(&key);
-                    let path = self.outputs.path(&key, is_once);
-                    if let Some(peer) = self.peers.get(peer) {
-                        peer.end_feed();
-                        peer.feed = Some(Feed::new(id, key, job, follows, &path));
-                    }
+        }
+    }
+
+    fn take_request(&mut self, peer: u64, asked: Asked, now: Moment) {
+        let Asked { id, request } = asked;
+        let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
+        if let Err(error) = admitted {
+            return self.answer(peer, id, Response::Error(error));
+        }
+        let follows = matches!(request, Request::Logs { follow: true, .. });
+        match self.consider(request, now) {
+            Ok(Next::Answer(response)) => self.answer(peer, id, response),
+            Err(error) => self.answer(peer, id, Response::Error(error)),
+            Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
+            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
+            Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
+            Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
+            Ok(Next::Feed(key, job)) => {
+                let is_once = self.is_once(&key);
+                let path = self.outputs.path(&key, is_once);
+                if let Some(peer) = self.peers.get(peer) {
+                    peer.end_feed();
+                    peer.feed = Some(Feed::new(id, key, job, follows, &path));
                 }
             }
         }
@@ -138,17 +144,6 @@ impl Server {
         Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
-    fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
-        if MAX_WAITERS <= self.waiters.len() {
-            let message = format!("{MAX_WAITERS} clients wait for runs already, which is the limit");
-            return self.answer(peer, id, ErrorWire::response(ErrorKind::Temporary, message));
-        }
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count += 1;
-        }
-        self.waiters.push((key, peer, id));
-    }
-
     fn command(&mut self, purpose: Purpose, command: Command) {
         if let Purpose::Answer { peer, .. }
         | Purpose::AnswerAndWait { peer, .. }
@@ -156,6 +151,7 @@ impl Server {
             && let Some(peer) = self.peers.get(*peer)
         {
             peer.awaited_count += 1;
+            peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait { .. }));
         }
         let ticket = self.ticket(purpose);
         self.inputs.push_back(Input::Command { ticket, command });
@@ -175,7 +171,7 @@ impl Server {
         self.command(Purpose::LastOf { peer, id, applied }, Command::Apply(last));
     }
 
-    fn answer(&mut self, peer: u64, id: u64, response: Response) {
+    pub(super) fn answer(&mut self, peer: u64, id: u64, response: Response) {
         // Who has gone does not want it any more.
         if let Some(peer) = self.peers.get(peer) {
             peer.answer(id, response);
@@ -196,6 +192,13 @@ impl Server {
                         wire.removed.len()
                     );
                     self.note(now.wall, &text);
+                    self.say_refused(&path, &wire.refused, now);
+                }
+            }
+            Purpose::Restored { source } => {
+                if let Reply::Applied(applied) = reply {
+                    let names = describe::applied(&applied).refused;
+                    self.say_refused(&Origin::of(&source).to_string(), &names, now);
                 }
             }
             Purpose::Answer { peer, id } => {
@@ -216,45 +219,34 @@ impl Server {
             Purpose::AnswerAndWait { peer, id } => {
                 if let Reply::Planned { key } = &reply {
                     self.answer(peer, id, describe::reply(&reply));
-                    self.waiters.push((key.clone(), peer, id));
+                    if self.peers.get(peer).is_some() {
+                        self.waiters.push((key.clone(), peer, id));
+                    }
                 } else {
-                    self.answer_awaited(peer, id, describe::reply(&reply));
+                    self.answer_waited(peer, id, describe::reply(&reply));
                 }
             }
         }
         Ok(())
     }
 
-    fn answer_awaited(&mut self, peer: u64, id: u64, response: Response) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count = peer.awaited_count.saturating_sub(1);
-        }
-        self.answer(peer, id, response);
-    }
-
-    /// Tells those who wait for a run that it has ended.
-    pub(super) fn answer_waiters(&mut self) -> Result<(), Error> {
-        if self.waiters.is_empty() {
-            return Ok(());
-        }
-        let open: BTreeSet<&RunKey> = self.planner.open_runs().map(|run| &run.key).collect();
-        let is_over = |waiter: &mut (RunKey, u64, u64)| !open.contains(&waiter.0);
-        let over: Vec<(RunKey, u64, u64)> = self.waiters.extract_if(.., is_over).collect();
-        for (key, peer, id) in over {
-            let run = self.store.run(self.shard(), &key).map_err(Error::Store)?;
-            let response = run.map_or_else(
-                || Response::Error(not_found("such run any more")),
-                |run| Response::Ended(Box::new(describe::run(&run))),
+    /// Who says a name is settled before a set is applied, so that only a limit can refuse a job.
+    fn say_refused(&mut self, from: &str, names: &[String], now: Moment) {
+        if !names.is_empty() {
+            let text = format!(
+                "{} of {from} are NOT in force, because there are too many: {}",
+                counted(names.len(), "job"),
+                names.join(", ")
             );
-            self.answer_awaited(peer, id, response);
+            self.note(now.wall, &text);
         }
-        Ok(())
     }
 
     fn consider(&mut self, request: Request, now: Moment) -> Asking {
         if !looks(&request) && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
+        self.has_room_for(&request)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
             Some(job) => job_name(&job).map(Scope::Job),
@@ -293,6 +285,16 @@ impl Server {
         }
     }
 
+    /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
+    fn has_room_for(&self, request: &Request) -> Result<(), ErrorWire> {
+        let is_refused = match self.held {
+            Some(_) => !looks(request),
+            None => self.room.is_full() && adds(request),
+        };
+        let text = || self.troubles().join("; ");
+        if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
+    }
+
     fn define(&mut self, text: &str, replace: bool) -> Asking {
         let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
         if let Some(problem) = file.problems.first() {
@@ -302,14 +304,15 @@ impl Server {
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
         let known = self.planner.jobs().find(|(known, _)| known.name == job.name);
         if let Some((known, _)) = known
-            && !(replace && known.source.is_empty())
+            && !(replace && Origin::of(&known.source) == Origin::Command)
         {
-            let hint = if known.source.is_empty() { "; --replace replaces it" } else { "" };
+            let hint =
+                if Origin::of(&known.source) == Origin::Command { "; --replace replaces it" } else { "" };
             let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         let definitions =
-            Definitions { source: String::new(), jobs, groups: file.groups, prune: Prune::Keep };
+            Definitions { source: Origin::Command.source(), jobs, groups: file.groups, prune: Prune::Keep };
         Ok(Next::Command(Command::Apply(definitions)))
     }
 
@@ -317,8 +320,9 @@ impl Server {
         let name = job_name(text)?;
         let found = self.planner.jobs().find(|(job, _)| job.name == name);
         let (job, _) = found.ok_or_else(|| not_found(&format!("job `{text}`")))?;
-        if self.files.served.iter().any(|file| file.path == job.source) {
-            let message = format!("the job comes from {}: remove it there", job.source);
+        let origin = Origin::of(&job.source);
+        if self.files.are_given(&origin) {
+            let message = format!("the job comes from {origin}: remove it there");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         Ok(Next::Command(Command::Remove(name)))
@@ -363,51 +367,6 @@ impl Server {
         let run = self.store.run(self.shard(), &key).map_err(store_failed)?;
         run.filter(|run| run.state == RunState::Dead).ok_or_else(missing)
     }
-
-    fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {
-        if MAX_APPLIED_FILES < files.len() {
-            return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
-        }
-        let mut sets = Vec::new();
-        for file in files {
-            let format = if file.system { Format::System } else { Format::User };
-            let source = Source::new(file.name.clone(), file.text);
-            let loaded = Loaded::parse(&source, format, &self.files.reader().zone);
-            if !loaded.is_good() {
-                return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
-            }
-            sets.push(super::boot::definitions(loaded, file.name, !prune));
-        }
-        if !is_preview {
-            return Ok(Next::Files(sets));
-        }
-        let mut applied = AppliedWire::default();
-        for set in sets {
-            applied.add(self.changes(&set));
-        }
-        Ok(Next::Answer(Response::Applied(applied)))
-    }
-
-    /// What a set would change.
-    fn changes(&self, set: &Definitions) -> AppliedWire {
-        let mut applied = AppliedWire::default();
-        for job in &set.jobs {
-            let name = job.name.to_string();
-            match self.planner.jobs().find(|(known, _)| known.name == job.name) {
-                None => applied.added.push(name),
-                Some((known, _)) if known.source != set.source => applied.refused.push(name),
-                Some((known, _)) if known == job => applied.unchanged += 1,
-                Some(_) => applied.changed.push(name),
-            }
-        }
-        if set.prune == Prune::Remove {
-            let is_gone =
-                |job: &Job| job.source == set.source && !set.jobs.iter().any(|kept| kept.name == job.name);
-            let gone = self.planner.jobs().filter(|(job, _)| is_gone(job));
-            applied.removed.extend(gone.map(|(job, _)| job.name.to_string()));
-        }
-        applied
-    }
 }
 
 /// Whether a request changes nothing.
@@ -422,6 +381,19 @@ fn looks(request: &Request) -> bool {
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
+    )
+}
+
+/// Whether a request asks for new work.
+fn adds(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Run { .. }
+            | Request::Submit(_)
+            | Request::Define { .. }
+            | Request::Backfill { preview: false, .. }
+            | Request::DeadRetry { .. }
+            | Request::Apply { preview: false, .. }
     )
 }
 

@@ -1,7 +1,7 @@
 //! The start of the server: from files and the store to a planner that plans.
 //!
 //! ```text
-//! lock ─▶ store ─▶ acquire ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
+//! lock ─▶ store, owned ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
 //! ```
 //!
 //! Cost: reads the jobs, the open runs, and the files; pending one-shot jobs stay on disk but for the near ones.
@@ -10,36 +10,41 @@
 //!
 //! Source: own.
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobRecord, Limits, MAX_PAGE, Owner, Planner, Prune, Run, Shard, Store,
-    Ticket,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
 };
 
-use super::files::{Files, Reading};
+use super::ask::Purpose;
+use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::postponed::Postponed;
 use super::rate::{Bucket, Rates};
+use super::room::Room;
 use super::{Phase, Server, log_to_stdout};
 use crate::alarm::Alarm;
+use crate::claims::{Holder, InForce};
 use crate::clock::Moment;
+use crate::crontab::names::Known;
+use crate::descriptors;
 use crate::error::Error;
 use crate::executor::deliveries::Deliveries;
 use crate::executor::{Executor, MAX_RUNNING, orphans};
-use crate::jobfile::JobFile;
+use crate::exit::Exit;
+use crate::jobfile::{JobFile, PlacedJob};
 use crate::loaded::{Loaded, Reader};
-use crate::message::say;
+use crate::message::counted;
+use crate::origin::Origin;
 use crate::place::Place;
+use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
 use crate::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
-
-/// A number that the kernel draws when it starts: random(4).
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Whether what happens outlives the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,29 +73,37 @@ pub struct Serving {
 }
 
 impl Server {
-    /// Makes a server that has planned nothing yet.
+    /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
     /// # Errors
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
-    pub fn prepare(serving: Serving, mut store: Box<dyn Store>) -> Result<Server, Error> {
+    pub fn prepare(serving: Serving, store: Box<dyn Store>, lease: Lease) -> Result<Server, Error> {
         let Serving { place, files, reader, grace, rates, keeping } = serving;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(&files, reader)?;
+        let files = Files::new(&files, reader);
         // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
         let signals = Signals::register().map_err(setup("signals"))?;
-        let owner =
-            Owner { machine_start: machine_start(), ..Owner::new(format!("process {}", std::process::id())) };
-        let lease = store.acquire(Shard::WHOLE, &owner).map_err(Error::Store)?;
-        let limits = Limits { max_running: MAX_RUNNING, ..Limits::default() };
+        let room = match keeping {
+            Keeping::OnDisk => Room::new(place.directory()),
+            Keeping::InMemory => Room::without(place.directory()),
+        };
+        descriptors::raise();
+        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let limits = Limits { max_running: capacity, ..Limits::default() };
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             store,
             lease,
+            held: None,
+            room,
+            socket_note: None,
+            is_said_full: false,
             inputs: VecDeque::new(),
-            executor: Executor::default(),
-            deliveries: Deliveries::new().map_err(setup("a socket pair"))?,
+            executor: Executor::of_at_most(capacity),
+            deliveries: Deliveries::of_at_most(capacity).map_err(setup("a socket pair"))?,
+            postponed: Postponed::default(),
             started: HashMap::new(),
             latest: HashMap::new(),
             outputs: Outputs::new(place.output()),
@@ -105,6 +118,7 @@ impl Server {
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
+            looked: began,
             grace,
             keeping,
             rates,
@@ -114,45 +128,92 @@ impl Server {
             reaps_orphans: orphans::fall_to_us(),
             place,
         };
-        server.restore(began)?;
-        Ok(server)
+        match server.restore(began) {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                // It leaves in good order: nothing was started.
+                let _ = std::fs::remove_file(server.place.socket());
+                let _ = server.store.release(server.lease);
+                Err(error)
+            }
+        }
     }
 
     fn restore(&mut self, now: Moment) -> Result<(), Error> {
-        let (records, is_paused) = self.store.jobs(self.shard()).map_err(Error::Store)?;
-        // A file with problems keeps what was known of it: that comes first, and what can be read of the file on top.
-        let files = self.read_files(now);
-        let by_command = self.definitions_by_command(&records, now);
-        let sets: Vec<Definitions> = by_command.into_iter().chain(files).collect();
+        let (mut records, is_paused) = self.store.jobs(self.shard()).map_err(Error::Store)?;
+        self.know_as_served(&mut records);
+        let is_first = records.iter().all(|record| record.source.is_none());
+        let taken = self.take_all(&records, now);
+        let is_all_good = taken.len() == self.files.served.len();
+        self.files.served.iter().for_each(Served::say_problems);
+        if is_first && !is_all_good {
+            return Err(self.refuse());
+        }
+        let good: Vec<Origin> =
+            taken.iter().map(|(index, _)| self.files.served[*index].origin.clone()).collect();
+        let sets: Vec<Definitions> = taken
+            .into_iter()
+            .zip(&good)
+            .map(|((_, loaded), origin)| definitions(loaded, origin, false))
+            .collect();
+        self.hand_over(&mut records, &sets, now);
+        let kept = self.definitions_in_store(&records, &good, now);
+        let retired = self.retired(&records, is_all_good, now);
+        self.say_troubles(&kept, now);
+        let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
+        let sets: Vec<Definitions> = kept.chain(sets).collect();
         let former = self.former(&records, &sets);
         self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
-        let mut after: Option<Run> = None;
-        loop {
-            let key = after.as_ref().map(|run| &run.key);
-            let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
-            let Some(last) = runs.last().cloned() else { break };
-            after = Some(last);
-            let (jobs, former) = (Vec::new(), Vec::new());
-            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
-        }
+        self.restore_runs(is_paused)?;
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
             self.apply(definitions);
         }
+        for source in retired {
+            self.apply(Definitions { source, jobs: Vec::new(), groups: Vec::new(), prune: Prune::Remove });
+        }
         self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
-        let (version, count) = (env!("CARGO_PKG_VERSION"), names.len());
-        let data = self.place.directory().display();
+        self.say_hello(names.len(), now);
+        self.outputs.keeps = !self.room.is_short();
+        if let Some(trouble) = self.room.trouble() {
+            self.note(now.wall, trouble);
+        }
+        Ok(())
+    }
+
+    fn restore_runs(&mut self, is_paused: bool) -> Result<(), Error> {
+        let mut after: Option<Run> = None;
+        loop {
+            let key = after.as_ref().map(|run| &run.key);
+            let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
+            let Some(last) = runs.last().cloned() else { return Ok(()) };
+            after = Some(last);
+            let (jobs, former) = (Vec::new(), Vec::new());
+            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
+        }
+    }
+
+    fn say_hello(&mut self, job_count: usize, now: Moment) {
+        let (version, data) = (env!("CARGO_PKG_VERSION"), self.place.directory().display());
         let text = match self.keeping {
-            Keeping::OnDisk => format!("mainspring {version}: {count} jobs, data in {data}"),
+            Keeping::OnDisk => format!("mainspring {version}: {job_count} jobs, data in {data}"),
             Keeping::InMemory => {
                 format!(
-                    "mainspring {version}: {count} jobs, and nothing is kept; commands find it with --data {data}"
+                    "mainspring {version}: {job_count} jobs, and nothing is kept; commands find it with --data {data}"
                 )
             }
         };
         self.note(now.wall, &text);
-        Ok(())
+        let limit = descriptors::limit();
+        let capacity = descriptors::runs_at_once(limit);
+        if capacity < MAX_RUNNING {
+            let text = format!(
+                "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
+                descriptors::NEEDED
+            );
+            self.note(now.wall, &text);
+        }
     }
 
     /// The kept definitions of jobs whose timetable is another one now, or that are gone.
@@ -170,41 +231,135 @@ impl Server {
         records.iter().filter(has_changed).filter_map(read).collect()
     }
 
-    fn read_files(&mut self, now: Moment) -> Vec<Definitions> {
-        let mut sets = Vec::new();
-        for index in 0..self.files.served.len() {
-            let path = self.files.served[index].path.clone();
-            let read = self.files.read(index, true, now.wall);
-            say(&self.files.served[index].problems);
-            if let Reading::Loaded(loaded) = read {
-                let is_good = loaded.is_good();
-                sets.push(definitions(loaded, path, !is_good));
+    /// A file that was applied and is served now is the same file; so is one that an older version knew by what the path led to.
+    fn know_as_served(&self, records: &mut [JobRecord]) {
+        for file in &self.files.served {
+            let names = [Some(file.path.clone()), file.target()];
+            let is_this = |source: &String| names.iter().flatten().any(|name| name == source);
+            for record in records.iter_mut().filter(|record| record.source.as_ref().is_some_and(is_this)) {
+                record.source = Some(file.origin.source());
             }
         }
-        sets
+    }
+
+    /// Reads all files, on top of what is known.
+    fn take_all(&mut self, records: &[JobRecord], now: Moment) -> Vec<(usize, Loaded)> {
+        let is_retired =
+            |origin: &Origin| matches!(origin, Origin::Served(_)) && !self.files.are_given(origin);
+        let (mut held, mut retired) = (BTreeMap::new(), BTreeSet::new());
+        let mut retired_sources = BTreeSet::new();
+        for record in records {
+            let Some(source) = &record.source else { continue };
+            let (name, origin) = (record.mark.job.clone(), Origin::of(source));
+            if is_retired(&origin) {
+                retired.insert(name);
+                retired_sources.insert(source.clone());
+            } else {
+                held.insert(name, holder(&origin));
+            }
+        }
+        let zone = self.files.reader().zone.clone();
+        let known = |origin: Option<&str>| {
+            let is_asked = |record: &&JobRecord| match (&record.source, origin) {
+                (Some(source), Some(origin)) => source == origin,
+                (Some(source), None) => retired_sources.contains(source),
+                (None, _) => false,
+            };
+            let texts = records.iter().filter(is_asked).map(|record| Source::new("", record.text.clone()));
+            let jobs = texts.flat_map(|text| JobFile::parse(&text, &zone).jobs);
+            jobs.filter_map(|placed| Known::of(&placed.job)).collect()
+        };
+        let indices: Vec<usize> = (0..self.files.served.len()).collect();
+        self.files.take(&indices, &InForce { held, retired, known: &known }, now.wall)
+    }
+
+    /// Nothing is in force that a file with problems could leave as it is.
+    fn refuse(&self) -> Error {
+        let bad = self.files.served.iter().filter(|file| file.exit != Exit::Ok);
+        let (exits, names): (Vec<Exit>, Vec<String>) = bad.map(|file| (file.exit, file.path.clone())).unzip();
+        let exit = exits.into_iter().fold(Exit::Ok, Exit::and);
+        Error::Files { names, exit }
+    }
+
+    /// Jobs that a file says now, and that were another's, change hands.
+    fn hand_over(&mut self, records: &mut [JobRecord], sets: &[Definitions], now: Moment) {
+        let source_of: HashMap<&JobName, &String> =
+            sets.iter().flat_map(|set| set.jobs.iter().map(|job| (&job.name, &set.source))).collect();
+        let mut moves: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for record in records {
+            let (Some(source), Some(to)) = (&mut record.source, source_of.get(&record.mark.job)) else {
+                continue;
+            };
+            if source != *to {
+                let from = std::mem::replace(source, (*to).clone());
+                *moves.entry((from, (*to).clone())).or_default() += 1;
+            }
+        }
+        for ((from, to), count) in moves {
+            let (from, to) = (Origin::of(&from), Origin::of(&to));
+            self.note(now.wall, &format!("{} of {from} come from {to} now", counted(count, "job")));
+        }
+    }
+
+    /// The sources whose files are not given any more, if their jobs are to go.
+    fn retired(&mut self, records: &[JobRecord], is_all_good: bool, now: Moment) -> Vec<String> {
+        let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for record in records {
+            let Some(source) = &record.source else { continue };
+            let origin = Origin::of(source);
+            if matches!(origin, Origin::Served(_)) && !self.files.are_given(&origin) {
+                names.entry(source.clone()).or_default().push(record.mark.job.as_str());
+            }
+        }
+        let notes: Vec<String> =
+            names.iter().map(|(source, names)| retired_text(source, names, is_all_good)).collect();
+        for note in notes {
+            self.note(now.wall, &note);
+        }
+        if is_all_good { names.into_keys().collect() } else { Vec::new() }
+    }
+
+    fn say_troubles(&mut self, kept: &[Definitions], now: Moment) {
+        let troubled: Vec<usize> = self.files.troubled().collect();
+        for index in troubled {
+            let file = &mut self.files.served[index];
+            let set = kept.iter().find(|set| set.source == file.origin.source());
+            file.job_count = set.map_or(0, |set| set.jobs.len());
+            let text = match file.job_count {
+                0 => format!("{} has problems, and nothing of it is in force", file.path),
+                _ => format!("{} has problems, and what was read before stays in force", file.path),
+            };
+            self.note(now.wall, &text);
+        }
     }
 
     fn apply(&mut self, definitions: Definitions) {
-        self.inputs.push_back(Input::Command { ticket: Ticket(0), command: Command::Apply(definitions) });
+        let ticket = self.ticket(Purpose::Restored { source: definitions.source.clone() });
+        self.inputs.push_back(Input::Command { ticket, command: Command::Apply(definitions) });
     }
 
-    /// What the store keeps of jobs whose source is not served now, or has problems: a set for each source.
-    fn definitions_by_command(&mut self, records: &[JobRecord], now: Moment) -> Vec<Definitions> {
+    /// What the store keeps of jobs whose file is not read now, or has problems: a set for each source.
+    fn definitions_in_store(
+        &mut self,
+        records: &[JobRecord],
+        good: &[Origin],
+        now: Moment,
+    ) -> Vec<Definitions> {
         let mut sets: BTreeMap<String, Definitions> = BTreeMap::new();
         for record in records.iter().filter(|record| !record.text.is_empty()) {
             // A job that was removed has none.
-            let Some(name) = &record.source else { continue };
-            if self.files.served.iter().any(|file| file.path == *name && file.problems.is_empty()) {
+            let Some(source) = &record.source else { continue };
+            if good.contains(&Origin::of(source)) {
                 continue;
             }
-            let source = Source::new(name.clone(), record.text.clone());
-            let file = JobFile::parse(&source, &self.files.reader().zone);
+            let text = Source::new(source.clone(), record.text.clone());
+            let file = JobFile::parse(&text, &self.files.reader().zone);
             if !file.problems.is_empty() {
                 let text = format!("the kept definition of {} cannot be read and rests", record.mark.job);
                 self.note(now.wall, &text);
             }
-            let set = sets.entry(name.clone()).or_insert_with(|| Definitions {
-                source: name.clone(),
+            let set = sets.entry(source.clone()).or_insert_with(|| Definitions {
+                source: source.clone(),
                 jobs: Vec::new(),
                 groups: Vec::new(),
                 prune: Prune::Keep,
@@ -220,16 +375,35 @@ impl Server {
     }
 }
 
-/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.
-fn machine_start() -> String {
-    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
+/// What has a name, by where it comes from.
+pub(super) fn holder(origin: &Origin) -> Holder {
+    let place = match origin {
+        Origin::Command => "a job that came by command (mainspring remove lets go of it)".to_owned(),
+        origin => origin.to_string(),
+    };
+    Holder { origin: origin.source(), place }
+}
+
+/// What the log says of jobs whose file is not given any more.
+fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
+    let (origin, count) = (Origin::of(source), counted(names.len(), "job"));
+    let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+    let more = if MAX_NAMED < names.len() { ", .." } else { "" };
+    match is_all_good {
+        true => format!("{origin} is not given any more: its {count} are removed ({shown}{more})"),
+        false => format!(
+            "{origin} is not given any more: its {count} go when no given file has a problem ({shown}{more})"
+        ),
+    }
 }
 
 /// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some could not be read.
-pub(super) fn definitions(loaded: Loaded, source: String, keeps: bool) -> Definitions {
+pub(super) fn definitions(loaded: Loaded, origin: &Origin, keeps: bool) -> Definitions {
+    let source = origin.source();
+    let of_origin = |placed: PlacedJob| Job { source: source.clone(), ..placed.job };
     Definitions {
-        source,
-        jobs: loaded.jobs.into_iter().map(|placed| placed.job).collect(),
+        jobs: loaded.jobs.into_iter().map(of_origin).collect(),
+        source: source.clone(),
         groups: loaded.groups,
         prune: if keeps { Prune::Keep } else { Prune::Remove },
     }

@@ -16,6 +16,7 @@ use super::ask::{done, kind_of};
 use super::files::Served;
 use crate::action::Body;
 use crate::message::PROGRAM;
+use crate::origin::Origin;
 use crate::protocol::{AppliedWire, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire};
 
 /// When a job is due next, as far as its timetable says.
@@ -49,7 +50,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
-        source: if job.source.is_empty() { "the command line".to_owned() } else { job.source.clone() },
+        source: Origin::of(&job.source).to_string(),
         runs: mark.runs,
         failures: mark.failures,
         ..JobWire::default()

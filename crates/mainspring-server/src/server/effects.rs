@@ -2,7 +2,7 @@
 //!
 //! | output | becomes |
 //! |---|---|
-//! | `Start` | a process or a webhook; if that cannot be, an end at once: `not started: ..` |
+//! | `Start` | a process or a webhook; if that cannot be, an end at once: `not started: ..`; if it cannot be now, it waits |
 //! | `Kill` | the kill sequence of its process group; a webhook is given up |
 //! | `Reply` | an answer on a connection |
 //! | `Load` | a page of pending one-shot jobs from the store |
@@ -18,19 +18,22 @@
 //! Source: own.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 
 use super::Server;
+use super::postponed::MAX_WAIT;
 use super::reports::{Heard, subject};
 use crate::action::Body;
+use crate::action::template::Values;
 use crate::clock::Moment;
 use crate::error::Error;
 use crate::executor::run::KillCause;
 use crate::executor::span::Span;
-use crate::executor::template::Values;
+use crate::executor::specs;
 use crate::log::Kind;
 
 /// What is known of an attempt that runs.
@@ -48,11 +51,13 @@ impl Server {
             // Read again for each: a start takes a millisecond, and hundreds may be due at once.
             let now = Moment::now();
             match output {
-                Output::Start(start) => self.start(&start, now),
+                Output::Start(start) => self.start(start, now, now),
                 Output::Kill { key, attempt, .. } => {
                     // How is in the spec that it was started with.
                     let attempted = (key, attempt);
-                    if !self.executor.kill(&attempted, KillCause::Asked, now) {
+                    if self.postponed.remove(&attempted.0, attempt) {
+                        self.end_all(vec![(attempted, Outcome::Killed)]);
+                    } else if !self.executor.kill(&attempted, KillCause::Asked, now) {
                         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
                         self.deliveries.kill(&attempted, now, &mut heard);
                         let ends = heard.into_ends();
@@ -67,13 +72,21 @@ impl Server {
         Ok(())
     }
 
-    fn start(&mut self, start: &Start, now: Moment) {
+    /// Tries again what could not be started before.
+    pub(super) fn start_postponed(&mut self, has_room: bool, now: Moment) {
+        for (start, since) in self.postponed.due(has_room, now) {
+            self.start(start, since, now);
+        }
+    }
+
+    /// Starts an attempt that has waited since then.
+    fn start(&mut self, start: Start, since: Moment, now: Moment) {
         let attempted = (start.key.clone(), start.attempt);
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
         let is_once = start.cause == mainspring_job::Cause::Once;
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
         let late = Span(std::time::Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)));
-        match self.execute(start, now) {
+        match self.execute(&start, now) {
             Ok(what) => {
                 let text = format!("{what}, due {:.3}, {late} late", start.due);
                 self.log.line(now.wall, &subject(&attempted), Kind::Start, &text);
@@ -82,36 +95,40 @@ impl Server {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
             }
-            Err(reason) => {
+            Err(NotStarted::Now(reason)) if now.since(since) < MAX_WAIT => {
+                if since == now {
+                    let text = format!("waits until it can be started: {reason}");
+                    self.log.line(now.wall, &subject(&attempted), Kind::Note, &text);
+                }
+                self.postponed.add(start, since, now);
+            }
+            Err(NotStarted::Now(reason) | NotStarted::Ever(reason)) => {
                 self.log.line(now.wall, &subject(&attempted), Kind::Refuse, &reason);
-                let outcome = Outcome::Failed(Failure::NotStarted(reason));
-                let (key, attempt) = attempted;
-                self.inputs.push_back(Input::Ended { key, attempt, outcome });
+                self.end_all(vec![(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
             }
         }
     }
 
-    fn execute(&mut self, start: &Start, now: Moment) -> Result<String, String> {
+    fn execute(&mut self, start: &Start, now: Moment) -> Result<String, NotStarted> {
         let attempted = (start.key.clone(), start.attempt);
         let policies = &start.work.policies;
         let values = values(start);
-        match Body::decode(&start.work.action).map_err(|error| error.to_string())? {
+        match Body::decode(&start.work.action).map_err(never)? {
             Body::Process(body) => {
-                let spec = body.spec(&self.ourselves, policies).map_err(|error| error.to_string())?;
+                let spec = specs::process(&body, &self.ourselves, policies).map_err(never)?;
                 let variables = variables(&values);
                 if self.executor.is_full() {
                     let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
                     self.executor.make_room(now, &mut heard);
                 }
-                let pid = self
-                    .executor
-                    .start(&spec, &variables, attempted, now)
-                    .map_err(|error| error.to_string())?;
+                let started = self.executor.start(&spec, &variables, attempted, now);
+                let pid = started.map_err(|error| not_started(error.is_shortage(), &error))?;
                 Ok(format!("pid {pid}"))
             }
             Body::Webhook(body) => {
-                let spec = Arc::new(body.spec(policies).map_err(|error| error.to_string())?);
-                self.deliveries.start(&spec, values, attempted, now).map_err(|error| error.to_string())?;
+                let spec = Arc::new(specs::webhook(&body, policies).map_err(never)?);
+                let sent = self.deliveries.start(&spec, values, attempted, now);
+                sent.map_err(|error| not_started(error.is_shortage(), &error))?;
                 Ok("webhook".to_owned())
             }
         }
@@ -131,6 +148,22 @@ impl Server {
             self.inputs.push_back(Input::Ended { key, attempt, outcome });
         }
     }
+}
+
+/// Why an attempt is not started.
+enum NotStarted {
+    /// The operating system lacks something that others may give back.
+    Now(String),
+    /// It cannot be.
+    Ever(String),
+}
+
+fn not_started(is_shortage: bool, why: &dyn fmt::Display) -> NotStarted {
+    if is_shortage { NotStarted::Now(why.to_string()) } else { NotStarted::Ever(why.to_string()) }
+}
+
+fn never(why: impl fmt::Display) -> NotStarted {
+    NotStarted::Ever(why.to_string())
 }
 
 fn values(start: &Start) -> Values {

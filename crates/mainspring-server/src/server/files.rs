@@ -1,22 +1,22 @@
 //! The files that are served, and what becomes of them.
 //!
 //! ```text
-//! inotify on each file's directory ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
-//! SIGHUP ─────────────────────────────────────────────────────────────────────────────────────▶ └─ bad: the old set
+//! inotify on the directories ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
+//! a look now and then ───────────────▲                                                    └─ bad: the old set
+//! SIGHUP ────────────────────────────────────────────────────────────────────────▶ read
 //! ```
 //!
-//! Directories are watched and not the files, because editors and configuration tools replace a file by another.
+//! Directories are watched and not the files, because editors and configuration tools replace a file by another. On the way
+//! to a file every directory in which a symbolic link stands is watched too: `cur -> releases/7` and Kubernetes' `..data`
+//! change there. A look now and then finds what inotify does not tell, as on network file systems.
 //!
-//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed.
-//!
-//! Does not notice a change behind a symbolic link in another directory, nor on file systems without inotify: for these there
-//! is SIGHUP.
+//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed. A look is a
+//! system call for each file.
 //!
 //! Source: inotify(7).
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
-use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -25,39 +25,76 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
+use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
-use crate::error::Error;
+use crate::exit::Exit;
 use crate::loaded::{Loaded, Reader};
-use crate::message::with_causes;
+use crate::message::{PROGRAM, say, with_causes};
+use crate::origin::Origin;
 use crate::source::STANDARD_INPUT;
 
 /// How long files are left alone after a change, so that one that is being written is read when it is whole.
 pub(super) const SETTLE: Duration = Duration::from_millis(200);
 
+/// How many symbolic links a path may lead through; the kernel follows as many.
+const MAX_LINKS: usize = 40;
+
 /// A served file.
 #[derive(Debug)]
 pub(super) struct Served {
-    /// The whole path: the source of its jobs.
+    /// The whole path as it was typed, or what standard input is called.
     pub(super) path: String,
+    /// What its jobs say of where they come from.
+    pub(super) origin: Origin,
     stamp: Option<Stamp>,
     /// When the set in force was read.
     pub(super) read: Option<Timestamp>,
     pub(super) job_count: usize,
     /// What is wrong with it now.
     pub(super) problems: String,
+    /// What that would end a server with.
+    pub(super) exit: Exit,
 }
 
 /// What standard input is called among the paths.
 const PATH_OF_INPUT: &str = "standard input";
 
 impl Served {
-    fn new(path: String) -> Served {
-        Served { path, stamp: None, read: None, job_count: 0, problems: String::new() }
+    fn new(name: &str) -> Served {
+        let origin = match name {
+            STANDARD_INPUT => Origin::Served(PATH_OF_INPUT.to_owned()),
+            name => Origin::served(name),
+        };
+        let path = origin.to_string();
+        Served {
+            path,
+            origin,
+            stamp: None,
+            read: None,
+            job_count: 0,
+            problems: String::new(),
+            exit: Exit::Ok,
+        }
     }
 
     /// Whether it is standard input, which can be read once.
     fn is_input(&self) -> bool {
         self.path == PATH_OF_INPUT
+    }
+
+    /// Shows what is wrong with it, if anything is.
+    pub(super) fn say_problems(&self) {
+        match self.exit {
+            Exit::Ok => {}
+            Exit::Invalid => say(&self.problems),
+            // It could not be read at all, and its problem has no place in it.
+            _ => say(&format!("{PROGRAM}: {}", self.problems)),
+        }
+    }
+
+    /// The path without symbolic links, if it leads to a file.
+    pub(super) fn target(&self) -> Option<String> {
+        Some(fs::canonicalize(&self.path).ok()?.to_string_lossy().into_owned())
     }
 }
 
@@ -78,32 +115,20 @@ pub(super) struct Files {
     changed: Option<Moment>,
 }
 
-/// What came of looking at a file again.
-pub(super) enum Reading {
-    /// It was understood; problems with single jobs are possible at the start only.
-    Loaded(Loaded),
-    /// It was not, and the old set stays in force.
-    Bad,
-}
-
 impl Files {
     /// Takes the files over, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader) -> Result<Files, Error> {
-        let mut served = Vec::new();
-        let mut seen = HashSet::new();
+    pub(super) fn new(names: &[String], reader: Reader) -> Files {
+        let mut served: Vec<Served> = Vec::new();
         for name in names {
-            if name == STANDARD_INPUT {
-                served.push(Served::new(PATH_OF_INPUT.to_owned()));
-                continue;
-            }
-            let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
-            let path = path.to_string_lossy().into_owned();
-            if seen.insert(path.clone()) {
-                served.push(Served::new(path));
+            let file = Served::new(name);
+            if served.iter().all(|other| other.path != file.path) {
+                served.push(file);
             }
         }
-        let inotify = watch(served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path)));
-        Ok(Files { served, reader, inotify: inotify.ok(), changed: None })
+        let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
+        let files = Files { served, reader, inotify, changed: None };
+        files.watch();
+        files
     }
 
     pub(super) fn reader(&self) -> &Reader {
@@ -122,11 +147,20 @@ impl Files {
         }
     }
 
+    /// Looks whether a file has changed, whatever inotify tells.
+    pub(super) fn compare(&mut self, now: Moment) {
+        if self.served.iter().any(|file| !file.is_input() && stamp(&file.path) != file.stamp) {
+            self.changed.get_or_insert(now);
+        }
+    }
+
     /// The indices of files that are to be read again now; all of them if somebody asked.
     pub(super) fn due(&mut self, is_asked: bool, now: Moment) -> Vec<usize> {
         let is_settled = self.changed.is_some_and(|changed| SETTLE <= now.since(changed));
         if is_settled {
             self.changed = None;
+            // Links may lead elsewhere now.
+            self.watch();
         }
         let differs = |file: &Served| stamp(&file.path) != file.stamp;
         let is_due = |file: &Served| !file.is_input() && (is_asked || (is_settled && differs(file)));
@@ -138,23 +172,71 @@ impl Files {
         self.changed.map(|changed| SETTLE.saturating_sub(now.since(changed)))
     }
 
-    /// Reads a file. At the start its good jobs are taken even if others have problems.
-    pub(super) fn read(&mut self, index: usize, is_start: bool, now: Timestamp) -> Reading {
-        let file = &mut self.served[index];
-        file.stamp = stamp(&file.path);
-        match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
-            Ok(loaded) => {
-                file.problems = loaded.problems_text();
-                if !is_start && !loaded.is_good() {
-                    return Reading::Bad;
+    /// Reads files again, and returns those without a problem: what they hold may be in force, and has names that it may
+    /// have. What is wrong with the others stands in their `problems`.
+    pub(super) fn take(
+        &mut self,
+        indices: &[usize],
+        in_force: &InForce<'_>,
+        now: Timestamp,
+    ) -> Vec<(usize, Loaded)> {
+        let (mut read, mut claimants) = (Vec::new(), Vec::new());
+        for &index in indices {
+            let file = &mut self.served[index];
+            file.stamp = stamp(&file.path);
+            match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
+                Ok(loaded) => {
+                    read.push(index);
+                    claimants.push(Claimant { origin: file.origin.source(), loaded });
                 }
-                (file.read, file.job_count) = (Some(now), loaded.jobs.len());
-                Reading::Loaded(loaded)
+                Err(error) => {
+                    (file.problems, file.exit) = (format!("{}\n", with_causes(&error)), error.exit());
+                }
             }
-            Err(error) => {
-                file.problems = format!("{}\n", with_causes(&error));
-                Reading::Bad
+        }
+        settle(&mut claimants, in_force);
+        let mut good = Vec::new();
+        for (index, Claimant { loaded, .. }) in read.into_iter().zip(claimants) {
+            let file = &mut self.served[index];
+            (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
+            if loaded.is_good() {
+                (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
+                good.push((index, loaded));
             }
+        }
+        good
+    }
+
+    /// The files with problems, which another file may be the cause of.
+    pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
+        let is_troubled = |file: &Served| !file.problems.is_empty() && !file.is_input();
+        self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
+    }
+
+    /// The origin of a file that is applied: that of the served one if it is one.
+    pub(super) fn origin_of(&self, path: &str) -> Origin {
+        let is_this =
+            |file: &&Served| file.path == path || file.target().is_some_and(|target| target == path);
+        let served = self.served.iter().find(is_this);
+        served.map_or_else(|| Origin::Applied(path.to_owned()), |file| file.origin.clone())
+    }
+
+    /// Whether a file that is given has this origin.
+    pub(super) fn are_given(&self, origin: &Origin) -> bool {
+        self.served.iter().any(|file| file.origin == *origin)
+    }
+
+    /// Watches all directories that matter now. One that cannot be watched is looked at now and then.
+    fn watch(&self) {
+        let Some(inotify) = &self.inotify else { return };
+        let files = self.served.iter().filter(|file| !file.is_input());
+        let flags = AddWatchFlags::IN_CLOSE_WRITE
+            | AddWatchFlags::IN_MOVED_TO
+            | AddWatchFlags::IN_CREATE
+            | AddWatchFlags::IN_DELETE
+            | AddWatchFlags::IN_ATTRIB;
+        for directory in files.flat_map(|file| directories(Path::new(&file.path))) {
+            let _ = inotify.add_watch(&directory, flags);
         }
     }
 
@@ -163,21 +245,57 @@ impl Files {
     }
 }
 
-fn watch<'p>(paths: impl Iterator<Item = &'p Path>) -> io::Result<Inotify> {
-    let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
-    let directories: HashSet<PathBuf> = paths.filter_map(|path| Some(path.parent()?.to_owned())).collect();
-    let flags = AddWatchFlags::IN_CLOSE_WRITE
-        | AddWatchFlags::IN_MOVED_TO
-        | AddWatchFlags::IN_CREATE
-        | AddWatchFlags::IN_DELETE
-        | AddWatchFlags::IN_ATTRIB;
-    for directory in directories {
-        inotify.add_watch(&directory, flags)?;
+/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the file.
+fn directories(path: &Path) -> HashSet<PathBuf> {
+    let mut found = HashSet::new();
+    let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+    let (mut place, mut link_count) = (PathBuf::new(), 0);
+    while let Some(part) = rest.pop_front() {
+        let next = place.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) if link_count < MAX_LINKS => {
+                link_count += 1;
+                found.insert(place.clone());
+                let parts: Vec<PathBuf> =
+                    target.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+                parts.into_iter().rev().for_each(|part| rest.push_front(part));
+            }
+            _ if rest.is_empty() => drop(found.insert(place.clone())),
+            _ => place = next,
+        }
     }
-    Ok(inotify)
+    found
 }
 
 fn stamp(path: &str) -> Option<Stamp> {
     let found = fs::metadata(path).ok()?;
     Some(Stamp { inode: found.ino(), size: found.size(), modified: (found.mtime(), found.mtime_nsec()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn every_directory_with_a_link_on_the_way_is_watched() {
+        let root = std::env::temp_dir().join(format!("mainspring-links-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("config/..v1")).unwrap();
+        fs::create_dir_all(root.join("releases/7")).unwrap();
+        // As Kubernetes mounts a ConfigMap, and as deploys switch to a release.
+        symlink("..v1", root.join("config/..data")).unwrap();
+        symlink("..data/jobs.toml", root.join("config/jobs.toml")).unwrap();
+        symlink(root.join("releases/7"), root.join("cur")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let of = |path: &str| directories(&root.join(path));
+        let paths =
+            |names: &[&str]| -> HashSet<PathBuf> { names.iter().map(|name| root.join(name)).collect() };
+        assert_eq!(of("config/jobs.toml"), paths(&["config", "config/..v1"]));
+        let root_itself: HashSet<PathBuf> = [root.clone(), root.join("releases/7")].into();
+        assert_eq!(of("cur/jobs.toml"), root_itself);
+        assert_eq!(of("releases/7/jobs.toml"), paths(&["releases/7"]));
+        assert!(of("loop/jobs.toml").contains(&root));
+        let _ = fs::remove_dir_all(&root);
+    }
 }

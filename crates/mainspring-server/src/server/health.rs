@@ -8,13 +8,12 @@
 
 use jiff::Timestamp;
 use mainspring_job::{Mark, Pause};
-use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::statvfs::statvfs;
 
 use super::Server;
 use super::ask::{Asking, Next};
+use super::room::free_bytes;
 use crate::clock::Moment;
-use crate::place::Place;
+use crate::descriptors;
 use crate::protocol::{HealthWire, Response};
 
 /// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now and then.
@@ -30,8 +29,10 @@ impl Server {
         }
         health.epoch = Some(self.lease.epoch);
         health.is_all_paused = self.planner.is_paused();
-        health.free_bytes = free_bytes(&self.place);
-        health.open_files_max = getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft);
+        health.free_bytes = free_bytes(self.place.directory());
+        let limit = descriptors::limit();
+        health.open_files_max = Some(limit);
+        health.running_max = Some(descriptors::runs_at_once(limit) as u64);
         Ok(Next::Answer(Response::Health(Box::new(health))))
     }
 }
@@ -55,12 +56,6 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
     }
     health.planned = planned.map(|planned| planned.to_string());
     health
-}
-
-/// The room in the file system of a data directory, as far as it can be told.
-pub(super) fn free_bytes(place: &Place) -> Option<u64> {
-    let found = statvfs(place.directory()).ok()?;
-    Some(found.blocks_available().saturating_mul(found.fragment_size()))
 }
 
 #[cfg(test)]

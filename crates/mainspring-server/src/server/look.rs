@@ -1,15 +1,15 @@
 //! Requests that only look, and the files of output on their way to those who read them.
 //!
-//! Cost: a query of the store of a page at most; a list costs one per job.
+//! Cost: a query of the store of a page at most.
 //!
 //! Does not change anything.
 //!
 //! Source: own.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::{Span, Timestamp};
-use mainspring_job::{Cause, JobName, OnceId, Query, RunKey, RunState, StoreError};
+use mainspring_job::{Cause, Job, JobName, Mark, OnceId, Query, Run, RunKey, RunState, StoreError};
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
@@ -19,6 +19,14 @@ use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
 
 /// How many runs that did not start are passed over to find the latest that did.
 pub(super) const MAX_UNSTARTED: usize = 100;
+
+/// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work waits meanwhile.
+const MAX_LISTED: usize = 250;
+
+const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
+
+/// How long the definitions of one answer are together, but for the last of them.
+const MAX_PAGE_BYTES: usize = 256 << 10;
 
 impl Server {
     pub(super) fn status(&mut self, now: Moment) -> Asking {
@@ -43,6 +51,7 @@ impl Server {
             changes_max: self.rates.total,
             connection_changes_max: self.rates.connection,
             refused: self.refused_count,
+            troubles: self.troubles(),
         }))))
     }
 
@@ -52,32 +61,30 @@ impl Server {
     }
 
     pub(super) fn list(&mut self, after: Option<&str>, now: Moment) -> Result<Response, ErrorWire> {
-        let mut jobs: Vec<_> = self
-            .planner
-            .jobs()
-            .filter(|(job, _)| after.is_none_or(|after| after < job.name.as_str()))
-            .take(MAX_ROWS)
-            .map(|(job, mark)| describe::job(job, mark, now.wall))
-            .collect();
-        for job in &mut jobs {
-            self.add_runs(job)?;
-        }
-        let after = (jobs.len() == MAX_ROWS).then(|| jobs.last().map(|job| job.name.clone())).flatten();
+        let (page, after) = self.page(after);
+        let mut jobs: Vec<JobWire> =
+            page.into_iter().map(|(job, mark)| describe::job(job, mark, now.wall)).collect();
+        self.add_runs(&mut jobs)?;
         Ok(Response::Jobs { jobs, after })
     }
 
-    /// How many runs of a job are open, and how the last one went.
-    fn add_runs(&mut self, job: &mut JobWire) -> Result<(), ErrorWire> {
-        let name = job_name(&job.name)?;
-        let of_job = |state: RunState| {
-            let runs = self.planner.open_runs();
-            runs.filter(|run| run.key.job == name && run.state == state).count()
-        };
-        (job.running, job.queued) = (of_job(RunState::Running), of_job(RunState::Queued));
-        let states = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
-        let query = Query { job: Some(name.clone()), states, cursor: None, limit: 1 };
-        let last = self.store.find(self.shard(), &query).map_err(store_failed)?;
-        job.last = last.first().map(describe::run);
+    /// How many runs of jobs are open, and how their last ones went: one look at all open runs, and one question.
+    fn add_runs(&mut self, jobs: &mut [JobWire]) -> Result<(), ErrorWire> {
+        let mut open: HashMap<&str, (usize, usize)> = HashMap::new();
+        for run in self.planner.open_runs() {
+            let (running, queued) = open.entry(run.key.job.as_str()).or_default();
+            *running += usize::from(run.state == RunState::Running);
+            *queued += usize::from(run.state == RunState::Queued);
+        }
+        for job in jobs.iter_mut() {
+            (job.running, job.queued) = open.get(job.name.as_str()).copied().unwrap_or_default();
+        }
+        let names: Vec<JobName> = jobs.iter().map(|job| job_name(&job.name)).collect::<Result<_, _>>()?;
+        let last = self.store.last_ended(self.shard(), &names).map_err(store_failed)?;
+        let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
+        for job in jobs {
+            job.last = last.get(job.name.as_str()).map(|run| describe::run(run));
+        }
         Ok(())
     }
 
@@ -88,7 +95,7 @@ impl Server {
             JobWire { definition, ..describe::job(job, mark, now.wall) }
         });
         if let Some(mut wire) = found {
-            self.add_runs(&mut wire)?;
+            self.add_runs(std::slice::from_mut(&mut wire))?;
             return Ok(Next::Answer(Response::Job(Box::new(wire))));
         }
         let once = self.store.pending_named(self.shard(), &name).map_err(store_failed)?;
@@ -167,12 +174,27 @@ impl Server {
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
-        let jobs = self.planner.jobs().filter(|(job, _)| after.is_none_or(|after| after < job.name.as_str()));
-        let page: Vec<(String, String)> =
-            jobs.take(MAX_ROWS).map(|(job, _)| (job.name.to_string(), job.text.clone())).collect();
-        let after = (page.len() == MAX_ROWS).then(|| page.last().map(|(name, _)| name.clone())).flatten();
-        Response::Export { texts: page.into_iter().map(|(_, text)| text).collect(), after }
+        let (page, after) = self.page(after);
+        Response::Export { texts: page.into_iter().map(|(job, _)| job.text.clone()).collect(), after }
     }
+
+    /// The jobs after a name that one answer has room for, and the name after which the next answer goes on.
+    fn page(&self, after: Option<&str>) -> (Vec<(&Job, &Mark)>, Option<String>) {
+        let jobs = self.planner.jobs().filter(|(job, _)| after.is_none_or(|after| after < job.name.as_str()));
+        let mut bytes = 0;
+        let mut page: Vec<(&Job, &Mark)> = Vec::new();
+        for found in jobs {
+            if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
+                let after = page.last().map(|(job, _)| job.name.to_string());
+                return (page, after);
+            }
+            // What a list says of a job is in its definition as well.
+            bytes += found.0.text.len();
+            page.push(found);
+        }
+        (page, None)
+    }
+
     /// Sends more of the files of output that clients read.
     pub(super) fn feed_peers(&mut self) {
         let open: BTreeSet<RunKey> = self.started.keys().map(|(key, _)| key.clone()).collect();

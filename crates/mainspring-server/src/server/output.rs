@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Lines are written once per turn of the loop and never flushed to the disk by force: they are no part of the promise. When
-//! the disk is full, lines are lost and runs go on. The oldest files of a job go when there are more than its policy keeps.
+//! there is no room, or no file can be opened, lines are lost and runs go on; the log says so once for each run: see
+//! [`room`](super::room). The oldest files of a job go when there are more than its policy keeps.
 //!
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!
@@ -16,9 +17,10 @@
 //!
 //! Source: own.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -42,12 +44,16 @@ const ONCE_PRUNE_INTERVAL: u64 = 256;
 pub(super) struct Outputs {
     root: PathBuf,
     open: HashMap<RunKey, BufWriter<File>>,
+    /// Runs of which lines were lost, as is known.
+    lost: HashSet<RunKey>,
     once_ended_count: u64,
+    /// Whether lines are kept; if not they are lost, and the log has them.
+    pub(super) keeps: bool,
 }
 
 impl Outputs {
     pub(super) fn new(root: PathBuf) -> Outputs {
-        Outputs { root, open: HashMap::new(), once_ended_count: 0 }
+        Outputs { root, open: HashMap::new(), lost: HashSet::new(), once_ended_count: 0, keeps: true }
     }
 
     /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
@@ -61,6 +67,10 @@ impl Outputs {
     }
 
     /// Adds a line. What cannot be written is lost.
+    ///
+    /// # Errors
+    ///
+    /// Why it is lost, the first time that this happens to the run.
     pub(super) fn line(
         &mut self,
         key: &RunKey,
@@ -69,25 +79,54 @@ impl Outputs {
         now: Timestamp,
         stream: Stream,
         text: &str,
-    ) {
-        if !self.open.contains_key(key) {
-            let Some(file) = open(&self.path(key, is_once)) else { return };
-            self.open.insert(key.clone(), BufWriter::new(file));
+    ) -> io::Result<()> {
+        if !self.keeps {
+            return Ok(());
         }
-        let Some(file) = self.open.get_mut(key) else { return };
-        let stream = stream_name(stream);
-        let _ = writeln!(file, "{now:.3} {attempt} {stream} {text}");
+        let written = self.file(key, is_once).and_then(|file| {
+            let stream = stream_name(stream);
+            writeln!(file, "{now:.3} {attempt} {stream} {text}")
+        });
+        match written {
+            Err(error) if self.lost.insert(key.clone()) => Err(error),
+            _ => Ok(()),
+        }
     }
 
-    /// Hands what was written to the operating system, so that others can read it.
-    pub(super) fn flush(&mut self) {
-        for file in self.open.values_mut() {
-            let _ = file.flush();
+    fn file(&mut self, key: &RunKey, is_once: bool) -> io::Result<&mut BufWriter<File>> {
+        let path = self.path(key, is_once);
+        match self.open.entry(key.clone()) {
+            Entry::Occupied(open) => Ok(open.into_mut()),
+            Entry::Vacant(vacant) => Ok(vacant.insert(BufWriter::new(open(&path)?))),
         }
+    }
+
+    /// Removes the oldest files of runs that have ended, until so much is free that was not. Returns how many.
+    pub(super) fn remove_oldest(&self, bytes: u64) -> usize {
+        // Where a one-shot job's is and where a job's, one of the two is open.
+        let paths = |key: &RunKey| [true, false].map(|is_once| self.path(key, is_once));
+        remove_oldest_below(&self.root, bytes, &self.open.keys().flat_map(paths).collect())
+    }
+
+    /// Hands what was written to the operating system, so that others can read it. Returns the runs of which something was
+    /// lost for the first time, and why.
+    pub(super) fn flush(&mut self) -> Vec<(RunKey, io::Error)> {
+        let failed = |(key, file): (&RunKey, &mut BufWriter<File>)| Some((key.clone(), file.flush().err()?));
+        let mut found: Vec<(RunKey, io::Error)> = self.open.iter_mut().filter_map(failed).collect();
+        for (key, _) in &found {
+            // What waits would be tried again in every turn, and more would come to it.
+            if let Some(file) = self.open.remove(key) {
+                let (file, _lost) = file.into_parts();
+                self.open.insert(key.clone(), BufWriter::new(file));
+            }
+        }
+        found.retain(|(key, _)| self.lost.insert(key.clone()));
+        found
     }
 
     /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
     pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) {
+        self.lost.remove(key);
         if self.open.remove(key).is_none() {
             return;
         }
@@ -102,9 +141,40 @@ impl Outputs {
     }
 }
 
-fn open(path: &Path) -> Option<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
-    OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(directory) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+    }
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// What the log says of lost lines.
+pub(super) fn lost_text(error: &io::Error) -> String {
+    format!("what it writes cannot be kept: {error}")
+}
+
+/// Removes the oldest files below `root` that are not among `open`, until so many bytes are free that were not. Returns
+/// how many files that were.
+pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBuf>) -> usize {
+    let below = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
+    let files = below(root).flat_map(|directory| below(&directory.path()).collect::<Vec<_>>());
+    let described = files.filter_map(|file| {
+        let found = file.metadata().ok()?;
+        Some((found.modified().ok()?, file.path(), found.len()))
+    });
+    let mut files: Vec<_> = described.filter(|(_, path, _)| !open.contains(path)).collect();
+    files.sort_unstable();
+    let (mut freed_bytes, mut removed_count) = (0, 0);
+    for (_, path, length) in files {
+        if bytes <= freed_bytes {
+            break;
+        }
+        if fs::remove_file(path).is_ok() {
+            freed_bytes += length;
+            removed_count += 1;
+        }
+    }
+    removed_count
 }
 
 fn prune(directory: &Path, keep: usize, is_once: bool) {
@@ -160,8 +230,8 @@ mod tests {
             series: 0,
         };
         for second in 0..5 {
-            outputs.line(&key(second), false, 2, now, Stream::Stderr, "one  two ");
-            outputs.flush();
+            outputs.line(&key(second), false, 2, now, Stream::Stderr, "one  two ").unwrap();
+            assert!(outputs.flush().is_empty());
             outputs.close(&key(second), false, 3);
         }
         let kept: Vec<bool> = (0..5).map(|second| outputs.path(&key(second), false).exists()).collect();
@@ -170,5 +240,26 @@ mod tests {
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));
         assert_eq!(line.time, "2026-11-21T03:00:01.250Z");
+    }
+
+    #[test]
+    fn the_oldest_files_go_first_and_no_more_than_need_to() {
+        let root = std::env::temp_dir().join(format!("mainspring-oldest-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let path = |number: u32| {
+            root.join(if number.is_multiple_of(2) { "a" } else { "b" }).join(format!("{number}.log"))
+        };
+        for number in 0..6 {
+            fs::create_dir_all(path(number).parent().unwrap()).unwrap();
+            let file = File::create(path(number)).unwrap();
+            (&file).write_all(&[0; 100]).unwrap();
+            let modified = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number.into());
+            file.set_modified(modified).unwrap();
+        }
+        assert_eq!(remove_oldest_below(&root, 150, &HashSet::from([path(0)])), 2);
+        assert_eq!((0..6).filter(|number| path(*number).exists()).collect::<Vec<_>>(), [0, 3, 4, 5]);
+        assert_eq!(remove_oldest_below(&root, u64::MAX, &HashSet::new()), 4);
+        assert_eq!(remove_oldest_below(&root, 1, &HashSet::new()), 0);
+        let _ = fs::remove_dir_all(&root);
     }
 }

@@ -14,7 +14,7 @@ use mainspring_job::{Failure, Outcome};
 
 use super::Attempted;
 use super::effects::Started;
-use super::output::Outputs;
+use super::output::{Outputs, lost_text};
 use crate::executor::process;
 use crate::executor::run::{End, KillCause, Reports, Stream};
 use crate::log::{Kind, Log};
@@ -47,7 +47,9 @@ impl Reports<Attempted> for Heard<'_> {
     fn line(&mut self, run: &Attempted, stream: Stream, text: &str) {
         let (key, attempt) = run;
         let is_once = self.started.get(run).is_some_and(|started| started.is_once);
-        self.outputs.line(key, is_once, *attempt, self.now, stream, text);
+        if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, text) {
+            self.log.line(self.now, &subject(run), Kind::Note, &lost_text(&error));
+        }
         if self.log.is_full() {
             return self.log.leave_out();
         }

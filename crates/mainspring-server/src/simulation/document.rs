@@ -3,16 +3,19 @@
 //! | field | is |
 //! |---|---|
 //! | `zone`, `from`, `to` | as asked for |
-//! | `end`, `stopped_by` | up to where it was simulated; `firings` or `at_once` if that is a limit, or null |
-//! | `firing_count`, `firings` | of all, and the first ones: `time`, `job` |
-//! | `jobs` | for each: `name`, `file`, `line`, `schedule`, `firing_count`, `first`, `last`, `duration_s`, `self_overlaps` |
-//! | `busiest_minutes` | the busiest first: `minute`, `firing_count` |
+//! | `end`, `is_cut_short` | up to where it was simulated; whether the limit of events ended it there |
+//! | `event_count`, `start_count` | of all |
+//! | `events` | the first ones: `time`, `job`, `what`, `nominal`, `attempt` of a start, `count` of what was missed |
+//! | `jobs` | for each: `name`, `file`, `line`, `start_count`, `first`, `last`, `skipped_count`, `first_skipped`, `missed_count`, `cut_count`, `late_s_max`, `duration_s` |
+//! | `busiest_minutes` | the busiest first: `minute`, `start_count` |
 //! | `most_at_once` | `time`, `run_count`; null without durations |
 //! | `timed_job_count` | how many jobs have a duration |
 //!
-//! Cost: one string per time.
+//! `what` is one of `started`, `skipped`, `missed`, `abandoned`, `timed_out`, `killed`.
 //!
-//! Does not hold more firings than were listed.
+//! Cost: some strings per listed event.
+//!
+//! Does not hold more events than were listed.
 //!
 //! Source: <https://www.rfc-editor.org/rfc/rfc8259>.
 
@@ -20,7 +23,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::report::show;
-use super::{Bounds, Outcome, SimulatedJob, Stopped, Total};
+use super::{Event, Outcome, Peak, Scenario, SimulatedJob, Total, What};
 
 /// See the head of this file.
 #[derive(Clone, Debug, Serialize)]
@@ -30,21 +33,28 @@ pub struct Document {
     pub from: String,
     pub to: String,
     pub end: String,
-    pub stopped_by: Option<&'static str>,
-    pub firing_count: u64,
-    pub firings: Vec<FiringWire>,
+    pub is_cut_short: bool,
+    pub event_count: u64,
+    pub start_count: u64,
+    pub events: Vec<EventWire>,
     pub jobs: Vec<JobWire>,
     pub busiest_minutes: Vec<MinuteWire>,
     pub most_at_once: Option<AtOnceWire>,
     pub timed_job_count: usize,
 }
 
-/// One firing.
+/// One event.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the head of the file says what each field is")]
-pub struct FiringWire {
+pub struct EventWire {
     pub time: String,
     pub job: String,
+    pub what: &'static str,
+    pub nominal: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 /// One job and its totals.
@@ -54,20 +64,15 @@ pub struct JobWire {
     pub name: String,
     pub file: String,
     pub line: usize,
-    pub schedule: String,
-    pub firing_count: u64,
+    pub start_count: u64,
     pub first: Option<String>,
     pub last: Option<String>,
+    pub skipped_count: u64,
+    pub first_skipped: Option<String>,
+    pub missed_count: u64,
+    pub cut_count: u64,
+    pub late_s_max: f64,
     pub duration_s: Option<f64>,
-    pub self_overlaps: Option<OverlapsWire>,
-}
-
-/// How often a job fired while a run of its own was running; null for a job without a duration.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the names say it")]
-pub struct OverlapsWire {
-    pub count: u64,
-    pub first: Option<String>,
 }
 
 /// A busy minute.
@@ -75,7 +80,7 @@ pub struct OverlapsWire {
 #[expect(missing_docs, reason = "the head of the file says what each field is")]
 pub struct MinuteWire {
     pub minute: String,
-    pub firing_count: u64,
+    pub start_count: u64,
 }
 
 /// The most runs at once.
@@ -88,54 +93,66 @@ pub struct AtOnceWire {
 
 impl Document {
     /// Makes the document. All times are shown in `zone`.
-    pub fn new(jobs: &[SimulatedJob], bounds: &Bounds, outcome: &Outcome, zone: &TimeZone) -> Document {
+    pub fn new(scenario: &Scenario, outcome: &Outcome, zone: &TimeZone) -> Document {
         let show = |time| show(time, zone);
-        let firing = |firing: &super::Firing| FiringWire {
-            time: show(firing.time),
-            job: jobs[firing.job_index].name.clone(),
-        };
-        let minute = |peak: &super::Peak| MinuteWire { minute: show(peak.time), firing_count: peak.count };
+        let minute = |peak: &Peak| MinuteWire { minute: show(peak.time), start_count: peak.count };
+        let jobs = scenario.jobs.iter().zip(&outcome.totals);
+        let most = outcome.most_at_once;
         Document {
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
-            from: show(bounds.from),
-            to: show(bounds.to),
+            from: show(scenario.from),
+            to: show(scenario.to),
             end: show(outcome.end),
-            stopped_by: outcome.stopped.map(|stopped| match stopped {
-                Stopped::Firings => "firings",
-                Stopped::AtOnce => "at_once",
-            }),
-            firing_count: outcome.firing_count,
-            firings: outcome.listed.iter().map(firing).collect(),
-            jobs: jobs
-                .iter()
-                .zip(&outcome.totals)
-                .map(|(job, total)| JobWire::new(job, total, zone))
-                .collect(),
+            is_cut_short: outcome.is_cut_short,
+            event_count: outcome.event_count,
+            start_count: outcome.start_count,
+            events: outcome.listed.iter().map(|event| EventWire::new(event, scenario, zone)).collect(),
+            jobs: jobs.map(|(job, total)| JobWire::new(job, total, zone)).collect(),
             busiest_minutes: outcome.busiest.iter().map(minute).collect(),
-            most_at_once: outcome
-                .most_at_once
-                .map(|most| AtOnceWire { time: show(most.time), run_count: most.count }),
-            timed_job_count: jobs.iter().filter(|job| job.duration.is_some()).count(),
+            most_at_once: most.map(|most| AtOnceWire { time: show(most.time), run_count: most.count }),
+            timed_job_count: scenario.jobs.iter().filter(|job| job.duration.is_some()).count(),
+        }
+    }
+}
+
+impl EventWire {
+    fn new(event: &Event, scenario: &Scenario, zone: &TimeZone) -> EventWire {
+        let (what, attempt, count) = match event.what {
+            What::Started { attempt } => ("started", Some(attempt), None),
+            What::Skipped => ("skipped", None, None),
+            What::Missed { count } => ("missed", None, Some(count)),
+            What::Abandoned => ("abandoned", None, None),
+            What::TimedOut => ("timed_out", None, None),
+            What::Killed => ("killed", None, None),
+        };
+        EventWire {
+            time: show(event.time, zone),
+            job: scenario.jobs[event.job_index].job.name.to_string(),
+            what,
+            nominal: show(event.nominal, zone),
+            attempt,
+            count,
         }
     }
 }
 
 impl JobWire {
-    fn new(job: &SimulatedJob, total: &Total, zone: &TimeZone) -> JobWire {
+    fn new(simulated: &SimulatedJob, total: &Total, zone: &TimeZone) -> JobWire {
         let show = |time| show(time, zone);
-        let (file, line) = job.place.clone();
-        let overlaps =
-            OverlapsWire { count: total.self_overlap_count, first: total.first_self_overlap.map(show) };
+        let (file, line) = simulated.place.clone();
         JobWire {
-            name: job.name.clone(),
+            name: simulated.job.name.to_string(),
             file,
             line,
-            schedule: job.schedule.expression().to_string(),
-            firing_count: total.firing_count,
+            start_count: total.start_count,
             first: total.first.map(show),
             last: total.last.map(show),
-            duration_s: job.duration.map(|duration| duration.as_secs_f64()),
-            self_overlaps: job.duration.map(|_| overlaps),
+            skipped_count: total.skipped_count,
+            first_skipped: total.first_skipped.map(show),
+            missed_count: total.missed_count,
+            cut_count: total.cut_count,
+            late_s_max: total.latest_by.as_secs_f64(),
+            duration_s: simulated.duration.map(|duration| duration.as_secs_f64()),
         }
     }
 }

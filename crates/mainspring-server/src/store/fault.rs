@@ -3,23 +3,35 @@
 //! | SQLite says | is |
 //! |---|---|
 //! | BUSY, LOCKED | `Busy`: somebody reads with a lock; nothing was written |
-//! | FULL, TOOBIG | `Full`: nothing was written |
+//! | FULL, TOOBIG, no room for the shared memory | `Full`: nothing was written |
 //! | CORRUPT, NOTADB | `Corrupt` |
 //! | anything else, IOERR and READONLY among it | `Io`: after a failed flush nobody knows what is on disk |
 
 use mainspring_job::StoreError;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 /// What an error means for the owner.
 pub(super) fn mapped(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
         Some(ErrorCode::DiskFull | ErrorCode::TooBig) => StoreError::Full(error.to_string()),
+        _ if extended(&error) == Some(ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(error.to_string()),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Corrupt(format!("{error}: keep a copy of the files, and ask `mainspring doctor`"))
         }
         _ => StoreError::Io(Box::new(error)),
     }
+}
+
+/// SQLite's code for the error, with the part that says which call failed.
+fn extended(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|found| found.extended_code)
+}
+
+/// Whether an error is a write that failed, after which nothing of its transaction is in the file.
+pub(super) fn is_write(error: &StoreError) -> bool {
+    let StoreError::Io(source) = error else { return false };
+    source.downcast_ref().and_then(extended) == Some(ffi::SQLITE_IOERR_WRITE)
 }
 
 /// A value that no version of the program writes.

@@ -98,6 +98,25 @@ pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, S
     rows(connection, &sql, params_from_iter(values), row::run)
 }
 
+/// All of them in one question: a statement for each would cost ten times as much.
+pub(super) fn last_ended(connection: &Connection, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+    // A name has no character that JSON would escape.
+    let names: Vec<String> = jobs.iter().map(|job| format!("\"{job}\"")).collect();
+    let last = |column: &str| {
+        format!(
+            "(SELECT {column} FROM run AS ended WHERE ended.job = wanted.value
+                AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1)"
+        )
+    };
+    let sql = format!(
+        "SELECT {RUN} FROM run WHERE (job, nominal, series) IN
+            (SELECT wanted.value, {}, {} FROM json_each(?1) AS wanted)",
+        last("nominal"),
+        last("series")
+    );
+    rows(connection, &sql, params![format!("[{}]", names.join(","))], row::run)
+}
+
 pub(super) fn run(connection: &Connection, key: &RunKey) -> Result<Option<Run>, StoreError> {
     let sql = format!("SELECT {RUN} FROM run WHERE job = ?1 AND nominal = ?2 AND series = ?3");
     let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];

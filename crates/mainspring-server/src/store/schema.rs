@@ -18,9 +18,12 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub(super) const VERSION: u32 = 5;
+pub const VERSION: u32 = 5;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
+
+/// How many tables there are.
+const TABLE_COUNT: u32 = 6;
 
 /// What leads from each version to the next; the first makes the tables.
 pub(super) const STEPS: [&str; 5] = [
@@ -75,6 +78,26 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
         transaction.execute_batch(step).map_err(mapped)?;
         transaction.pragma_update(None, "user_version", version).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
+    }
+    Ok(())
+}
+
+/// Whether the tables are those of this version, for who only reads them: nothing is migrated.
+pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
+    let found: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(mapped)?;
+    if VERSION < found {
+        return Err(StoreError::TooNew { found, known: VERSION });
+    }
+    if found < VERSION {
+        let text = format!("it has the older format {found}: mainspring serve makes it format {VERSION}");
+        return Err(StoreError::Io(text.into()));
+    }
+    // A view or a virtual table in the place of a table would be a program of whoever wrote the file.
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
+        AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt')";
+    let count: u32 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
+    if count != TABLE_COUNT {
+        return Err(StoreError::Corrupt("its tables are not those that this program makes".to_owned()));
     }
     Ok(())
 }

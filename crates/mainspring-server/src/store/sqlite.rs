@@ -15,7 +15,11 @@
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -23,14 +27,19 @@ use mainspring_job::{
     Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query, Run, RunKey,
     Shard, Store, StoreError, Takeover,
 };
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::directory::Directory;
-use super::fault::mapped;
+use super::fault::{is_write, mapped};
+use super::footing::Footprints;
 use super::{apply, read, row, schema};
 
 /// How long a commit waits for a reader that locks the file, before it is `Busy`.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// So much is written to see whether there is room: more than a page, and little.
+const PROBE_BYTES: usize = 16 << 10;
 
 /// How many prepared statements are kept: more than there are.
 const STATEMENTS: usize = 64;
@@ -39,6 +48,12 @@ const STATEMENTS: usize = 64;
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    /// Where the files were when they were opened.
+    pub(super) footprints: Footprints,
+    /// The folder, if the store is one's own; it is let go after the connection.
+    pub(super) directory: Option<Arc<Directory>>,
+    pub(super) notes: Vec<String>,
     /// The disk has failed: nothing is known until the file is opened again.
     is_broken: bool,
 }
@@ -48,20 +63,53 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When it cannot be opened or written, is damaged, or is of a newer version.
-    pub fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
-        SqliteStore::open_file(&directory.store_path())
+    pub fn open(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        directory.make_store().map_err(io_failed)?;
+        let path = directory.store_path();
+        match SqliteStore::open_file(&path) {
+            Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
+            Err(error) => Err(error),
+            Ok(mut store) => {
+                store.footprints.relock(&directory.lock_path());
+                store.directory = Some(Arc::clone(directory));
+                Ok(store)
+            }
+        }
+    }
+
+    /// Opens the store of a data folder to read it, whoever wrote it. Nothing is made, migrated or written, but for an index
+    /// of the log beside it if there is a log.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, is of another version, or its tables are something else.
+    pub fn look(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        let path = directory.store_path();
+        let log = fs::symlink_metadata(path.with_extension("db-wal"));
+        // With nothing in the log, and no server, nothing beside the file is needed.
+        let is_whole = directory.is_locked() && log.map_or(0, |found| found.len()) == 0;
+        let uri = format!("file:{}?mode=ro{}", encoded(&path), if is_whole { "&immutable=1" } else { "" });
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = connected(Path::new(&uri), flags)?;
+        schema::check(&connection)?;
+        let mut store = SqliteStore::on(connection, &path)?;
+        store.directory = Some(Arc::clone(directory));
+        Ok(store)
     }
 
     pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
-        let mut connection = Connection::open(path).map_err(mapped)?;
-        connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
-        connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
-        // A damaged page is found where it is read, and not where it is used.
-        connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
-        schema::prepare(&mut connection)?;
-        Ok(SqliteStore { connection, is_broken: false })
+        SqliteStore::on(connect(path)?, path)
+    }
+
+    fn on(connection: Connection, path: &Path) -> Result<SqliteStore, StoreError> {
+        let footprints = Footprints::take(path, None).map_err(io_failed)?;
+        Ok(SqliteStore {
+            connection,
+            path: path.to_owned(),
+            footprints,
+            directory: None,
+            notes: Vec::new(),
+            is_broken: false,
+        })
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
@@ -84,8 +132,18 @@ impl SqliteStore {
         Ok(())
     }
 
+    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does not see.
+    fn weighed<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match result {
+            Err(error) if is_write(&error) && has_no_room(&self.path) => {
+                Err(StoreError::Full(error.to_string()))
+            }
+            other => other,
+        }
+    }
+
     /// Remembers an error after which nothing is known.
-    fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+    pub(super) fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         self.is_broken |= matches!(result, Err(StoreError::Io(_) | StoreError::Corrupt(_)));
         result
     }
@@ -129,6 +187,54 @@ impl SqliteStore {
     }
 }
 
+/// Opens a file to write it, and makes or migrates its tables.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
+    connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
+    // Sorting needs no file of its own, for which there may be no room.
+    connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
+    schema::prepare(&mut connection)?;
+    Ok(connection)
+}
+
+/// Opens a file that is no link, and runs no code that its tables may name.
+fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
+    // A damaged page is found where it is read, and not where it is used.
+    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
+    Ok(connection)
+}
+
+/// A path in a URI: what is no letter, digit or one of `/-._~` is written as a per cent sign and two digits.
+fn encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let encode = |&byte: &u8| match byte {
+        b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    bytes.map(encode).collect()
+}
+
+pub(super) fn io_failed(error: io::Error) -> StoreError {
+    StoreError::Io(error.into())
+}
+
+/// Whether nothing more can be written beside a file.
+fn has_no_room(path: &Path) -> bool {
+    let probe = path.with_extension("probe");
+    let written = fs::write(&probe, [1; PROBE_BYTES]);
+    let _ = fs::remove_file(&probe);
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    written.is_err_and(|error| kinds.contains(&error.kind()))
+}
+
 /// The last batch of the owner, if the lease is the owner's.
 fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
     let sql = "SELECT batch, answers FROM shard WHERE shard = ?1 AND epoch = ?2";
@@ -147,6 +253,7 @@ impl Store for SqliteStore {
 
     fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.usable()?;
+        self.stand()?;
         owned(&self.connection, lease).map(|_| ())
     }
 
@@ -164,9 +271,15 @@ impl Store for SqliteStore {
         Vec::new()
     }
 
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         self.usable()?;
+        self.stand()?;
         let result = self.commit_batch(lease, batch);
+        let result = self.weighed(result);
         self.judged(result)
     }
 
@@ -198,6 +311,11 @@ impl Store for SqliteStore {
 
     fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
         let result = read::find(&self.connection, query);
+        self.judged(result)
+    }
+
+    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let result = read::last_ended(&self.connection, jobs);
         self.judged(result)
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
@@ -228,7 +229,7 @@ fn a_damaged_page_is_named_damage_wherever_it_is() {
 #[test]
 fn a_folder_has_one_owner_and_says_who() {
     let folder = Folder::new();
-    let first = Directory::open(&folder.0).unwrap();
+    let first = Arc::new(Directory::open(&folder.0).unwrap());
     let Err(DirectoryError::Taken { holder, .. }) = Directory::open(&folder.0) else { panic!("it is taken") };
     assert_eq!(holder, format!("process {}", std::process::id()));
     assert!(SqliteStore::open(&first).is_ok());

@@ -21,8 +21,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | a lane's queue | its lane | see [`lane`](super) |
-//! | a lane's `next`, a seat's `asleep_until` | atomics, with a sequentially consistent fence | two threads each store one and then load the other: a scheduler `next`, then who sleeps; a sleeper `asleep_until`, then what is next. Without the fence between the two both could miss. Loom checks it |
-//! | `owners` | atomics, with the same fences | a scheduler that reads an old owner wakes one that is awake to look, or finds nobody and wakes another |
+//! | a lane's `next`; who sleeps, and until when; who owns which lane | see `seats.rs` | |
 //! | `orphans` | itself | `orphan_count` beside it saves workers the lock |
 //! | `is_stopping` | atomic | only ever set; the bells make workers look |
 //!
@@ -34,6 +33,8 @@
 //!
 //! Source: Go 1.14's `runtime/proc.go` and `time.go`: timers per P, `wakeNetPoller`, `moveTimers`, stealing of timers.
 
+mod seats;
+
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
@@ -41,50 +42,28 @@ use std::time::Duration;
 
 use mainspring_queue::{Tick, TimerQueue};
 
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join};
-use crate::clock::{Bell, Clock};
-use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
-use crate::sync::thread::{self, JoinHandle};
+use self::seats::{AWAKE, NOBODY, Seat, Seats};
+use super::crew::Crew;
+use super::lane::{Alarm, Lane, Role, Turn, Watch};
+use super::lanes::Lanes;
+use super::{Fire, Refusal, THREAD_NAME, thread_number};
+use crate::clock::Clock;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes (50 to 100 us),
 /// so that watchers do not compete with owners; short beside what people call late.
 pub const GRACE: Duration = Duration::from_millis(1);
 
-/// What [`Seat::asleep_until`] says of a worker that is awake, or that nobody is. Tick 0 is no time to sleep until.
-const AWAKE: u64 = 0;
-
-/// The owner of a lane that waits to be adopted.
-const NOBODY: usize = usize::MAX;
-
 /// A driver whose queues are run by the program's workers.
 pub struct PerWorker<Q> {
-    lanes: Vec<Padded<Lane<Q>>>,
-    seats: Vec<Padded<Seat>>,
-    /// The seat of the worker that runs each lane; [`NOBODY`].
-    owners: Vec<AtomicUsize>,
+    lanes: Vec<Arc<Lane<Q>>>,
+    seats: Arc<Seats>,
     orphans: Mutex<Vec<usize>>,
     orphan_count: AtomicUsize,
     is_stopping: AtomicBool,
-    /// Where the next timer of a thread that is no worker goes.
-    turn: AtomicUsize,
-    grace_ticks: u64,
     clock: Arc<dyn Clock>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// Aligned to two cache lines, because processors fetch them in pairs.
-#[repr(align(128))]
-struct Padded<T>(T);
-
-/// A worker's place.
-struct Seat {
-    bell: Bell,
-    is_taken: AtomicBool,
-    /// Until which tick its worker sleeps; [`AWAKE`].
-    asleep_until: AtomicU64,
+    crew: Crew,
 }
 
 /// One worker of a driver, for one thread to run. Dropping it leaves its lanes to the others.
@@ -98,6 +77,14 @@ crate::sync::thread_local! {
     /// Which driver this thread works for, by address, and the lane that it schedules into.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static POST: Cell<Option<(usize, usize)>> = Cell::new(None);
+
+    /// How often this thread, if it is no worker, has scheduled: its timers go round the lanes, beginning with another lane than
+    /// those of other threads. No thread writes what others read.
+    static TURN: Cell<usize> = Cell::new(thread_number());
+}
+
+fn turn_number() -> usize {
+    TURN.with(|turn| turn.replace(turn.get().wrapping_add(1)))
 }
 
 impl<Q> PerWorker<Q> {
@@ -114,22 +101,17 @@ impl<Q> PerWorker<Q> {
         assert!(worker_count > 0, "a driver has a worker");
         assert!(u32::try_from(worker_count).is_ok(), "a worker is named by 32 bits");
         let grace_ticks = GRACE.as_nanos().div_ceil(clock.resolution().as_nanos());
-        let seat = || Seat {
-            bell: Bell::new(),
-            is_taken: AtomicBool::new(false),
-            asleep_until: AtomicU64::new(AWAKE),
-        };
+        let seats = Arc::new(Seats::new(worker_count, u64::try_from(grace_ticks).unwrap_or(u64::MAX)));
+        let alarm: Arc<dyn Alarm> = Arc::clone(&seats) as Arc<_>;
+        let lane = |index| Lane::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
         PerWorker {
-            lanes: (0..worker_count as u32).map(|index| Padded(Lane::new(index, make_queue()))).collect(),
-            seats: (0..worker_count).map(|_| Padded(seat())).collect(),
-            owners: (0..worker_count).map(|_| AtomicUsize::new(NOBODY)).collect(),
+            lanes: (0..worker_count as u32).map(lane).map(Arc::new).collect(),
+            seats,
             orphans: Mutex::new((0..worker_count).collect()),
             orphan_count: AtomicUsize::new(worker_count),
             is_stopping: AtomicBool::new(false),
-            turn: AtomicUsize::new(0),
-            grace_ticks: u64::try_from(grace_ticks).unwrap_or(u64::MAX),
             clock,
-            threads: Mutex::new(Vec::new()),
+            crew: Crew::new(),
         }
     }
 
@@ -144,23 +126,24 @@ impl<Q> PerWorker<Q> {
     {
         while let Some(mut worker) = self.worker() {
             let mut fire = fire.clone();
-            let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{}", worker.seat));
-            let thread = thread.spawn(move || worker.run(&mut fire))?;
-            self.threads().push(thread);
+            let name = format!("{THREAD_NAME}-{}", worker.seat);
+            if !self.crew.start(name, move || worker.run(&mut fire))? {
+                break;
+            }
         }
         Ok(())
     }
 
     /// Takes a free worker's place, with its lane if nobody adopted that; `None` if all are taken.
     pub fn worker(self: &Arc<Self>) -> Option<Worker<Q>> {
-        let free = |seat: &Padded<Seat>| !seat.0.is_taken.swap(true, Ordering::AcqRel);
-        let seat = self.seats.iter().position(free)?;
+        let free = |seat: &Seat| !seat.is_taken.swap(true, Ordering::AcqRel);
+        let seat = self.seats.all().iter().position(free)?;
         let mut worker = Worker { driver: Arc::clone(self), seat, lanes: Vec::new() };
         let mut orphans = self.orphans();
         if let Some(place) = orphans.iter().position(|&lane| lane == seat) {
             worker.lanes.push(orphans.swap_remove(place));
             self.orphan_count.store(orphans.len(), Ordering::SeqCst);
-            self.owners[seat].store(seat, Ordering::SeqCst);
+            self.seats.set_owner(seat, seat);
         }
         drop(orphans);
         Some(worker)
@@ -170,63 +153,24 @@ impl<Q> PerWorker<Q> {
         self.orphans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
-        self.lanes.iter().map(|lane| &lane.0)
-    }
-
     fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
     /// The earliest tick at which something in any lane may be due.
     fn earliest(&self) -> Tick {
-        self.lanes().map(Lane::next).min().unwrap_or(Tick::MAX)
+        self.lanes.iter().map(|lane| lane.next()).min().unwrap_or(Tick::MAX)
     }
+}
 
-    /// Makes sure that somebody looks at `deadline` or, with the grace that its owner has, soon after: rings the worker that
-    /// sleeps longest unless one wakes by then. If none sleeps, each will look before it does.
-    fn ensure_watched(&self, deadline: Tick) {
-        if deadline == Tick::MAX {
-            return;
-        }
-        fence(Ordering::SeqCst);
-        let limit = deadline.after(self.grace_ticks).get();
-        let mut longest: Option<(u64, &Seat)> = None;
-        for Padded(seat) in &self.seats {
-            let until = seat.asleep_until.load(Ordering::SeqCst);
-            if until == AWAKE {
-                continue;
-            }
-            if until <= limit {
-                return;
-            }
-            if longest.is_none_or(|(known, _)| known < until) {
-                longest = Some((until, seat));
-            }
-        }
-        if let Some((_, seat)) = longest {
-            seat.bell.ring();
-        }
-    }
+/// While a worker is in a callback, others watch what is due next.
+struct WatchedByOthers<'a, Q>(&'a PerWorker<Q>);
 
-    /// Does what a new earliest deadline of a lane needs.
-    fn wake(&self, lane: u32, wake: Wake, deadline: Tick) {
-        if wake == Wake::No {
-            return;
-        }
-        // Pairs with the fence of `sleep`: this thread sees the sleeper, or the sleeper sees the deadline.
-        fence(Ordering::SeqCst);
-        let owner = self.seats.get(self.owners[lane as usize].load(Ordering::SeqCst));
-        match owner.map(|seat| seat.0.asleep_until.load(Ordering::SeqCst)) {
-            // At work, or nobody: others must keep an eye on it.
-            None | Some(AWAKE) => self.ensure_watched(deadline),
-            Some(until) if deadline.get() < until => owner.into_iter().for_each(|seat| seat.0.bell.ring()),
-            Some(_) => (),
-        }
+impl<Q> Watch for WatchedByOthers<'_, Q> {
+    const NEEDS_NEXT: bool = true;
+
+    fn before_firing(&self) {
+        self.0.seats.ensure_watched(self.0.earliest());
     }
 }
 
@@ -256,10 +200,10 @@ impl<Q> Worker<Q> {
             POST.with(|post| post.set(Some((self.driver.address(), lane))));
         }
         let driver = &*self.driver;
-        let watch = || driver.ensure_watched(driver.earliest());
+        let watch = WatchedByOthers(driver);
         let mut is_busy = false;
         for &lane in &self.lanes {
-            is_busy |= driver.lanes[lane].0.turn(&*driver.clock, Role::Owner, fire, watch) == Turn::Busy;
+            is_busy |= driver.lanes[lane].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
         }
         is_busy = is_busy || self.steal(fire);
         POST.with(|post| post.set(outer));
@@ -273,12 +217,12 @@ impl<Q> Worker<Q> {
     {
         let driver = &*self.driver;
         let mut has_stolen = false;
-        for (index, Padded(lane)) in driver.lanes.iter().enumerate() {
-            let overdue_from = lane.next().after(driver.grace_ticks);
+        for (index, lane) in driver.lanes.iter().enumerate() {
+            let overdue_from = driver.seats.watched_from(lane.next());
             if !self.lanes.contains(&index) && overdue_from <= driver.clock.now() {
                 // One at a time: the owner may be back by then.
-                let watch = || driver.ensure_watched(driver.earliest());
-                has_stolen |= lane.turn(&*driver.clock, Role::Thief, fire, watch) == Turn::Busy;
+                let watch = WatchedByOthers(driver);
+                has_stolen |= lane.turn(&*driver.clock, Role::Thief, fire, &watch) == Turn::Busy;
             }
         }
         has_stolen
@@ -286,7 +230,7 @@ impl<Q> Worker<Q> {
 
     /// Returns when something in this worker's own lanes may be due; `None` if nothing is pending there.
     pub fn next_wakeup(&self) -> Option<Tick> {
-        let next = self.lanes.iter().map(|&lane| self.driver.lanes[lane].0.next()).min()?;
+        let next = self.lanes.iter().map(|&lane| self.driver.lanes[lane].next()).min()?;
         (next < Tick::MAX).then_some(next)
     }
 
@@ -295,7 +239,7 @@ impl<Q> Worker<Q> {
         if self.driver.orphan_count.load(Ordering::SeqCst) > 0 {
             let mut orphans = self.driver.orphans();
             for &lane in &*orphans {
-                self.driver.owners[lane].store(self.seat, Ordering::SeqCst);
+                self.driver.seats.set_owner(lane, self.seat);
             }
             self.lanes.append(&mut orphans);
             self.driver.orphan_count.store(0, Ordering::SeqCst);
@@ -309,17 +253,17 @@ impl<Q> Worker<Q> {
         if earliest == Tick::MAX {
             return own;
         }
-        let limit = earliest.after(self.driver.grace_ticks);
-        let is_watching = |(index, seat): (usize, &Padded<Seat>)| {
-            let until = seat.0.asleep_until.load(Ordering::SeqCst);
+        let limit = self.driver.seats.watched_from(earliest);
+        let is_watching = |(index, seat): (usize, &Seat)| {
+            let until = seat.asleep_until.load(Ordering::SeqCst);
             index != self.seat && until != AWAKE && until <= limit.get()
         };
-        if self.driver.seats.iter().enumerate().any(is_watching) { own } else { own.min(limit) }
+        if self.driver.seats.all().iter().enumerate().any(is_watching) { own } else { own.min(limit) }
     }
 
     fn sleep(&self) {
         let driver = &*self.driver;
-        let seat = &driver.seats[self.seat].0;
+        let seat = &driver.seats.all()[self.seat];
         let until = self.sleep_limit();
         seat.asleep_until.store(until.get().max(AWAKE + 1), Ordering::SeqCst);
         fence(Ordering::SeqCst);
@@ -333,7 +277,7 @@ impl<Q> Worker<Q> {
         }
         seat.asleep_until.store(AWAKE, Ordering::SeqCst);
         if let Some(&lane) = self.lanes.first() {
-            driver.lanes[lane].0.count_wakeup();
+            driver.lanes[lane].count_wakeup();
         }
     }
 }
@@ -342,49 +286,42 @@ impl<Q> Drop for Worker<Q> {
     fn drop(&mut self) {
         let mut orphans = self.driver.orphans();
         for &lane in &self.lanes {
-            self.driver.owners[lane].store(NOBODY, Ordering::SeqCst);
+            self.driver.seats.set_owner(lane, NOBODY);
         }
         orphans.append(&mut self.lanes);
         self.driver.orphan_count.store(orphans.len(), Ordering::SeqCst);
         drop(orphans);
         fence(Ordering::SeqCst);
-        let seat = &self.driver.seats[self.seat].0;
+        let seats = self.driver.seats.all();
+        let seat = &seats[self.seat];
         seat.asleep_until.store(AWAKE, Ordering::SeqCst);
         seat.is_taken.store(false, Ordering::Release);
         // The worker that sleeps longest has the least to do. One that is awake looks before it sleeps.
-        let sleeper = self.driver.seats.iter().max_by_key(|seat| seat.0.asleep_until.load(Ordering::SeqCst));
-        if let Some(Padded(sleeper)) = sleeper {
+        let sleeper = seats.iter().max_by_key(|seat| seat.asleep_until.load(Ordering::SeqCst));
+        if let Some(sleeper) = sleeper {
             sleeper.bell.ring();
         }
     }
 }
 
-impl<T, Q> OverLanes<T> for PerWorker<Q>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+impl<T, Q> Lanes<T> for PerWorker<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
         let index = match POST.with(Cell::get) {
             Some((address, lane)) if address == self.address() => lane,
-            // Any lane will do, so any order of the counter does: relaxed.
-            _ => self.turn.fetch_add(1, Ordering::Relaxed) % self.lanes.len(),
+            _ => turn_number() % self.lanes.len(),
         };
-        Ok(&self.lanes[index].0)
+        Ok(&self.lanes[index])
     }
 
-    fn lane_count(&self) -> u32 {
-        self.lanes.len() as u32
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        self.lanes.get(number as usize).map(|lane| &lane.0)
-    }
-
-    fn wake_for(&self, number: u32, wake: Wake, deadline: Tick) {
-        self.wake(number, wake, deadline);
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.lanes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
@@ -394,9 +331,8 @@ where
     fn end(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         // The bells are rung after this, and a ring is not lost: whoever misses the store hears the bell.
-        self.lanes().for_each(Lane::stop);
-        self.seats.iter().for_each(|seat| seat.0.bell.ring());
-        let threads = std::mem::take(&mut *self.threads());
-        join(threads);
+        self.lanes.iter().for_each(|lane| lane.stop());
+        self.seats.all().iter().for_each(|seat| seat.bell.ring());
+        self.crew.wait_for_end();
     }
 }

@@ -29,7 +29,7 @@
 //! | the queue | its lane | see [`lane`](super) |
 //! | the sources | [`Sources`] | looked up once per event |
 //! | the events | the poller's place | only the loop's thread takes that lock |
-//! | `thread` | itself | taken once, by shutdown |
+//! | the thread | [`crew`](super) | shutdown waits for it |
 //!
 //! Cost: on Linux five system calls per round (the wait, and two each for its timeout and its notification), a lock and a
 //! look per event, one lock per operation on a timer and per firing. A handler that takes long keeps everybody else
@@ -53,12 +53,11 @@ use polling::Event;
 pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 
 use self::place::PollerPlace;
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, panic_message};
+use super::crew::Crew;
+use super::lane::{Lane, Role, Turn, Unwatched};
+use super::lanes::Lanes;
+use super::{Fire, Refusal, THREAD_NAME, panic_message};
 use crate::clock::{Bell, Clock, Place};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.
 pub trait Serve<T, S: ?Sized>: Fire<T> {
@@ -121,12 +120,13 @@ pub trait Serve<T, S: ?Sized>: Fire<T> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Poll<Q, S: ?Sized = AnySource> {
-    lane: Lane<Q>,
+    /// The one.
+    lanes: [Arc<Lane<Q>>; 1],
     bell: Bell,
     place: Arc<PollerPlace>,
     sources: Sources<S>,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 impl<Q, S: ?Sized> Poll<Q, S> {
@@ -138,13 +138,15 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     pub fn new(queue: Q, clock: Arc<dyn Clock>) -> io::Result<Poll<Q, S>> {
         let poller = Arc::new(polling::Poller::new()?);
         let place = Arc::new(PollerPlace::new(Arc::clone(&poller)));
+        let bell = Bell::at(Arc::clone(&place) as Arc<dyn Place>);
+        let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
         Ok(Poll {
-            lane: Lane::new(0, queue),
-            bell: Bell::at(Arc::clone(&place) as Arc<dyn Place>),
+            lanes: [Arc::new(lane)],
+            bell,
             place,
             sources: Sources::new(poller),
             clock,
-            thread: Mutex::new(None),
+            crew: Crew::new(),
         })
     }
 
@@ -168,9 +170,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
                 serve.failed(&error);
             }
         };
-        let thread = thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(run)?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), run).map(|_| ())
     }
 
     /// Hands out events and fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
@@ -185,7 +185,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     {
         let mut round = Vec::new();
         loop {
-            match self.lane.turn(&*self.clock, Role::Owner, serve, || ()) {
+            match self.lanes[0].turn(&*self.clock, Role::Owner, serve, &Unwatched) {
                 Turn::Idle(until) => self.sleep(until),
                 // Sockets get a look in between.
                 Turn::Busy => _ = self.place.wait(Some(Duration::ZERO)),
@@ -198,14 +198,14 @@ impl<Q, S: ?Sized> Poll<Q, S> {
 
     /// Makes the running thread return after the handler that it is in. From now on no timer and no source is taken.
     pub fn stop(&self) {
-        self.lane.stop();
+        self.lanes[0].stop();
         self.sources.close();
         self.bell.ring();
     }
 
     fn sleep(&self, until: Option<Tick>) {
         self.clock.wait(&self.bell, until);
-        self.lane.count_wakeup();
+        self.lanes[0].count_wakeup();
     }
 
     fn hand_out<T>(&self, event: Event, serve: &mut impl Serve<T, S>) {
@@ -224,7 +224,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     }
 }
 
-impl<T, Q, S> OverLanes<T> for Poll<Q, S>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lane's own.
+impl<T, Q, S> Lanes<T> for Poll<Q, S>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
@@ -232,23 +233,12 @@ where
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        Ok(&self.lane)
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+        Ok(&self.lanes[0])
     }
 
-    fn lane_count(&self) -> u32 {
-        1
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        (number == 0).then_some(&self.lane)
-    }
-
-    /// A thread at work looks at the queue again before it sleeps; one that sleeps must be notified.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
-            self.bell.ring();
-        }
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.lanes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
@@ -257,7 +247,9 @@ where
 
     fn end(&self) {
         self.stop();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
-        drop(self.sources.deregister_all());
+        self.crew.wait_for_end();
+        // Their drops are their owners' code: a panic is printed, and the timers are handed back all the same.
+        let sources = self.sources.deregister_all();
+        sources.into_iter().for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
     }
 }

@@ -12,13 +12,13 @@
 //! shards in parallel; a slow one makes late only what is in its shard.
 //!
 //! The thread of a shard starts with its first timer, and never before; shards that are not used cost their lock and an
-//! empty queue. If no thread can be started the timer is refused.
+//! empty queue. If no thread can be started the timer goes to a shard that has one; without any it is refused.
 //!
 //! | field | guard | why |
 //! |---|---|---|
 //! | the shard's queue | its lane | see [`lane`](super) |
-//! | `has_thread` | written under `threads`, read without | a reader that misses the write takes the lock and looks again |
-//! | `threads` | itself | shutdown takes the handles and forbids new ones in one critical section |
+//! | `has_thread` | written under `fire`, read without | a reader that misses the write takes the lock and looks again |
+//! | the threads | [`crew`](super) | shutdown waits for them, and none is started from then on |
 //!
 //! On shutdown each shard ends its firing; what is pending in all of them is handed back, earliest first.
 //!
@@ -29,60 +29,47 @@
 use std::io;
 use std::sync::Arc;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::TimerQueue;
 
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, thread_number};
+use super::crew::Crew;
+use super::lane::{Lane, Role, Turn, Unwatched};
+use super::lanes::Lanes;
+use super::{Fire, Refusal, THREAD_NAME, thread_number};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::{Mutex, PoisonError};
 
 /// Go's number of shards.
 pub const SHARD_COUNT_DEFAULT: usize = 64;
 
 /// A driver with a queue and a thread per shard.
 pub struct Sharded<Q, F> {
-    shards: Arc<Shards<Q>>,
+    lanes: Vec<Arc<Lane<Q>>>,
+    shards: Vec<Shard>,
+    clock: Arc<dyn Clock>,
     /// Cloned for each thread.
     fire: Mutex<F>,
-    threads: Mutex<Threads>,
+    crew: Crew,
 }
 
-struct Threads {
-    handles: Vec<JoinHandle<()>>,
-    is_stopped: bool,
-}
-
-struct Shards<Q> {
-    shards: Vec<Shard<Q>>,
-    clock: Arc<dyn Clock>,
-}
-
-/// Aligned to two cache lines, because processors fetch them in pairs.
-#[repr(align(128))]
-struct Shard<Q> {
-    lane: Lane<Q>,
+/// Where the thread of a lane waits. What is written here is written seldom.
+struct Shard {
     bell: Bell,
     has_thread: AtomicBool,
 }
 
-impl<Q> Shards<Q> {
-    fn run<T>(&self, index: usize, fire: &mut impl Fire<T>)
-    where
-        Q: TimerQueue<T>,
-    {
-        let shard = &self.shards[index];
-        loop {
-            match shard.lane.turn(&*self.clock, Role::Owner, fire, || ()) {
-                Turn::Busy => (),
-                Turn::Idle(until) => {
-                    self.clock.wait(&shard.bell, until);
-                    shard.lane.count_wakeup();
-                }
-                Turn::Stopping => return,
+fn run<T, Q>(lane: &Lane<Q>, bell: &Bell, clock: &dyn Clock, fire: &mut impl Fire<T>)
+where
+    Q: TimerQueue<T>,
+{
+    loop {
+        match lane.turn(clock, Role::Owner, fire, &Unwatched) {
+            Turn::Busy => (),
+            Turn::Idle(until) => {
+                clock.wait(bell, until);
+                lane.count_wakeup();
             }
+            Turn::Stopping => return,
         }
     }
 }
@@ -101,25 +88,18 @@ impl<Q, F> Sharded<Q, F> {
     ) -> Sharded<Q, F> {
         assert!(shard_count > 0, "a driver has a shard");
         assert!(u32::try_from(shard_count).is_ok(), "a shard is named by 32 bits");
-        let shards = (0..shard_count as u32).map(|index| Shard {
-            lane: Lane::new(index, make_queue()),
-            bell: Bell::new(),
-            has_thread: AtomicBool::new(false),
-        });
-        Sharded {
-            shards: Arc::new(Shards { shards: shards.collect(), clock }),
-            fire: Mutex::new(fire),
-            threads: Mutex::new(Threads { handles: Vec::new(), is_stopped: false }),
-        }
+        let shard = |_| Shard { bell: Bell::new(), has_thread: AtomicBool::new(false) };
+        let shards: Vec<Shard> = (0..shard_count).map(shard).collect();
+        let lane = |(index, shard): (usize, &Shard)| {
+            Lane::new(index as u32, make_queue(), Arc::clone(&clock), Arc::new(shard.bell.clone()))
+        };
+        let lanes = shards.iter().enumerate().map(lane).map(Arc::new).collect();
+        Sharded { lanes, shards, clock, fire: Mutex::new(fire), crew: Crew::new() }
     }
 
     /// Returns how many shards have a thread.
     pub fn thread_count(&self) -> usize {
-        self.threads().handles.len()
-    }
-
-    fn threads(&self) -> MutexGuard<'_, Threads> {
-        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.crew.len()
     }
 
     /// Starts a shard's thread if it has none.
@@ -129,25 +109,27 @@ impl<Q, F> Sharded<Q, F> {
         Q: TimerQueue<T> + Send + 'static,
         F: Fire<T> + Clone + 'static,
     {
-        let shard = &self.shards.shards[index];
+        let shard = &self.shards[index];
         // Acquire, though nothing is read through it: a missed write only costs the lock below.
         if shard.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut threads = self.threads();
-        if threads.is_stopped || shard.has_thread.load(Ordering::Acquire) {
+        let original = self.fire.lock().unwrap_or_else(PoisonError::into_inner);
+        if shard.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
-        let mut fire = self.fire.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let shards = Arc::clone(&self.shards);
-        let thread = thread::Builder::new().name(format!("{THREAD_NAME}-{index}"));
-        threads.handles.push(thread.spawn(move || shards.run(index, &mut fire))?);
+        let mut fire = original.clone();
+        let (lane, bell, clock) =
+            (Arc::clone(&self.lanes[index]), shard.bell.clone(), Arc::clone(&self.clock));
+        let name = format!("{THREAD_NAME}-{index}");
+        self.crew.start(name, move || run(&lane, &bell, &*clock, &mut fire))?;
         shard.has_thread.store(true, Ordering::Release);
         Ok(())
     }
 }
 
-impl<T, Q, F> OverLanes<T> for Sharded<Q, F>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+impl<T, Q, F> Lanes<T> for Sharded<Q, F>
 where
     T: Send,
     Q: TimerQueue<T> + Send + 'static,
@@ -155,39 +137,27 @@ where
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        let index = thread_number() % self.shards.shards.len();
-        self.ensure_thread(index).map_err(|_| Refusal::NoThread)?;
-        Ok(&self.shards.shards[index].lane)
-    }
-
-    fn lane_count(&self) -> u32 {
-        self.shards.shards.len() as u32
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        self.shards.shards.get(number as usize).map(|shard| &shard.lane)
-    }
-
-    fn wake_for(&self, number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
-            self.shards.shards[number as usize].bell.ring();
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+        let index = thread_number() % self.lanes.len();
+        if self.ensure_thread(index).is_ok() {
+            return Ok(&self.lanes[index]);
         }
+        // One that has a thread will do.
+        let index = self.shards.iter().position(|shard| shard.has_thread.load(Ordering::Acquire));
+        index.map(|index| &self.lanes[index]).ok_or(Refusal::NoThread)
+    }
+
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.lanes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
-        &self.shards.clock
+        &self.clock
     }
 
     fn end(&self) {
-        let mut threads = self.threads();
-        threads.is_stopped = true;
-        let handles = std::mem::take(&mut threads.handles);
-        drop(threads);
-        for shard in &self.shards.shards {
-            shard.lane.stop();
-            shard.bell.ring();
-        }
-        join(handles);
+        self.lanes.iter().for_each(|lane| lane.stop());
+        self.shards.iter().for_each(|shard| shard.bell.ring());
+        self.crew.wait_for_end();
     }
 }

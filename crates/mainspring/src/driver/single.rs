@@ -23,25 +23,27 @@ use std::sync::Arc;
 
 use mainspring_queue::{Tick, TimerQueue};
 
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join};
+use super::crew::Crew;
+use super::lane::{Lane, Role, Turn, Unwatched};
+use super::lanes::Lanes;
+use super::{Fire, Refusal, THREAD_NAME};
 use crate::clock::{Bell, Clock};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// A driver with one queue, for one thread to run.
 pub struct Single<Q> {
-    lane: Lane<Q>,
+    /// The one.
+    lanes: [Arc<Lane<Q>>; 1],
     bell: Bell,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
 
 impl<Q> Single<Q> {
     /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts one.
     pub fn new(queue: Q, clock: Arc<dyn Clock>) -> Single<Q> {
-        Single { lane: Lane::new(0, queue), bell: Bell::new(), clock, thread: Mutex::new(None) }
+        let bell = Bell::new();
+        let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
+        Single { lanes: [Arc::new(lane)], bell, clock, crew: Crew::new() }
     }
 
     /// Starts the thread that runs the driver until it is shut down. Call it once.
@@ -53,10 +55,7 @@ impl<Q> Single<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        let thread =
-            thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(move || driver.run(&mut fire))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
@@ -112,7 +111,7 @@ impl<Q> Single<Q> {
 
     /// Makes the running thread return after the timer that it is firing. From now on no timer is taken.
     pub fn stop(&self) {
-        self.lane.stop();
+        self.lanes[0].stop();
         self.bell.ring();
     }
 
@@ -120,39 +119,29 @@ impl<Q> Single<Q> {
     where
         Q: TimerQueue<T>,
     {
-        self.lane.turn(&*self.clock, Role::Owner, fire, || ())
+        self.lanes[0].turn(&*self.clock, Role::Owner, fire, &Unwatched)
     }
 
     fn sleep(&self, until: Option<Tick>) {
         self.clock.wait(&self.bell, until);
-        self.lane.count_wakeup();
+        self.lanes[0].count_wakeup();
     }
 }
 
-impl<T, Q> OverLanes<T> for Single<Q>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lane's own.
+impl<T, Q> Lanes<T> for Single<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        Ok(&self.lane)
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+        Ok(&self.lanes[0])
     }
 
-    fn lane_count(&self) -> u32 {
-        1
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        (number == 0).then_some(&self.lane)
-    }
-
-    /// A thread at work looks at the queue again before it sleeps; one that sleeps must be woken.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
-            self.bell.ring();
-        }
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.lanes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
@@ -161,6 +150,6 @@ where
 
     fn end(&self) {
         self.stop();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.crew.wait_for_end();
     }
 }

@@ -19,7 +19,7 @@
 //! On shutdown the timer that is firing ends, nothing more fires, and all that is pending is handed back, earliest first.
 //!
 //! Cost: as [`single`](super::single), without contention between callers of different stripes; two uncontended locks more
-//! per stripe and wake-up. Each stripe aligned to two cache lines. It does not run callbacks in parallel: see
+//! per stripe and wake-up. It does not run callbacks in parallel: see
 //! [`sharded`](super::sharded).
 //!
 //! Source: lock striping, as in D. Lea's `ConcurrentHashMap`.
@@ -29,14 +29,13 @@ use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::TimerQueue;
 
-use super::lane::{Lane, Role, Turn, Wake};
-use super::over_lanes::OverLanes;
-use super::{Fire, Refusal, THREAD_NAME, join, thread_number};
+use super::crew::Crew;
+use super::lane::{Alarm, Lane, Role, Turn, Unwatched};
+use super::lanes::Lanes;
+use super::{Fire, Refusal, THREAD_NAME, thread_number};
 use crate::clock::{Bell, Clock};
-use crate::sync::thread::{self, JoinHandle};
-use crate::sync::{Mutex, PoisonError};
 
 /// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its cores, seldom share one.
 const STRIPES_PER_CORE: usize = 4;
@@ -46,15 +45,12 @@ const STRIPE_COUNT_MAX: usize = 64;
 
 /// A driver with a queue per stripe and one thread.
 pub struct Striped<Q> {
-    stripes: Vec<Stripe<Q>>,
+    /// A lane per stripe.
+    stripes: Vec<Arc<Lane<Q>>>,
     bell: Bell,
     clock: Arc<dyn Clock>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    crew: Crew,
 }
-
-/// Aligned to two cache lines, because processors fetch them in pairs.
-#[repr(align(128))]
-struct Stripe<Q>(Lane<Q>);
 
 impl<Q> Striped<Q> {
     /// Makes a driver of `stripe_count` stripes, each with a queue that `make_queue` makes.
@@ -64,14 +60,18 @@ impl<Q> Striped<Q> {
     pub fn new(stripe_count: usize, mut make_queue: impl FnMut() -> Q, clock: Arc<dyn Clock>) -> Striped<Q> {
         assert!(stripe_count > 0, "a driver has a stripe");
         assert!(u32::try_from(stripe_count).is_ok(), "a stripe is named by 32 bits");
-        let stripes = (0..stripe_count as u32).map(|index| Stripe(Lane::new(index, make_queue()))).collect();
-        Striped { stripes, bell: Bell::new(), clock, thread: Mutex::new(None) }
+        let bell = Bell::new();
+        let alarm: Arc<dyn Alarm> = Arc::new(bell.clone());
+        let lane = |index| Lane::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
+        let stripes = (0..stripe_count as u32).map(lane).map(Arc::new).collect();
+        Striped { stripes, bell, clock, crew: Crew::new() }
     }
 
-    /// Makes a driver with four stripes for each core that the program may use, and no more than 64.
+    /// Makes a driver with at least four stripes for each core that the program may use, and no more than 64.
     pub fn for_cores(make_queue: impl FnMut() -> Q, clock: Arc<dyn Clock>) -> Striped<Q> {
         let core_count = available_parallelism().map_or(1, NonZero::get);
-        Striped::new((core_count * STRIPES_PER_CORE).min(STRIPE_COUNT_MAX), make_queue, clock)
+        let stripe_count = (core_count * STRIPES_PER_CORE).next_power_of_two().min(STRIPE_COUNT_MAX);
+        Striped::new(stripe_count, make_queue, clock)
     }
 
     /// Starts the thread that runs the driver until it is shut down. Call it once.
@@ -83,10 +83,7 @@ impl<Q> Striped<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        let thread =
-            thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(move || driver.run(&mut fire))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Ok(())
+        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until the driver is shut down.
@@ -101,8 +98,8 @@ impl<Q> Striped<Q> {
                 Turn::Busy => (),
                 Turn::Idle(until) => {
                     self.clock.wait(&self.bell, until);
-                    self.lanes().for_each(Lane::note_awake);
-                    self.stripes[0].0.count_wakeup();
+                    self.stripes.iter().for_each(|lane| lane.note_awake());
+                    self.stripes[0].count_wakeup();
                 }
                 Turn::Stopping => return,
             }
@@ -115,8 +112,8 @@ impl<Q> Striped<Q> {
         Q: TimerQueue<T>,
     {
         let (mut is_busy, mut next) = (false, None);
-        for lane in self.lanes() {
-            match lane.turn(&*self.clock, Role::Owner, fire, || ()) {
+        for lane in &self.stripes {
+            match lane.turn(&*self.clock, Role::Owner, fire, &Unwatched) {
                 Turn::Busy => is_busy = true,
                 Turn::Idle(until) => next = next.into_iter().chain(until).min(),
                 Turn::Stopping => return Turn::Stopping,
@@ -124,36 +121,25 @@ impl<Q> Striped<Q> {
         }
         if is_busy { Turn::Busy } else { Turn::Idle(next) }
     }
-
-    fn lanes(&self) -> impl Iterator<Item = &Lane<Q>> {
-        self.stripes.iter().map(|stripe| &stripe.0)
-    }
 }
 
-impl<T, Q> OverLanes<T> for Striped<Q>
+/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+impl<T, Q> Lanes<T> for Striped<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Lane<Q>, Refusal> {
-        Ok(&self.stripes[thread_number() % self.stripes.len()].0)
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+        // With a power of two, as `for_cores` makes them, no division.
+        let (number, count) = (thread_number(), self.stripes.len());
+        let index = if count.is_power_of_two() { number & (count - 1) } else { number % count };
+        Ok(&self.stripes[index])
     }
 
-    fn lane_count(&self) -> u32 {
-        self.stripes.len() as u32
-    }
-
-    fn lane_numbered(&self, number: u32) -> Option<&Lane<Q>> {
-        self.stripes.get(number as usize).map(|stripe| &stripe.0)
-    }
-
-    /// A thread at work looks at every stripe again before it sleeps; one that sleeps must be woken.
-    fn wake_for(&self, _number: u32, wake: Wake, _deadline: Tick) {
-        if wake == Wake::Sleeper {
-            self.bell.ring();
-        }
+    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+        &self.stripes
     }
 
     fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
@@ -161,8 +147,8 @@ where
     }
 
     fn end(&self) {
-        self.lanes().for_each(Lane::stop);
+        self.stripes.iter().for_each(|lane| lane.stop());
         self.bell.ring();
-        join(self.thread.lock().unwrap_or_else(PoisonError::into_inner).take());
+        self.crew.wait_for_end();
     }
 }

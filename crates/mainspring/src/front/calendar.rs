@@ -23,7 +23,7 @@
 //! entries and `@every` follow the new time; after a larger change all follow the new time. See
 //! [`epoch`](crate::epoch).
 //!
-//! Callbacks run on the driver's thread: see [`callback`](super::callback).
+//! Callbacks run on the driver's thread: see [`callback`](super::callback). An entry never runs beside itself.
 //!
 //! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a restart.
 //!
@@ -32,17 +32,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{Expression, Schedule};
 
-use super::task::Task;
+use super::task::{Add, Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
@@ -90,9 +91,12 @@ type Callback = Arc<Mutex<dyn FnMut(Occurrence) + Send>>;
 struct Planned {
     schedule: Schedule,
     callback: Callback,
+    part: Local<Task>,
     /// The nominal time of the next run; `None`: never again.
     next: Option<Zoned>,
     timer: Option<TimerId>,
+    /// Meanwhile there is no timer: the next run is scheduled when this one has ended.
+    is_running: bool,
 }
 
 impl Planned {
@@ -150,11 +154,23 @@ impl Calendar {
         schedule: Schedule,
         callback: impl FnMut(Occurrence) + Send + 'static,
     ) -> Result<Entry, Refusal> {
+        let part = self.shared.handle.local()?;
         let mut plan = lock(&self.shared.plan);
         let key = plan.next_key;
         let next = schedule.next_after(self.shared.epoch.now());
-        let mut planned = Planned { schedule, callback: Arc::new(Mutex::new(callback)), next, timer: None };
-        self.shared.arm(key, &mut planned)?;
+        let mut planned = Planned {
+            schedule,
+            callback: Arc::new(Mutex::new(callback)),
+            part,
+            next,
+            timer: None,
+            is_running: false,
+        };
+        if let Err(refusal) = self.shared.arm(key, &mut planned, Local::schedule) {
+            // The callback's drop is its owner's code.
+            drop(plan);
+            return Err(refusal);
+        }
         plan.next_key += 1;
         plan.entries.insert(key, planned);
         Ok(Entry { shared: Arc::downgrade(&self.shared), key })
@@ -184,18 +200,18 @@ impl Entry {
     pub fn cancel(&self) -> bool {
         let Some(shared) = self.shared.upgrade() else { return false };
         let planned = lock(&shared.plan).entries.remove(&self.key);
-        let timer = planned.as_ref().and_then(|planned| planned.timer);
+        let Some(planned) = planned else { return false };
         // A task that is gone already finds no entry. Both are dropped here, with no lock held.
-        drop(timer.map(|timer| shared.handle.cancel(timer)));
-        planned.is_some()
+        drop(planned.timer.map(|timer| planned.part.cancel(timer)));
+        true
     }
 }
 
 impl Shared {
     /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned) -> Result<(), Refusal> {
+    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned, add: Add) -> Result<(), Refusal> {
         planned.timer = None;
-        let Some(next) = &planned.next else { return Ok(()) };
+        let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
         let shared = Arc::downgrade(self);
         let task: Task = Box::new(move |_| {
@@ -203,13 +219,13 @@ impl Shared {
                 shared.fire(key);
             }
         });
-        planned.timer = Some(self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?);
+        planned.timer = Some(add(&planned.part, deadline, task).map_err(|refused| refused.reason)?);
         Ok(())
     }
 
     /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
     fn rearm(self: &Arc<Self>, key: u64, planned: &mut Planned) {
-        if self.arm(key, planned).is_err() {
+        if self.arm(key, planned, Local::schedule_assured).is_err() {
             planned.next = None;
         }
     }
@@ -224,30 +240,41 @@ impl Shared {
         let Some(planned) = plan.entries.get_mut(&key) else { return };
         let Some(nominal) = planned.next.clone() else { return };
         if now < nominal.timestamp() {
-            // The wall clock went slower than the ticks: wait for the rest.
+            // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for the rest.
             return self.rearm(key, planned);
         }
         let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
         planned.next = planned.schedule.next_after(nominal.timestamp());
+        planned.timer = None;
+        planned.is_running = true;
         let callback = Arc::clone(&planned.callback);
-        // Armed before the call, so that a callback which panics is called again.
-        self.rearm(key, planned);
         drop(plan);
         let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
-        lock(&callback)(Occurrence { nominal, lateness, missed_count });
+        let run = || lock(&callback)(Occurrence { nominal, lateness, missed_count });
+        run_then(run, || self.end_run(key));
+    }
+
+    /// Schedules the next run of an entry, if it has not been cancelled during the last.
+    fn end_run(self: &Arc<Self>, key: u64) {
+        let mut plan = lock(&self.plan);
+        if let Some(planned) = plan.entries.get_mut(&key) {
+            planned.is_running = false;
+            self.rearm(key, planned);
+        }
     }
 
     /// Plans all entries anew if the wall clock was set; tells whether it was.
     fn notice_change(self: &Arc<Self>) -> bool {
+        // Dropped after the lock is released, as it was declared before.
+        let mut cancelled = Vec::new();
         let mut plan = lock(&self.plan);
         let change = self.epoch.observe();
         if change == Change::Steady {
             return false;
         }
         let now = self.epoch.now();
-        let mut cancelled = Vec::new();
         for (&key, planned) in &mut plan.entries {
-            cancelled.extend(planned.timer.and_then(|timer| self.handle.cancel(timer)));
+            cancelled.extend(planned.timer.and_then(|timer| planned.part.cancel(timer)));
             if change == Change::Replaced || planned.is_wildcard() {
                 planned.next = planned.schedule.next_after(now);
             }

@@ -17,21 +17,25 @@
 //! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and reset. A slow one
 //! makes the others late. One that panics is reported and harms no other; a periodic one goes on with its next period.
 //!
+//! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is scheduled when the
+//! last has ended. What was due meanwhile comes late, once, and the periods that are over by then are dropped.
+//!
 //! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what nobody wants to cancel need not be kept.
 //!
 //! Cost: one allocation per timer, two per periodic one and one per period. It does not run callbacks in parallel.
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task};
+use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Schedules closures.
 #[derive(Clone, Debug)]
@@ -42,22 +46,28 @@ pub struct Callbacks {
 /// A closure that runs once.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    handle: Handle<Task>,
+    part: Local<Task>,
     id: TimerId,
 }
 
 /// A closure that runs once a period.
 #[derive(Clone, Debug)]
 pub struct Periodic {
-    handle: Handle<Task>,
+    part: Local<Task>,
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The timer of the next run; `None` once cancelled.
-    next: Option<TimerId>,
+    /// The next run; `None` during a run and once cancelled.
+    next: Option<Next>,
     is_cancelled: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    timer: TimerId,
+    due: Tick,
 }
 
 impl Callbacks {
@@ -87,8 +97,9 @@ impl Callbacks {
         deadline: Tick,
         callback: impl FnOnce(Firing) + Send + 'static,
     ) -> Result<Timer, Refusal> {
-        let id = self.handle.schedule_at(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
-        Ok(Timer { handle: self.handle.clone(), id })
+        let part = self.handle.local()?;
+        let id = part.schedule(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
+        Ok(Timer { part, id })
     }
 
     /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and answers with the next,
@@ -113,22 +124,19 @@ impl Callbacks {
     ) -> Result<Periodic, Refusal> {
         let first = rule.next(start, start);
         let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
-        let periodic = Periodic { handle: self.handle.clone(), state: Arc::clone(&state) };
+        let part = self.handle.local()?;
+        let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
         let Some(first) = first else { return Ok(periodic) };
-        let turn = Arc::new(Turn {
-            handle: self.handle.clone(),
-            rule: Mutex::new(rule),
-            state,
-            callback: Mutex::new(callback),
-        });
-        schedule_turn(&turn, first)?;
+        let turn = Arc::new(Turn { part, rule: Mutex::new(rule), state, callback: Mutex::new(callback) });
+        schedule_turn(&turn, first, Local::schedule)?;
         Ok(periodic)
     }
 
     /// Runs `callback` once a period, for the first time a period from now.
     ///
     /// Deadlines are multiples of the period after the first, however long the callback takes: it does not drift. Periods
-    /// that are over when the callback could run are dropped. A period is at least one tick long.
+    /// that are over when the callback could run are dropped. A period is at least one tick long. Once taken, it goes on even if
+    /// the driver's queue is full: see [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
     ///
     /// # Errors
     /// The period is zero; or as [`after`](Self::after).
@@ -162,7 +170,7 @@ impl Rule {
 
 /// What the runs of a periodic callback share.
 struct Turn<F> {
-    handle: Handle<Task>,
+    part: Local<Task>,
     rule: Mutex<Rule>,
     state: Arc<Mutex<State>>,
     callback: Mutex<F>,
@@ -174,7 +182,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
     turn: &Arc<Turn<F>>,
-    deadline: Tick,
+    due: Tick,
+    add: Add,
 ) -> Result<(), Refusal> {
     let mut state = lock(&turn.state);
     if state.is_cancelled {
@@ -185,63 +194,72 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
         move |firing| run_turn(&turn, firing)
     });
     // The driver's lock is taken inside the state's, here and in `cancel`, and never the other way round.
-    let id = turn.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?;
-    state.next = Some(id);
+    let timer = add(&turn.part, due, task).map_err(|refused| refused.reason)?;
+    state.next = Some(Next { timer, due });
     Ok(())
 }
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
-    // First the next turn, so that a callback which panics is called again, and one may cancel itself. A refusal means
-    // that the driver is shutting down: this was the last turn.
-    let next = lock(&turn.rule).next(firing.deadline, firing.now);
-    let _ = next.map(|next| schedule_turn(turn, next));
-    lock(&turn.callback)(firing);
+    // From here on the run has begun. One that was cancelled before does not.
+    let next = lock(&turn.state).next.take();
+    let Some(Next { due, .. }) = next else { return };
+    // A refusal means that the driver is shutting down: this was the last turn.
+    let go_on = |due| _ = schedule_turn(turn, due, Local::schedule_assured);
+    if firing.now < due {
+        // The queue's horizon lies before it.
+        return go_on(due);
+    }
+    let next = lock(&turn.rule).next(due, firing.now);
+    // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
+    let run = || lock(&turn.callback)(Firing { deadline: due, now: firing.now });
+    run_then(run, || next.into_iter().for_each(go_on));
 }
 
 impl Timer {
     /// Stops the callback from running; tells whether it did. `false`: it ran, runs now, or was cancelled.
     pub fn cancel(&self) -> bool {
-        self.handle.cancel(self.id).is_some()
+        self.part.cancel(self.id).is_some()
     }
 
     /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
     /// driver's queue cannot hold the new deadline.
     pub fn reset(&self, delay: Duration) -> bool {
-        self.handle.reset_after(self.id, delay).is_ok()
+        self.part.reset(self.id, self.part.clock().after(delay)).is_ok()
     }
 
     /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already; tells whether
     /// it is pending still. nginx does so with 300 ms: most timers of a busy connection need not be moved at all.
     pub fn reset_lazily(&self, delay: Duration, laziness: Duration) -> bool {
-        let clock = self.handle.clock();
-        let Some(current) = self.handle.deadline(self.id) else { return false };
+        let clock = self.part.clock();
+        let Some(current) = self.part.deadline(self.id) else { return false };
         let wanted = clock.after(delay);
         let distance = u128::from(wanted.since(current).max(current.since(wanted)));
         if distance * clock.resolution().as_nanos() < laziness.as_nanos() {
             return true;
         }
-        self.handle.reset_at(self.id, wanted).is_ok()
+        self.part.reset(self.id, wanted).is_ok()
     }
 
     /// Tells whether the callback is still to run.
     pub fn is_pending(&self) -> bool {
-        self.handle.deadline(self.id).is_some()
+        self.part.deadline(self.id).is_some()
     }
 
     /// Returns the tick at which the callback is to run; `None` if it is not pending.
     pub fn deadline(&self) -> Option<Tick> {
-        self.handle.deadline(self.id)
+        self.part.deadline(self.id)
     }
 }
 
 impl Periodic {
-    /// Ends the periodic runs; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
+    /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by itself, and none begins
+    /// after this. `false`: already cancelled.
     pub fn cancel(&self) -> bool {
         let mut state = lock(&self.state);
         let was_running = !std::mem::replace(&mut state.is_cancelled, true);
         let next = state.next.take();
         // The task holds the state: it is dropped after the lock is released.
-        let task = next.and_then(|id| self.handle.cancel(id));
+        let task = next.and_then(|next| self.part.cancel(next.timer));
         drop(state);
         drop(task);
         was_running

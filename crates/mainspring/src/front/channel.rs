@@ -41,16 +41,17 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task};
+use super::task::{Add, Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes timers that send on channels.
 #[derive(Clone, Debug)]
@@ -80,7 +81,7 @@ type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
 
 /// One timer of this front. Whoever holds it keeps the channel connected.
 struct Inner {
-    handle: Handle<Task>,
+    part: Local<Task>,
     /// Called when the time has come; without it the firing is sent.
     function: Option<Function>,
     sender: Sender<Firing>,
@@ -93,9 +94,20 @@ struct Inner {
 struct State {
     /// Grows with each stop and reset, so that a firing that is under way knows that it came too late.
     generation: u64,
-    pending: Option<TimerId>,
+    pending: Option<Pending>,
+    /// Whether the function runs.
+    is_calling: bool,
     /// `None` for what fires once.
     period: Option<Period>,
+}
+
+/// What has still to come of a timer.
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// It is in the driver, or on its way from there.
+    Scheduled(TimerId),
+    /// It was due at this tick, and waits for the end of the function's last call.
+    Waiting(Tick),
 }
 
 /// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
@@ -135,7 +147,8 @@ impl Channels {
     /// Makes a ticker that sends once a period, for the first time a period from now.
     ///
     /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to them are
-    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead.
+    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead. Once taken, it goes
+    /// on even if the driver's queue is full.
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
@@ -162,7 +175,8 @@ impl Channels {
     }
 
     /// Calls `function` on the driver's thread, `delay` from now and not earlier. [`reset`](Timer::reset) makes it be called
-    /// again. Its [receiver](Timer::receiver) never receives.
+    /// again; a call that is due while the last one runs waits for its end, and can be stopped until then. Its
+    /// [receiver](Timer::receiver) never receives.
     ///
     /// # Errors
     /// As [`timer`](Self::timer).
@@ -183,13 +197,13 @@ impl Channels {
     ) -> Result<Arc<Inner>, Refusal> {
         let (sender, receiver) = bounded(1);
         let inner = Arc::new(Inner {
-            handle: self.handle.clone(),
+            part: self.handle.local()?,
             function,
             sender,
             receiver,
-            state: Mutex::new(State { generation: 0, pending: None, period }),
+            state: Mutex::new(State { generation: 0, pending: None, is_calling: false, period }),
         });
-        inner.arm(&mut inner.state(), inner.handle.clock().after(delay.0))?;
+        inner.arm(&mut inner.state(), inner.part.clock().after(delay.0), Local::schedule)?;
         Ok(inner)
     }
 }
@@ -205,7 +219,7 @@ impl Inner {
     }
 
     /// Schedules the next firing. The state's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refusal> {
+    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refusal> {
         let generation = state.generation;
         let inner = Arc::downgrade(self);
         let task: Task = Box::new(move |firing| {
@@ -213,7 +227,8 @@ impl Inner {
                 inner.fire(generation, firing);
             }
         });
-        state.pending = Some(self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)?);
+        let timer = add(&self.part, deadline, task).map_err(|refused| refused.reason)?;
+        state.pending = Some(Pending::Scheduled(timer));
         Ok(())
     }
 
@@ -225,25 +240,46 @@ impl Inner {
         state.pending = None;
         if let Some(period) = state.period {
             // A refusal means that the driver is shutting down: this was the last tick.
-            let _ = self.arm(&mut state, period.next(firing.deadline, firing.now));
+            let next = period.next(firing.deadline, firing.now);
+            let _ = self.arm(&mut state, next, Local::schedule_assured);
         }
-        match &self.function {
-            Some(function) => {
-                drop(state);
-                lock(function)(firing);
-            }
+        let Some(function) = &self.function else {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
             // drops the tick.
-            None => self.sender.try_send(firing).unwrap_or_default(),
+            return self.sender.try_send(firing).unwrap_or_default();
+        };
+        if state.is_calling {
+            // It was reset during the call. No second thread waits for the first.
+            state.pending = Some(Pending::Waiting(firing.deadline));
+            return;
+        }
+        state.is_calling = true;
+        drop(state);
+        run_then(|| lock(function)(firing), || self.end_call());
+    }
+
+    /// Schedules the call that has been waiting for the end of this one.
+    fn end_call(self: &Arc<Self>) {
+        let mut state = self.state();
+        state.is_calling = false;
+        if let Some(Pending::Waiting(deadline)) =
+            state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
+        {
+            // A refusal means that the driver is shutting down: there is no other call.
+            let _ = self.arm(&mut state, deadline, Local::schedule_assured);
         }
     }
 
-    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either.
+    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
+    /// under way and has not come to the state's lock counts as pending: the new generation prevents it.
     fn disarm(&self, state: &mut State) -> bool {
         state.generation += 1;
-        let task = state.pending.take().and_then(|id| self.handle.cancel(id));
+        let pending = state.pending.take();
+        if let Some(Pending::Scheduled(id)) = pending {
+            drop(self.part.cancel(id));
+        }
         let is_unreceived = self.receiver.try_recv().is_ok();
-        task.is_some() || is_unreceived
+        pending.is_some() || is_unreceived
     }
 
     fn stop(&self) -> bool {
@@ -277,8 +313,8 @@ impl Timer {
     pub fn reset(&self, delay: impl Into<Delay>) -> Result<bool, Refusal> {
         let mut state = self.inner.state();
         let was_pending = self.inner.disarm(&mut state);
-        let deadline = self.inner.handle.clock().after(delay.into().0);
-        self.inner.arm(&mut state, deadline)?;
+        let deadline = self.inner.part.clock().after(delay.into().0);
+        self.inner.arm(&mut state, deadline, Local::schedule)?;
         Ok(was_pending)
     }
 }
@@ -299,12 +335,12 @@ impl Ticker {
     /// # Errors
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is stopped.
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
-        let repeat = Period::new(period, self.inner.handle.clock().resolution())?;
+        let repeat = Period::new(period, self.inner.part.clock().resolution())?;
         let mut state = self.inner.state();
         self.inner.disarm(&mut state);
         state.period = Some(repeat);
-        let deadline = self.inner.handle.clock().after(period);
-        self.inner.arm(&mut state, deadline).map_err(PeriodError::Refused)
+        let deadline = self.inner.part.clock().after(period);
+        self.inner.arm(&mut state, deadline, Local::schedule).map_err(PeriodError::Refused)
     }
 }
 

@@ -32,8 +32,12 @@
 //! surprising first tick, and missed ticks are skipped unless one asks for a burst.
 //!
 //! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken on the driver's
-//! thread, with no lock held. If the driver is shut down, or was, a pending future stays pending: there is nobody left to say
-//! that time has passed.
+//! thread, with no lock held.
+//!
+//! No future waits for ever for want of a timer. A queue's limits do not hold for futures: a sleep in a full queue is added past
+//! the limit, since it ends in an answer to somebody and its task takes more memory than its timer; one beyond the horizon
+//! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
+//! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, a pending future stays pending.
 //!
 //! Cost: two allocations per timer; a poll before the deadline is a lock and, if the waker changed, a clone of it. Dropping
 //! cancels in the time that the queue needs, which is O(1) for wheels.
@@ -49,7 +53,7 @@ pub use interval::{Interval, MissedTicks};
 pub use timeout::{Elapsed, Timeout};
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -57,8 +61,10 @@ use mainspring_queue::Tick;
 
 use super::period::PeriodError;
 use super::task::Task;
-use crate::driver::TimerId;
-use crate::handle::Handle;
+use crate::clock::Clock;
+use crate::driver::{Refusal, TimerId};
+use crate::handle::{Handle, Local};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes futures of timers.
 #[derive(Clone, Debug)]
@@ -70,10 +76,40 @@ pub struct Futures {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    handle: Handle<Task>,
+    place: Place,
     deadline: Tick,
     /// `None` until the first poll.
     timer: Option<(TimerId, Arc<Signal>)>,
+    /// Why no timer could be set.
+    refusal: Option<Refusal>,
+}
+
+/// Where its timer goes.
+#[derive(Debug)]
+enum Place {
+    /// Into the part of the driver that belongs to the thread that made it.
+    Part(Local<Task>),
+    /// The driver had no thread for that part, and is asked again.
+    Nowhere(Handle<Task>),
+}
+
+impl Place {
+    fn clock(&self) -> &dyn Clock {
+        match self {
+            Place::Part(part) => &**part.clock(),
+            Place::Nowhere(handle) => &**handle.clock(),
+        }
+    }
+
+    fn part(&mut self) -> Result<&Local<Task>, Refusal> {
+        if let Place::Nowhere(handle) = self {
+            *self = Place::Part(handle.local()?);
+        }
+        match self {
+            Place::Part(part) => Ok(part),
+            Place::Nowhere(_) => Err(Refusal::NoThread),
+        }
+    }
 }
 
 /// What the driver's thread and the polling one share.
@@ -102,7 +138,8 @@ impl Futures {
 
     /// Is ready once a tick of the driver's clock has begun; at once if it has.
     pub fn sleep_until(&self, deadline: Tick) -> Sleep {
-        Sleep { handle: self.handle.clone(), deadline, timer: None }
+        let place = self.handle.local().map_or_else(|_| Place::Nowhere(self.handle.clone()), Place::Part);
+        Sleep { place, deadline, timer: None, refusal: None }
     }
 
     /// Waits for a future, but not longer than `delay` from now.
@@ -157,14 +194,22 @@ impl Sleep {
 
     /// Tells whether its tick has begun.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline <= self.handle.clock().now()
+        self.deadline <= self.place.clock().now()
+    }
+
+    /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or no name left for a
+    /// timer. `None` for any other.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal
     }
 
     /// Moves it to another tick, earlier or later, whether it was ready or not. It must be polled again to be woken.
     pub fn reset(&mut self, deadline: Tick) {
         self.deadline = deadline;
+        self.refusal = None;
         let Some((id, signal)) = &self.timer else { return };
-        if !signal.state().has_fired && self.handle.reset_at(*id, deadline).is_ok() {
+        let Place::Part(part) = &self.place else { return };
+        if !signal.state().has_fired && part.reset(*id, deadline).is_ok() {
             return;
         }
         // It fired, or is firing into a signal that nobody will look at any more: the next poll registers another.
@@ -173,23 +218,34 @@ impl Sleep {
 
     /// Moves it to `delay` from now, and not earlier.
     pub fn reset_after(&mut self, delay: Duration) {
-        self.reset(self.handle.clock().after(delay));
+        self.reset(self.place.clock().after(delay));
     }
 
     fn cancel(&mut self) {
-        if let Some((id, _)) = self.timer.take() {
-            drop(self.handle.cancel(id));
+        if let (Some((id, _)), Place::Part(part)) = (self.timer.take(), &self.place) {
+            drop(part.cancel(id));
         }
     }
 
     /// Registers the timer. Its waker is in place before the timer can fire.
-    fn register(&mut self, waker: &Waker) {
+    fn register(&mut self, waker: &Waker) -> Poll<()> {
         let signal = Arc::new(Signal::default());
         signal.state().waker = Some(waker.clone());
         let fired = Arc::clone(&signal);
-        // Refused, it stays pending, as after a shutdown.
-        if let Ok(id) = self.handle.schedule_at(self.deadline, Box::new(move |_| fired.fire())) {
-            self.timer = Some((id, signal));
+        let (deadline, task): (Tick, Task) = (self.deadline, Box::new(move |_| fired.fire()));
+        let scheduled = self
+            .place
+            .part()
+            .and_then(|part| part.schedule_assured(deadline, task).map_err(|refused| refused.reason));
+        match scheduled {
+            Ok(id) => {
+                self.timer = Some((id, signal));
+                Poll::Pending
+            }
+            Err(refusal) => {
+                self.refusal = Some(refusal);
+                Poll::Ready(())
+            }
         }
     }
 
@@ -198,16 +254,14 @@ impl Sleep {
             self.cancel();
             return Poll::Ready(());
         }
-        let Some((_, signal)) = &self.timer else {
-            self.register(context.waker());
-            return Poll::Pending;
-        };
+        let Some((_, signal)) = &self.timer else { return self.register(context.waker()) };
         let mut state = signal.state();
         if state.has_fired {
-            // It fired after the look at the clock above, and woke the waker of an earlier poll.
+            // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond the
+            // queue's horizon.
             drop(state);
             self.cancel();
-            return Poll::Ready(());
+            return if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) };
         }
         if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             let old = state.waker.replace(context.waker().clone());

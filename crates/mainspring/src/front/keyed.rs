@@ -18,8 +18,9 @@
 //! A task has a key, a delay, and a number of runs; it runs first after the delay, and then again after each further delay.
 //! Scheduling under a key that is taken replaces the task there. A task whose runs are used up is gone, and its key free.
 //!
-//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. Runs
-//! that are over when the driver comes to them are dropped, not made up for; they do not count.
+//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. A task's
+//! next run is scheduled when the last has ended, so it never runs beside itself. Runs that are over when the driver comes to
+//! them are dropped, not made up for; they do not count. Once taken, a task goes on even if the driver's queue is full.
 //!
 //! Cost: a hash map entry beside the timer; every call takes the front's lock. It does not keep tasks across a restart.
 //!
@@ -28,15 +29,16 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
-use super::task::{Firing, Task};
-use crate::driver::{Refusal, TimerId};
-use crate::handle::Handle;
+use super::task::{Firing, Task, run_then};
+use crate::driver::TimerId;
+use crate::handle::{Handle, Local};
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +89,9 @@ struct Tasks<K> {
 
 struct Keeper {
     closure: Arc<Mutex<dyn FnMut(Firing) + Send>>,
-    timer: TimerId,
+    part: Local<Task>,
+    /// The timer of the next run; `None` during a run.
+    timer: Option<TimerId>,
     deadline: Tick,
     /// `None` for what runs once.
     period: Option<Period>,
@@ -122,24 +126,41 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
             Repeat::Times(_) | Repeat::Forever => Some(Period::new(delay, clock.resolution())?),
         };
         let deadline = clock.after(delay);
+        // Made before and dropped after the lock is held, if it comes back.
+        let own_key = key.clone();
+        let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let timer = self.shared.arm(key.clone(), generation, deadline).map_err(PeriodError::Refused)?;
+        let scheduled = part.schedule(deadline, self.shared.task(own_key, generation));
+        let timer = match scheduled {
+            Ok(timer) => Some(timer),
+            Err(refused) => {
+                drop(tasks);
+                return Err(PeriodError::Refused(refused.reason));
+            }
+        };
         tasks.next_generation += 1;
-        let keeper =
-            Keeper { closure: Arc::new(Mutex::new(closure)), timer, deadline, period, repeat, generation };
+        let keeper = Keeper {
+            closure: Arc::new(Mutex::new(closure)),
+            part,
+            timer,
+            deadline,
+            period,
+            repeat,
+            generation,
+        };
         let replaced = tasks.by_key.insert(key, keeper);
         drop(tasks);
         let was_taken = replaced.is_some();
-        self.shared.forget(replaced);
+        Shared::<K>::forget(replaced);
         Ok(was_taken)
     }
 
-    /// Removes a task; tells whether there was one. A run that has begun ends by itself.
+    /// Removes a task; tells whether there was one. A run that has begun ends by itself, and none begins after this.
     pub fn remove(&self, key: &K) -> bool {
         let removed = self.shared.tasks().by_key.remove(key);
         let was_there = removed.is_some();
-        self.shared.forget(removed);
+        Shared::<K>::forget(removed);
         was_there
     }
 
@@ -166,23 +187,23 @@ impl<K> Shared<K> {
     }
 
     /// Cancels and drops what left the map, with no lock held: a closure's drop is its owner's code.
-    fn forget(&self, keeper: Option<Keeper>) {
-        if let Some(keeper) = keeper {
-            drop(self.handle.cancel(keeper.timer));
+    fn forget(keeper: Option<Keeper>) {
+        let Some(keeper) = keeper else { return };
+        if let Some(timer) = keeper.timer {
+            drop(keeper.part.cancel(timer));
         }
     }
 }
 
 impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
-    /// Schedules a run. The map's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, key: K, generation: u64, deadline: Tick) -> Result<TimerId, Refusal> {
+    /// A run. It is scheduled while the map's lock is held: the driver's is taken inside it.
+    fn task(self: &Arc<Self>, key: K, generation: u64) -> Task {
         let shared = Arc::downgrade(self);
-        let task: Task = Box::new(move |firing| {
+        Box::new(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.fire(key, generation, firing);
             }
-        });
-        self.handle.schedule_at(deadline, task).map_err(|refused| refused.reason)
+        })
     }
 
     fn fire(self: &Arc<Self>, key: K, generation: u64, firing: Firing) {
@@ -192,20 +213,34 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         };
         let closure = Arc::clone(&keeper.closure);
         keeper.repeat = keeper.repeat.less_one();
+        keeper.timer = None;
+        let next = keeper.period.filter(|_| keeper.repeat != Repeat::Times(0));
         let mut used_up = None;
-        match keeper.period.filter(|_| keeper.repeat != Repeat::Times(0)) {
+        match next {
             None => used_up = tasks.by_key.remove(&key),
-            Some(period) => {
-                keeper.deadline = period.next(firing.deadline, firing.now);
-                // A refusal means that the driver is shutting down: this was the last run.
-                if let Ok(timer) = self.arm(key, generation, keeper.deadline) {
-                    keeper.timer = timer;
-                }
-            }
+            Some(period) => keeper.deadline = period.next(firing.deadline, firing.now),
         }
         drop(tasks);
-        closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
-        drop(used_up);
+        let run = || closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);
+        if next.is_none() {
+            run();
+            return drop(used_up);
+        }
+        // The next run is scheduled after this one, so that a slow closure is never run by two threads.
+        run_then(run, || self.go_on(key, generation));
+    }
+
+    /// Schedules the next run of a task, if it has not been removed or replaced during the last.
+    fn go_on(self: &Arc<Self>, key: K, generation: u64) {
+        let mut tasks = self.tasks();
+        let keeper = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation);
+        if let Some(keeper) = keeper {
+            // A refusal means that the driver is shutting down: this was the last run.
+            let scheduled = keeper.part.schedule_assured(keeper.deadline, self.task(key, generation));
+            keeper.timer = scheduled.as_ref().ok().copied();
+            drop(tasks);
+            drop(scheduled);
+        }
     }
 }
 

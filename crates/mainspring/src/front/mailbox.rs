@@ -31,14 +31,15 @@
 use std::collections::{HashMap, hash_map};
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mainspring_queue::Tick;
 
 use super::task::Task;
 use crate::driver::Refusal;
 use crate::handle::Handle;
+use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sends timeouts to services. Clones are the same front.
 #[derive(Clone)]

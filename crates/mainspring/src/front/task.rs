@@ -5,9 +5,12 @@
 //!
 //! Cost: an allocation per task. It does not say when: fronts do.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use mainspring_queue::Tick;
 
-use crate::driver::{Fire, Fired};
+use crate::driver::{Fire, Fired, Refused, TimerId};
+use crate::handle::Local;
 
 /// A closure that runs once, on the driver's thread, with no lock held.
 pub type Task = Box<dyn FnOnce(Firing) + Send>;
@@ -19,6 +22,20 @@ pub struct Firing {
     pub deadline: Tick,
     /// The tick at which it runs.
     pub now: Tick,
+}
+
+/// How a front adds a timer: one that the program asks for by `Local::schedule`, one that repeats by
+/// `Local::schedule_assured`.
+pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
+
+/// Runs a closure of the owner's, then `after` even if that panicked, and then lets the panic go on.
+pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
+    // What a panic leaves half done is the closure's own.
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    after();
+    if let Err(panic) = outcome {
+        resume_unwind(panic);
+    }
 }
 
 /// Runs each task that fires: what a driver of tasks is started with.

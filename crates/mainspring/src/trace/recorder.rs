@@ -164,6 +164,14 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Recorded<Q> {
         Ok(id)
     }
 
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        let id = self.queue.schedule_past_limit(deadline, payload)?;
+        if self.recorder.is_on() {
+            self.recorder.note(id, Operation::Schedule(deadline));
+        }
+        Ok(id)
+    }
+
     fn cancel(&mut self, id: TimerId) -> Option<T> {
         let payload = self.queue.cancel(id)?;
         if self.recorder.is_on() {

@@ -4,9 +4,9 @@
 //!   schedule   a closure of 16 bytes is boxed; handle -> driver's lock -> queue       advance   the engine's turn
 //! ```
 //!
-//! Included: the allocation, the virtual call, the lock, and on the engine's side the lock around each firing and the call
-//! of the closure. Taken off: the hand-over to the engine's thread, which in a program a real clock does (W6 and W7 show
-//! what that costs).
+//! Included: the allocation, the virtual call, the lock, and on the engine's side the lock around each firing
+//! and the call of the closure. Taken off: the hand-over to the engine's thread, which in a program a real
+//! clock does (W6 and W7 show what that costs).
 //!
 //! Cost: that of the engine. It does not wake the engine where nothing can be due.
 
@@ -40,7 +40,8 @@ pub struct ByTurns {
     handover_ns: f64,
 }
 
-/// What the engine's thread has fired since it was last asked. One thread writes, another reads when that one sleeps.
+/// What the engine's thread has fired since it was last asked. One thread writes, another reads when that one
+/// sleeps.
 #[derive(Debug, Default)]
 struct Fired {
     count: AtomicU64,
@@ -68,7 +69,8 @@ impl Fired {
 }
 
 impl ByTurns {
-    /// Makes the subject of an engine that runs by `turns`, whose queue may be late by `granularity` ticks less one.
+    /// Makes the subject of an engine that runs by `turns`, whose queue may be late by `granularity` ticks
+    /// less one.
     pub fn new(engine: Engine<Task>, turns: Arc<Turns>, granularity: u64) -> ByTurns {
         let ms_per_tick = turns.resolution().as_millis() as u64;
         assert!(ms_per_tick > 0, "workloads count milliseconds");
@@ -76,7 +78,8 @@ impl ByTurns {
             handle: engine.handle().clone(),
             _engine: engine,
             turns,
-            // It lives as long as the process, which measures one case: a reference to count would be a cost of the lab's.
+            // It lives as long as the process, which measures one case: a reference to count would be a cost
+            // of the lab's.
             fired: Box::leak(Box::default()),
             asleep_until: Tick::MAX,
             is_woken: false,

@@ -1,7 +1,7 @@
 //! A preset by the real clock: W5, W6 and W7.
 //!
-//! Cost: that of the engine, and a boxed closure per timer, on whichever thread schedules it. It does not touch the preset's
-//! clock: precision is what the preset has.
+//! Cost: that of the engine, and a boxed closure per timer, on whichever thread schedules it. It does not
+//! touch the preset's clock: precision is what the preset has.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,8 @@ pub struct Live {
 impl Live {
     /// Makes the subject of an engine, whose timers tell the sink.
     pub fn new(engine: Engine<Task>, sink: Arc<Sink>) -> Live {
-        // It lives as long as the process, which measures one case: threads that count references to it would meet there.
+        // It lives as long as the process, which measures one case: threads that count references to it would
+        // meet there.
         Live { handle: engine.handle().clone(), _engine: engine, sink: Box::leak(Box::new(sink)) }
     }
 

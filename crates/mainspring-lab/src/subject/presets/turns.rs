@@ -5,9 +5,10 @@
 //!   engine     asleep                                looks, fires, looks .. asleep until u
 //! ```
 //!
-//! When [`advance_to`](Turns::advance_to) returns, the engine has looked at its queue at that time, and again until nothing was
-//! due: what the workload sees then is a state and no race. What the engine's thread did in between is timed here, from its
-//! waking to its next sleep, so that the hand-over, which only the lab needs, can be told from the work.
+//! When [`advance_to`](Turns::advance_to) returns, the engine has looked at its queue at that time, and again
+//! until nothing was due: what the workload sees then is a state and no race. What the engine's thread did in
+//! between is timed here, from its waking to its next sleep, so that the hand-over, which only the lab needs,
+//! can be told from the work.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -75,8 +76,8 @@ impl Turns {
         self.now.store(now.get(), Ordering::Release);
     }
 
-    /// Moves time, and waits until the engine has done what is due and sleeps again. Not before something was scheduled: some
-    /// engines have no thread until then.
+    /// Moves time, and waits until the engine has done what is due and sleeps again. Not before something was
+    /// scheduled: some engines have no thread until then.
     pub fn advance_to(&self, now: Tick) -> Turn {
         self.pass_to(now);
         let mut state = self.state();

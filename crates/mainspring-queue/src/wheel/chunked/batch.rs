@@ -4,8 +4,8 @@
 //!   due: [31] -> [31] -> [4]  --fill-->  batch [ h h h h h h h h . . . ]  --next--> pop
 //! ```
 //!
-//! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep through several
-//! chunks, and is there when the timers are popped.
+//! Waiting for one record after another is what makes a drain slow: their memory is asked for in one sweep
+//! through several chunks, and is there when the timers are popped.
 //!
 //! Cost: 1 KiB in the wheel itself. Hints in it are not swept; they are looked at again when they are popped.
 
@@ -13,7 +13,7 @@ use super::chunks::CHUNK_HINT_COUNT;
 use super::records::Hint;
 
 /// Four chunks and a place that is written to and not kept.
-const BATCH_HINT_COUNT: usize = 128;
+pub(super) const BATCH_HINT_COUNT: usize = 128;
 const _: () = assert!(4 * CHUNK_HINT_COUNT < BATCH_HINT_COUNT);
 
 #[derive(Clone, Debug)]
@@ -38,10 +38,18 @@ impl Batch {
         (self.next < self.count).then(|| self.hints[self.next % BATCH_HINT_COUNT])
     }
 
-    /// Lets go of the first.
+    /// Takes out the first hint that is left.
     #[inline(always)]
-    pub(super) fn skip(&mut self) {
+    pub(super) fn take_first(&mut self) -> Option<Hint> {
+        let first = self.first()?;
         self.next += 1;
+        Some(first)
+    }
+
+    /// How many hints there are, those that were taken out included.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     pub(super) fn clear(&mut self) {

@@ -1,7 +1,8 @@
 //! The chunked wheel's own check: walks all that there is.
 //!
-//! Each hint that is current must lie where time will come by no later than its timer's deadline; each live timer must
-//! have one; and all counts, bits and minima must say what is there.
+//! Each live timer must have a hint that lies where time will come by no later than its deadline. There may
+//! be others that name it, left by earlier timers of its record whose version has come round: they may lie
+//! anywhere. And all counts, bits and minima must say what is there.
 //!
 //! Cost: O(hints log hints). It repairs nothing.
 
@@ -16,50 +17,50 @@ impl<T> Chunked<T> {
     pub(super) fn check_all(&self) {
         self.records.check();
         assert!(self.now <= self.gate, "what is due does not pass the gate");
+        let is_idle =
+            self.batch.first().is_none() && self.due.is_empty() && self.late.is_empty() && self.open == 0;
+        assert!(!self.is_idle || is_idle, "what is idle has nothing to do");
+        assert!(
+            !self.is_idle || self.next_event().is_none_or(|next| self.now < next),
+            "what is idle is up to date"
+        );
         assert!(self.open == 0 || self.gate == Tick::MAX, "what is open is behind the gate");
         self.rings.check();
         let mut found = Vec::new();
         let mut chunk_count = self.chunks.check(&self.due);
-        self.check_hints(self.chunks.iter(&self.due), self.reached, &mut found);
-        self.check_hints(self.batch.rest().iter().copied(), self.reached, &mut found);
-        assert!(self.late.iter().is_sorted_by_key(|(turn, _)| *turn), "who came late waits for a turn");
-        assert!(self.late.iter().all(|(turn, _)| *turn <= self.now), "who came late has come");
-        self.check_hints(self.late.iter().map(|(_, hint)| *hint), self.now, &mut found);
+        // What is due, and what came late, is looked at before time moves.
+        self.find(self.chunks.iter(&self.due), Tick::ZERO, &mut found);
+        self.find(self.batch.rest().iter().copied(), Tick::ZERO, &mut found);
+        assert!(self.late.iter().is_sorted_by_key(|(turn, _)| *turn), "what came late waits for its turn");
+        assert!(self.late.iter().all(|(turn, _)| *turn <= self.now), "what came late has come");
+        self.find(self.late.iter().map(|(_, hint)| *hint), Tick::ZERO, &mut found);
         let mut index = 0;
         while let Some(occupied) = self.rings.occupied_from(index) {
             let place = Rings::place_of(occupied);
             let chain = self.rings.chain(place);
             chunk_count += self.chunks.check(chain);
-            // Slots stand for this turn and the next: the place on the line of all is this one or the one two turns on.
+            // Slots stand for this turn and the next: the place on the line of all is this one or the one two
+            // turns on.
             let ahead = self.rings.ahead(place, self.reached);
             let is_open = self.open >> place.level & 1 == 1 && ahead == Place::of(self.reached, place.level);
             assert!(is_open || self.reached < ahead.start(), "a slot that time has reached is open");
             assert!(ahead.start() <= chain.earliest, "the earliest of a slot is in it");
-            self.check_hints(self.chunks.iter(chain), Tick::MAX, &mut found);
-            for hint in self.chunks.iter(chain) {
-                let deadline = self.records.deadline_of(hint);
-                assert!(
-                    deadline.is_none_or(|deadline| chain.earliest <= deadline),
-                    "a slot knows its earliest"
-                );
-            }
+            self.find(self.chunks.iter(chain), chain.earliest, &mut found);
             index = occupied + 1;
         }
         assert_eq!(self.chunks.used_count(), chunk_count, "the count of chunks is right");
         found.sort_unstable();
         found.dedup();
-        assert_eq!(found.len(), self.records.len() as usize, "each live timer has a hint");
+        assert_eq!(found.len(), self.records.len() as usize, "each live timer has a hint that comes in time");
     }
 
-    /// Notes the current hints and checks that their timers are due by `latest`, or were reset.
-    fn check_hints(&self, hints: impl Iterator<Item = Hint>, latest: Tick, found: &mut Vec<u32>) {
+    /// Notes the timers that hints will find in time, which are looked at by `earliest`.
+    fn find(&self, hints: impl Iterator<Item = Hint>, earliest: Tick, found: &mut Vec<u32>) {
         for hint in hints {
-            let Some(deadline) = self.records.deadline_of(hint) else { continue };
-            assert!(
-                deadline <= latest || self.now < deadline || hint != hint.at(deadline),
-                "a due timer waits"
-            );
-            found.push(hint.index());
+            assert!(self.records.contains(hint), "a hint names a record that there is");
+            if self.records.deadline_of(hint).is_some_and(|deadline| earliest <= deadline) {
+                found.push(hint.index());
+            }
         }
     }
 }

@@ -8,8 +8,8 @@
 //! Hints are appended to the last chunk and read in order; a chunk that was swept may be partly full, and no
 //! chunk of a chain is empty. Freed chunks are used again, last freed first.
 //!
-//! Cost: append O(1): one line that is warm if the slot is; reading streams. Memory: 8.3 bytes a hint, and up to a chunk for
-//! each slot in use.
+//! Cost: append O(1): one line that is warm if the slot is; reading streams. Memory: 8.3 bytes a hint, and up
+//! to a chunk for each slot in use.
 //!
 //! It does not know what a hint means.
 
@@ -17,8 +17,8 @@ use super::records::Hint;
 use crate::table::Table;
 use crate::tick::Tick;
 
-/// With the link, four lines of 64 bytes: with two, a timer costs 5 % more and takes 2 bytes more; with eight, ticks move
-/// crowds that take 200 us.
+/// With the link, four lines of 64 bytes: with two, a timer costs 5 % more and takes 2 bytes more; with
+/// eight, ticks move crowds that take 200 us.
 pub(super) const CHUNK_HINT_COUNT: usize = 31;
 
 /// Stands for "no chunk".
@@ -68,8 +68,8 @@ impl Chain {
     }
 }
 
-/// The last chunk of a chain and how many hints it has, in one word: what an append reads and writes. A full chunk that
-/// is none if there is none.
+/// The last chunk of a chain and how many hints it has, in one word: what an append reads and writes. A full
+/// chunk that is none if there is none.
 #[derive(Clone, Copy, Debug)]
 struct End(u64);
 
@@ -95,6 +95,8 @@ impl End {
 /// The hints of a chunk that was taken out of its chain.
 #[derive(Clone, Debug)]
 pub(super) struct Taken {
+    /// Where a sweep stands that stands behind this chunk: before the first, now.
+    pub(super) cursor: Cursor,
     hints: [Hint; CHUNK_HINT_COUNT],
     count: usize,
 }
@@ -180,7 +182,8 @@ impl Chunks {
             self.chunks.prefetch(self.first_free);
             return index;
         }
-        // There are fewer chunks than a u32 can name: each holds a hint, and of these there are few for each record.
+        // There are fewer chunks than a u32 can name: each holds a hint, and of these there are few for each
+        // record.
         self.chunks.push(Chunk::EMPTY);
         self.chunks.len() - 1
     }
@@ -202,7 +205,7 @@ impl Chunks {
         let index = chain.first;
         let count = self.count(chain, index);
         let chunk = self.chunks.at_mut(index);
-        let taken = Taken { hints: chunk.hints, count };
+        let taken = Taken { cursor: Cursor(index), hints: chunk.hints, count };
         let next = core::mem::replace(&mut chunk.next, self.first_free);
         self.first_free = index;
         self.used_count -= 1;
@@ -217,8 +220,9 @@ impl Chunks {
         taken
     }
 
-    /// Sweeps chunks behind the cursor, but not the last: keeps the hints that are wanted, in order, filling up the chunk before.
-    /// Returns the cursor for the next one, or `None` at the end, and takes what it swept off the count of chunks to sweep.
+    /// Sweeps chunks behind the cursor, but not the last: keeps the hints that are wanted, in order, filling
+    /// up the chunk before. Returns the cursor for the next one, or `None` at the end, and takes what it
+    /// swept off the count of chunks to sweep.
     pub(super) fn sweep(
         &mut self,
         chain: &mut Chain,
@@ -229,6 +233,7 @@ impl Chunks {
         loop {
             let index = if cursor == Cursor::START { chain.first } else { self.chunks.at(cursor.0).next };
             if index == chain.last() || index == NONE {
+                self.merge_last(chain, cursor);
                 return None;
             }
             if *chunk_count == 0 {
@@ -239,8 +244,8 @@ impl Chunks {
         }
     }
 
-    /// Shows the hints of a chain's chunk with a number, and asks for the memory of the one behind it. Those before should be in
-    /// cache by now.
+    /// Shows the hints of a chain's chunk with a number, and asks for the memory of the one behind it. Those
+    /// before should be in cache by now.
     #[inline]
     pub(super) fn look_at(&self, chain: &Chain, number: u32, show: impl FnMut(Hint)) {
         let mut index = chain.first;
@@ -306,6 +311,26 @@ impl Chunks {
         }
         chunk.count = rest.len() as u32;
         Cursor(index)
+    }
+
+    /// Makes one chunk of a chain's last and the one before it, behind which the cursor is, if they fit into
+    /// one: else a slot with few timers would keep a chunk for those that a sweep has left and another for
+    /// those that came after.
+    fn merge_last(&mut self, chain: &mut Chain, cursor: Cursor) {
+        let (last, last_count) = (chain.last(), chain.end.count());
+        if cursor == Cursor::START {
+            return;
+        }
+        let count = self.chunks.at(cursor.0).count as usize + last_count;
+        if CHUNK_HINT_COUNT < count {
+            return;
+        }
+        let hints = self.chunks.at(last).hints;
+        let rest = self.fill_up(cursor.0, &hints[..last_count]);
+        assert!(rest.is_empty(), "what fits is moved");
+        self.free(last);
+        chain.end = End::new(cursor.0, count as u32);
+        chain.chunk_count -= 1;
     }
 
     /// Appends to a chunk what it has room for, and returns the rest.

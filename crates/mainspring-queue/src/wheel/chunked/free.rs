@@ -9,12 +9,13 @@
 //!   bitmap    0b..0100 1100   a bit per record; a bit per word of it says that the word has one
 //! ```
 //!
-//! A record that was just freed is warm and is used again first. What overflows is handed out lowest first, so that
-//! live records stay dense at the front of their table, and a crowd that has gone leaves an end that can be given back.
+//! A record that was just freed is warm and is used again first. What overflows is handed out lowest first,
+//! so that live records stay dense at the front of their table, and a crowd that has gone leaves an end that
+//! can be given back.
 //!
-//! Cost: O(1), amortised over the magazine; a refill looks at one word of 4,096 records each. Memory: an eighth of a byte
-//! per record. It needs no access to the records themselves: with a chain through them, as usual in arenas, each insert
-//! after a great drain waits for the memory of the one before.
+//! Cost: O(1), amortised over the magazine; a refill looks at one word of 4,096 records each. Memory: an
+//! eighth of a byte per record. It needs no access to the records themselves: with a chain through them, as
+//! usual in arenas, each insert after a great drain waits for the memory of the one before.
 //!
 //! Source: J. Bonwick, "Magazines and Vmem" (2001).
 

@@ -6,11 +6,11 @@
 //!   a deadline waits at the highest digit in which it differs from now
 //! ```
 //!
-//! A ring is two turns long, so that the slot after now's at level l + 1 can be spread over level l little by little
-//! before its time comes.
+//! A ring is two turns long, so that the slot after now's at level l + 1 can be spread over level l little by
+//! little before its time comes.
 //!
-//! Cost: a slot is found with a few instructions, the first occupied one of a level by a look at up to nine words. Memory:
-//! 24 per slot, for the levels up to the highest that was used.
+//! Cost: a slot is found with a few instructions, the first occupied one of a level by a look at up to nine
+//! words. Memory: 24 per slot, for the levels up to the highest that was used.
 //!
 //! It moves nothing: [`Chunked`](super::Chunked) does.
 
@@ -46,11 +46,13 @@ impl Place {
         Place::of(deadline, differing.ilog2() / DIGIT_BITS)
     }
 
-    /// The index of that slot among all, with few instructions: for the hottest path. Now is before the deadline.
+    /// The index of that slot among all, with few instructions: for the hottest path. Now is before the
+    /// deadline.
     #[inline(always)]
     pub(super) fn index_between(now: Tick, deadline: Tick) -> usize {
         let differing = (now.get() ^ deadline.get()) | 1;
-        // Eight levels of eight bits: a digit's shift is the number of the highest bit without its own lowest three.
+        // Eight levels of eight bits: a digit's shift is the number of the highest bit without its own lowest
+        // three.
         let shift = ((u64::BITS - 1) ^ differing.leading_zeros()) & (u64::BITS - DIGIT_BITS);
         let slot = (deadline.get() >> shift) % SLOT_COUNT;
         (slot + u64::from(shift) * (SLOT_COUNT / u64::from(DIGIT_BITS))) as usize
@@ -83,6 +85,8 @@ pub(super) struct Rings {
     levels: u32,
     /// How many slots are occupied.
     occupied_count: u32,
+    /// How many were at once.
+    occupied_count_max: u32,
 }
 
 impl Rings {
@@ -92,6 +96,7 @@ impl Rings {
             occupied: [[0; WORD_COUNT]; LEVEL_COUNT as usize],
             levels: 0,
             occupied_count: 0,
+            occupied_count_max: 0,
         }
     }
 
@@ -119,12 +124,23 @@ impl Rings {
         let slot = place.number % SLOT_COUNT;
         let word = &mut self.occupied[place.level as usize][(slot / 64) as usize];
         self.occupied_count += u32::from(*word >> (slot % 64) & 1 == 0);
+        self.occupied_count_max = self.occupied_count_max.max(self.occupied_count);
         *word |= 1 << (slot % 64);
         self.levels |= 1 << place.level;
     }
 
     pub(super) fn occupied_count(&self) -> usize {
         self.occupied_count as usize
+    }
+
+    /// How many slots were occupied at once since [`compact`](Self::compact).
+    pub(super) fn occupied_count_max(&self) -> usize {
+        self.occupied_count_max as usize
+    }
+
+    /// Forgets how many slots there were.
+    pub(super) fn compact(&mut self) {
+        self.occupied_count_max = self.occupied_count;
     }
 
     /// Takes a chain out of its slot, which becomes vacant.
@@ -184,7 +200,8 @@ impl Rings {
         unreachable!("a level with its bit set has an occupied slot")
     }
 
-    /// The next event: not later than the earliest tick of a hint, and past now. `None` if all slots are vacant.
+    /// The next event: not later than the earliest tick of a hint, and past now. `None` if all slots are
+    /// vacant.
     #[inline]
     pub(super) fn next(&self, now: Tick) -> Option<Tick> {
         let mut levels = self.levels;
@@ -203,7 +220,8 @@ impl Rings {
         next
     }
 
-    /// Until when there is nothing to do: the beginning of the slot before the first occupied one, at any level.
+    /// Until when there is nothing to do: the beginning of the slot before the first occupied one, at any
+    /// level.
     pub(super) fn quiet_until(&self, now: Tick) -> Tick {
         let levels = (0..LEVEL_COUNT).filter(|level| self.levels >> level & 1 == 1);
         levels.map(|level| self.first(now, level).before().start()).min().unwrap_or(Tick::MAX)
@@ -236,6 +254,7 @@ impl Rings {
     pub(super) fn check(&self) {
         let bits = self.occupied.as_flattened().iter().map(|word| word.count_ones());
         assert_eq!(bits.sum::<u32>(), self.occupied_count, "the count of occupied slots is right");
+        assert!(self.occupied_count <= self.occupied_count_max, "no more are occupied than ever were");
         for (index, chain) in self.chains.iter().enumerate() {
             let place = Rings::place_of(index);
             assert_ne!(self.is_occupied(place), chain.is_empty(), "a bit says what its slot holds");

@@ -4,10 +4,11 @@
 //!   settle:  batch <-- due <-- slot of level 0 <-- open slots, a chunk at a time <-- slots ahead, a share with each tick
 //! ```
 //!
-//! [`settle`](Chunked::settle) works until a due timer stands first, all time up to now is worked off, or the budget is used up;
-//! each step looks at one chunk, or moves `reached` to the next event.
+//! [`settle`](Chunked::settle) works until a due timer stands first, all time up to now is worked off, or the
+//! budget is used up; each step looks at one chunk, or moves `reached` to the next event.
 //!
-//! Cost: a step O(chunk); with each event, shares of the slots ahead of at most [`PREPARED_CHUNK_COUNT_MAX`] chunks a level.
+//! Cost: a step O(chunk); with each event, shares of the slots ahead of at most [`PREPARED_CHUNK_COUNT_MAX`]
+//! chunks a level.
 //!
 //! It hands nothing out and sweeps nothing.
 
@@ -15,11 +16,11 @@ use super::Chunked;
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
 use super::rings::{DIGIT_BITS, Place, Rings};
-use super::sweep::Stage;
 use crate::queue::Budget;
 use crate::tick::Tick;
 
-/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of work.
+/// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of
+/// work.
 const PREPARED_CHUNK_COUNT_MAX: u64 = 256;
 
 /// Whether a round of work came to an end.
@@ -34,24 +35,27 @@ pub(super) enum Settled {
 }
 
 impl<T> Chunked<T> {
-    /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what is left.
+    /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what
+    /// is left.
     pub(super) fn settle(&mut self, budget: &mut Budget) -> Settled {
         let settled = self.work_off(budget);
+        self.is_idle = settled == Settled::Idle;
         self.gate = if self.open == 0 { self.now } else { Tick::MAX };
         settled
     }
 
-    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is used up.
+    /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is
+    /// used up.
     fn work_off(&mut self, budget: &mut Budget) -> Settled {
         if self.now < self.quiet_until {
             return Settled::Idle;
         }
         loop {
-            if self.is_ready() {
-                return Settled::Ready;
-            }
             if budget.is_used_up() {
                 return Settled::Paused;
+            }
+            if self.is_ready(budget) {
+                return Settled::Ready;
             }
             if !self.due.is_empty() {
                 self.fill_batch(budget);
@@ -72,41 +76,44 @@ impl<T> Chunked<T> {
 
     /// Drops what died at the head of the batch.
     #[inline]
-    fn is_ready(&mut self) -> bool {
+    fn is_ready(&mut self, budget: &mut Budget) -> bool {
         while let Some(hint) = self.batch.first() {
             if self.records.deadline_of(hint).is_some_and(|deadline| deadline <= self.reached) {
                 return true;
             }
-            self.batch.skip();
+            self.batch.take_first();
+            budget.spend(1);
             self.put_again(hint);
         }
         false
     }
 
     fn fill_batch(&mut self, budget: &mut Budget) {
-        self.sweep.forget(Stage::Due);
         self.batch.clear();
-        while self.batch.has_room() && !self.due.is_empty() {
+        while self.batch.has_room() && self.batch.count() < budget.left() && !self.due.is_empty() {
             let taken = self.chunks.take_first(&mut self.due);
-            budget.spend(taken.as_slice().len());
+            self.sweep.forget(taken.cursor);
+            let count = self.batch.count();
             for hint in taken.as_slice() {
                 self.batch.push_if(*hint, self.records.is_current(*hint));
             }
+            // Those in the batch are counted when they are taken out of it.
+            budget.spend(count + taken.as_slice().len() - self.batch.count());
         }
     }
 
     fn admit_late(&mut self) {
         for _ in 0..CHUNK_HINT_COUNT {
             let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
-            self.chunks.push(&mut self.due, hint);
+            self.push_due(hint);
         }
     }
 
     /// Moves the first chunk of a slot to the level below, or to what is due.
     fn spread(&mut self, from: Place, budget: &mut Budget) {
-        self.sweep.forget(Stage::Slots(from.index()));
         let chain = self.rings.chain_mut(from);
         let taken = self.chunks.take_first(chain);
+        self.sweep.forget(taken.cursor);
         budget.spend(taken.as_slice().len());
         if chain.is_empty() {
             self.vacate(from.index());
@@ -138,7 +145,7 @@ impl<T> Chunked<T> {
         } else if self.reached < tick {
             self.append(Place::between(self.reached, tick), hint, tick);
         } else {
-            self.chunks.push(&mut self.due, hint);
+            self.push_due(hint);
         }
     }
 
@@ -167,8 +174,8 @@ impl<T> Chunked<T> {
         self.reached = tick;
         let place = Place::of(tick, 0);
         if self.rings.is_occupied(place) {
-            self.sweep.forget(Stage::Due);
-            self.sweep.forget(Stage::Slots(place.index()));
+            assert!(self.due.is_empty(), "time does not pass over what is due");
+            self.sweep.slot_is_due(place.index());
             self.due = self.rings.take(place);
         }
         self.look_ahead(place);
@@ -182,8 +189,8 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and the records
-    /// that its hints name.
+    /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and
+    /// the records that its hints name.
     #[inline]
     fn look_ahead(&self, now: Place) {
         let slot = |distance| {
@@ -201,8 +208,8 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as of the time
-    /// until then has passed.
+    /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as
+    /// of the time until then has passed.
     fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
         if !self.rings.is_occupied(next) {
             return;
@@ -215,6 +222,11 @@ impl<T> Chunked<T> {
         let shift = u32::BITS.saturating_sub(whole.leading_zeros());
         let share = 1 + chunk_count * (passed >> shift) / (whole >> shift);
         for _ in 0..share.min(chunk_count).min(PREPARED_CHUNK_COUNT_MAX) {
+            // The sweep may have left less of it meanwhile. What a small budget leaves undone is done when
+            // the slot is open.
+            if budget.is_used_up() || !self.rings.is_occupied(next) {
+                return;
+            }
             self.spread(next, budget);
         }
     }
@@ -225,5 +237,28 @@ impl<T> Chunked<T> {
         if let Some(deadline) = self.records.deadline_of(hint) {
             self.put_ahead(hint.at(deadline), deadline);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::TimerQueue;
+
+    #[test]
+    fn a_small_budget_bounds_what_is_prepared_as_well() {
+        let mut wheel = Chunked::new();
+        for number in 0..200_000 {
+            wheel.schedule(Tick::new(65_536 + number * 7_919 % 65_536), ()).expect("there is room");
+        }
+        // Something happens at this tick, so that the slots ahead are looked at.
+        wheel.schedule(Tick::new(5_000), ()).expect("there is room");
+        let next = Place { level: 2, number: 1 };
+        let before = wheel.rings.chain(next).chunk_count;
+        wheel.advance_within(Tick::new(5_000), &mut Budget::new(50));
+        let prepared_count = before - wheel.rings.chain(next).chunk_count;
+        assert!(prepared_count <= 2, "{prepared_count} chunks of 31 are not about 50 timers");
+        wheel.advance(Tick::new(70_000));
+        wheel.check();
     }
 }

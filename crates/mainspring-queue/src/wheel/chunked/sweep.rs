@@ -1,15 +1,50 @@
-//! Where the sweep of dead hints stands, and how fast it must be.
+//! Where the sweep of dead hints stands, how fast it must be, and why memory is bounded.
 //!
-//! A cancelled timer leaves its hint behind. When hints outnumber the live timers [`HINTS_PER_TIMER_MAX`] times, every chunk
-//! that is added sweeps a few, going round all slots: the work of a step is bounded, and so is the memory. Who only cancels
-//! sweeps nothing: memory grows with what is added alone. A slot's last chunk is left alone: it has the youngest hints,
-//! few of which are dead, and may have to take more.
+//! ```text
+//!   round:  due -> slot 0 of level 0 -> .. -> slot 511 of the highest level -> the next round
+//!                       ^ index, cursor: what lies before has been swept in this round
+//! ```
 //!
-//! Cost: about one look at a record per cancelled timer. It drops nothing that is alive.
+//! A cancelled timer leaves its hint behind. While hints outnumber the live timers [`HINTS_PER_TIMER_MAX`]
+//! times, every chunk that is added to a chain sweeps up to [`SWEPT_CHUNK_COUNT_MAX`] others, going round all
+//! slots: the work of a step is bounded, and so is the memory. A program that only cancels sweeps nothing:
+//! memory grows with what is added alone. A slot's last chunk is left alone: it has the youngest hints, few
+//! of which are dead, and may have to take more.
+//!
+//! **Why the bound holds**, whatever is scheduled, cancelled and reset, and however time moves. The last
+//! chunk of each slot is not counted. Let there be N others, too many by the rule above, and at most L live
+//! timers at any time.
+//!
+//! 1. A chunk that is added behind another is always paid for: `append_chunk` and `push_due` are the only
+//!    ways into a chain, for new timers, for resets and for what time moves alike. So while `a` chunks are
+//!    added, `8 a` are swept.
+//! 2. The sweep never starts over. A chunk that is taken out of a chain is its first: the sweep stands behind
+//!    it (then it stands before the first now, and has lost nothing), or has not come to it, or has left it
+//!    far behind. A slot that becomes due as a whole takes the sweep's place along (`slot_is_due`). All else
+//!    that moves is taken out chunk by chunk, and the chunks that it fills are added chunks.
+//! 3. So a round comes to each chunk at most once, and ends when `8 a = N + a`: at most N / 7 chunks are
+//!    added in it.
+//! 4. What there is after a round: of the N chunks what was alive when the round came by, filled up to L / 31
+//!    chunks and one more for each slot; and the N / 7 that were added.
+//!
+//! A round that begins with too many hints ends with a seventh of them and the living. The limit may be
+//! passed in the middle of a round, which can end without a gain: then there are 8/7 of the limit, and during
+//! the next round 8/7 of that. So there are never more than 64/49 of the limit, 5.3 hints for each timer:
+//! [`hint_count_max`].
+//!
+//! Hints that came late wait in a queue of their own, which is swept as a whole when it has come to the same
+//! limit.
+//!
+//! Cost: about one look at a record per cancelled timer; at most 248 with a chunk that is added. It drops
+//! nothing that is alive.
 //!
 //! Source: Go's timers are swept when a quarter is dead, all at once (`clearDeletedTimers`, Go 1.14).
 
+use core::cmp::Ordering;
+use core::mem::replace;
+
 use super::Chunked;
+use super::batch::BATCH_HINT_COUNT;
 use super::chunks::{CHUNK_HINT_COUNT, Cursor};
 use super::rings::Rings;
 
@@ -17,62 +52,81 @@ use super::rings::Rings;
 const HINTS_PER_TIMER_MAX: usize = 4;
 /// As many more may always be there: a few kilobytes, so that small crowds are not swept all the time.
 const HINT_SLACK_COUNT: usize = 1_024;
-/// How many chunks are swept for each that is added. One would keep up if all that it finds were dead; of two, half may
-/// live.
-const CHUNKS_PER_CHUNK: usize = 2;
+/// How many chunks are swept for each that is added, at most: it stops where there are no longer too many
+/// hints, most often after one or two. With two or less no bound can be shown; with eight it is 1.31 times
+/// the limit, for 10 us of work at worst.
+const SWEPT_CHUNK_COUNT_MAX: usize = 8;
+/// After so many it looks whether there are still too many.
+const SWEPT_AT_ONCE_COUNT: usize = 2;
+const _: () = assert!(SWEPT_CHUNK_COUNT_MAX.is_multiple_of(SWEPT_AT_ONCE_COUNT));
 
-/// Which chain is being swept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// What is due.
-    Due,
-    /// The slots from this index on.
-    Slots(usize),
-}
-
+/// What the sweep has done of this round.
 #[derive(Clone, Debug)]
 pub(super) struct Sweep {
-    pub(super) stage: Stage,
-    pub(super) cursor: Cursor,
+    /// Where it stands in what is due; `None` if it is through with that.
+    due: Option<Cursor>,
+    /// It is through with the slots before this index, and stands in this one.
+    index: usize,
+    cursor: Cursor,
 }
 
 impl Sweep {
-    pub(super) const fn new() -> Sweep {
-        Sweep { stage: Stage::Due, cursor: Cursor::START }
-    }
+    /// The beginning of a round.
+    pub(super) const START: Sweep = Sweep { due: Some(Cursor::START), index: 0, cursor: Cursor::START };
 
-    /// Starts a chain over that has changed behind the sweep's back.
+    /// Hears that the first chunk of a chain was taken out, by the cursor behind it. A sweep that stands
+    /// there stands before the chunk that is the first now.
     #[inline]
-    pub(super) fn forget(&mut self, stage: Stage) {
-        if self.stage == stage {
+    pub(super) fn forget(&mut self, taken: Cursor) {
+        if self.cursor == taken {
             self.cursor = Cursor::START;
+        }
+        if self.due == Some(taken) {
+            self.due = Some(Cursor::START);
         }
     }
 
-    /// Goes on to another chain.
-    pub(super) fn go_on(&mut self, stage: Stage) {
-        self.stage = stage;
-        self.cursor = Cursor::START;
+    /// Hears that the chain of a slot is what is due from now on, where nothing was.
+    #[inline]
+    pub(super) fn slot_is_due(&mut self, index: usize) {
+        self.due = match index.cmp(&self.index) {
+            Ordering::Less => None,
+            Ordering::Equal => Some(replace(&mut self.cursor, Cursor::START)),
+            Ordering::Greater => Some(Cursor::START),
+        };
     }
 }
 
 /// Whether so many hints are too many.
-pub(super) fn exceeds(hint_count: usize, live_count: usize) -> bool {
+fn exceeds(hint_count: usize, live_count: usize) -> bool {
     HINTS_PER_TIMER_MAX * live_count + HINT_SLACK_COUNT < hint_count
 }
 
+/// The bound of all hints, with the free places of their chunks. See the [module](self).
+pub(super) fn hint_count_max(timer_count_max: usize, slot_count: usize) -> usize {
+    let limit = HINTS_PER_TIMER_MAX * timer_count_max + HINT_SLACK_COUNT;
+    // The last of each chain does not count, and the one before it may be almost empty.
+    let exempt = 2 * (slot_count + 1) * CHUNK_HINT_COUNT;
+    let in_chunks = (limit + exempt) * 64 / 49;
+    in_chunks + limit + BATCH_HINT_COUNT
+}
+
 impl<T> Chunked<T> {
-    /// Sweeps if there are too many hints. To be called for each chunk that a new hint needed.
+    /// Sweeps if there are too many hints. To be called for each chunk that is added to a chain.
     pub(super) fn sweep(&mut self) {
-        // A chain's last chunk may have but one hint: such chunks do not count, and are not swept.
+        let mut swept_count = 0;
+        while self.has_too_many_hints() && swept_count < SWEPT_CHUNK_COUNT_MAX {
+            let mut chunk_count = SWEPT_AT_ONCE_COUNT;
+            while 0 < chunk_count {
+                self.sweep_chain(&mut chunk_count);
+            }
+            swept_count += SWEPT_AT_ONCE_COUNT;
+        }
+    }
+
+    fn has_too_many_hints(&self) -> bool {
         let chunk_count = self.chunks.used_count() - self.rings.occupied_count();
-        if !exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize) {
-            return;
-        }
-        let mut chunk_count = CHUNKS_PER_CHUNK;
-        while 0 < chunk_count {
-            self.sweep_chain(&mut chunk_count);
-        }
+        exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize)
     }
 
     /// Drops the dead among those that came late if there are too many.
@@ -83,32 +137,29 @@ impl<T> Chunked<T> {
         }
     }
 
+    /// Sweeps what is due or a slot, and goes on to the next if that is done.
     fn sweep_chain(&mut self, chunk_count: &mut usize) {
-        let (records, cursor) = (&self.records, self.sweep.cursor);
+        let records = &self.records;
         let is_wanted = |hint| records.is_current(hint);
-        match self.sweep.stage {
-            Stage::Due => match self.chunks.sweep(&mut self.due, cursor, chunk_count, is_wanted) {
-                Some(cursor) => self.sweep.cursor = cursor,
-                None => self.sweep.go_on(Stage::Slots(0)),
-            },
-            Stage::Slots(index) => {
-                let Some(found) = self.rings.occupied_from(index) else {
-                    // A round ends here, whatever is left to do: there may be nothing but dead hints in the batch.
-                    *chunk_count = 0;
-                    return self.sweep.go_on(Stage::Due);
-                };
-                let cursor = if found == index { cursor } else { Cursor::START };
-                let chain = self.rings.chain_mut(Rings::place_of(found));
-                let next = self.chunks.sweep(chain, cursor, chunk_count, is_wanted);
-                match next {
-                    Some(cursor) => {
-                        (self.sweep.stage, self.sweep.cursor) = (Stage::Slots(found), cursor);
-                        let chain = self.rings.chain(Rings::place_of(found));
-                        self.chunks.look_behind(chain, cursor, |hint| self.records.prefetch(hint));
-                    }
-                    None => self.sweep.go_on(Stage::Slots(found + 1)),
-                }
-            }
+        if let Some(cursor) = self.sweep.due {
+            self.sweep.due = self.chunks.sweep(&mut self.due, cursor, chunk_count, is_wanted);
+            return;
+        }
+        let Some(found) = self.rings.occupied_from(self.sweep.index) else {
+            // A round ends here, whatever is left to do: there may be nothing but dead hints in the batch.
+            *chunk_count = 0;
+            self.sweep = Sweep::START;
+            return;
+        };
+        let cursor = if found == self.sweep.index { self.sweep.cursor } else { Cursor::START };
+        let chain = self.rings.chain_mut(Rings::place_of(found));
+        let next = self.chunks.sweep(chain, cursor, chunk_count, is_wanted);
+        if let Some(cursor) = next {
+            (self.sweep.index, self.sweep.cursor) = (found, cursor);
+            let chain = self.rings.chain(Rings::place_of(found));
+            self.chunks.look_behind(chain, cursor, |hint| self.records.prefetch(hint));
+        } else {
+            (self.sweep.index, self.sweep.cursor) = (found + 1, Cursor::START);
         }
     }
 }
@@ -141,7 +192,7 @@ mod tests {
             draw ^= draw << 17;
             let victim = (draw % live_count) as usize;
             let id = wheel.schedule(Tick::new(distance(draw >> 20)), ()).expect("there is room");
-            let old = core::mem::replace(&mut ids[victim], id);
+            let old = replace(&mut ids[victim], id);
             assert_eq!(wheel.cancel(old), Some(()), "step {number}");
             most = most.max(hint_count(&wheel));
         }

@@ -14,7 +14,7 @@
 
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
@@ -35,7 +35,8 @@ pub enum MissedTicks {
     Skip,
 }
 
-/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It never ends.
+/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends when the driver has
+/// been shut down; [`tick`](Self::tick) is ready at once then.
 #[derive(Debug)]
 pub struct Interval {
     sleep: Sleep,
@@ -45,7 +46,7 @@ pub struct Interval {
 
 impl Interval {
     pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
-        let period = Period::new(period, sleep.handle.clock().resolution())?;
+        let period = Period::new(period, sleep.place.clock().resolution())?;
         Ok(Interval { sleep, period, missed: MissedTicks::default() })
     }
 
@@ -63,11 +64,13 @@ impl Interval {
 
     /// Polls for the next tick; ready with the tick at which it was due.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
-        if self.sleep.poll_elapsed(context).is_pending() {
-            return Poll::Pending;
-        }
+        ready!(self.sleep.poll_elapsed(context));
         let due = self.sleep.deadline();
-        let now = self.sleep.handle.clock().now();
+        if self.sleep.refusal.is_some() {
+            // The next tick is the same: nothing has passed.
+            return Poll::Ready(due);
+        }
+        let now = self.sleep.place.clock().now();
         let next = match self.missed {
             MissedTicks::Burst => due.after(self.period.ticks()),
             MissedTicks::Delay => now.after(self.period.ticks()),
@@ -79,7 +82,7 @@ impl Interval {
 
     /// Begins anew: the next tick is a period from now.
     pub fn reset(&mut self) {
-        let now = self.sleep.handle.clock().now();
+        let now = self.sleep.place.clock().now();
         // The tick that has begun may be almost over: one more makes the period whole.
         self.sleep.reset(now.after(self.period.ticks()).after(1));
     }
@@ -89,6 +92,7 @@ impl Stream for Interval {
     type Item = Tick;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
-        self.poll_tick(context).map(Some)
+        let due = ready!(self.poll_tick(context));
+        Poll::Ready(self.sleep.refusal.is_none().then_some(due))
     }
 }

@@ -24,9 +24,10 @@
 //! Source: own.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
 
 use super::secret::Secret;
-use crate::problem::Fault;
 
 /// The names that may stand between braces.
 pub const VARIABLES: &[&str] = &["job", "run", "nominal", "attempt", "key"];
@@ -47,25 +48,50 @@ enum Part {
     Secret(String),
 }
 
+/// A word between braces that stands for nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError {
+    /// The word's place in the text, in bytes.
+    pub span: Range<usize>,
+    /// What is wrong with it: lower case, no full stop.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl TemplateError {
+    fn shifted(self, offset: usize) -> TemplateError {
+        TemplateError { span: self.span.start + offset..self.span.end + offset, ..self }
+    }
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
 impl Template {
     /// Reads a text. `secrets` are the names that may follow `secret.`.
     ///
     /// # Errors
     ///
-    /// A fault at the first word between braces that is no variable.
+    /// At the first word between braces that is no variable.
     ///
     /// # Example
     ///
     /// ```
-    /// use mainspring_server::executor::template::{Template, Values};
+    /// use mainspring_server::action::template::{Template, Values};
     ///
     /// let template = Template::parse(r#"{"job": "{job}", "literal": "{{job}}"}"#, &[])?;
     /// let values = Values { job: "backup".into(), ..Values::default() };
     /// assert_eq!(template.fill(&values), r#"{"job": "backup", "literal": "{job}"}"#);
     /// assert!(Template::parse("{jobb}", &[]).is_err());
-    /// # Ok::<(), mainspring_server::problem::Fault>(())
+    /// # Ok::<(), mainspring_server::action::template::TemplateError>(())
     /// ```
-    pub fn parse(text: &str, secrets: &[&str]) -> Result<Template, Fault> {
+    pub fn parse(text: &str, secrets: &[&str]) -> Result<Template, TemplateError> {
         let mut template = Template::default();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
@@ -80,7 +106,7 @@ impl Template {
                 template.push_text(&braced[1..word.len() + 3]);
                 rest = &braced[word.len() + 4..];
             } else if let Some(word) = word_before_brace(&braced[1..]) {
-                let part = variable(word, secrets).map_err(|fault| fault.shifted(offset + 1))?;
+                let part = variable(word, secrets).map_err(|error| error.shifted(offset + 1))?;
                 template.parts.push(part);
                 rest = &braced[word.len() + 2..];
             } else {
@@ -154,19 +180,22 @@ fn word_before_brace(text: &str) -> Option<&str> {
     fits.then_some(word)
 }
 
-fn variable(word: &str, secrets: &[&str]) -> Result<Part, Fault> {
+fn variable(word: &str, secrets: &[&str]) -> Result<Part, TemplateError> {
     if let Some(name) = word.strip_prefix(SECRET_PREFIX) {
         if secrets.contains(&name) {
             return Ok(Part::Secret(name.to_owned()));
         }
-        let fault = Fault::new(0..word.len(), format!("there is no secret `{name}`"));
-        return Err(fault.with_hint("the table secrets names the file of each"));
+        return Err(TemplateError {
+            span: 0..word.len(),
+            message: format!("there is no secret `{name}`"),
+            hint: "the table secrets names the file of each".to_owned(),
+        });
     }
     let known = VARIABLES.iter().find(|&&known| known == word);
-    known.map(|&name| Part::Variable(name)).ok_or_else(|| {
-        let fault = Fault::new(0..word.len(), format!("there is no variable `{word}`"));
-        let hint = format!("known are {}; the text itself is written {{{{{word}}}}}", VARIABLES.join(", "));
-        fault.with_hint(hint)
+    known.map(|&name| Part::Variable(name)).ok_or_else(|| TemplateError {
+        span: 0..word.len(),
+        message: format!("there is no variable `{word}`"),
+        hint: format!("known are {}; the text itself is written {{{{{word}}}}}", VARIABLES.join(", ")),
     })
 }
 
@@ -194,8 +223,8 @@ mod tests {
 
     #[test]
     fn a_mistyped_variable_is_pointed_at() {
-        let fault = Template::parse("ab {nominl}", &[]).unwrap_err();
-        assert_eq!(fault.span, 4..10);
+        let error = Template::parse("ab {nominl}", &[]).unwrap_err();
+        assert_eq!(error.span, 4..10);
         assert_eq!(Template::parse("{secret.B}", &["A"]).unwrap_err().message, "there is no secret `B`");
     }
 }

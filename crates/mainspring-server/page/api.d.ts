@@ -1,0 +1,571 @@
+// The HTTP API as the page uses it: the exact shape of every document below `api/v1/`.
+//
+// ```text
+// page --(JSON, cookie)--> api/v1/..  --> the answers of the command line's --json, and what is marked (+)
+// ```
+//
+// The base are the wire types of src/protocol.rs and src/wire.rs: a field that stands there has the same
+// name, type and meaning here. Fields are only added, never renamed. Rules that hold everywhere:
+//
+// - An instant is RFC 3339 in UTC (`2026-10-25T00:30:00Z`). The civil time of the same instant, in the zone
+//   of the job, stands in `civil` under the same name, as RFC 9557
+//   (`2026-10-25T02:30:00+02:00[Europe/Berlin]`). The server computes it; the page computes civil times only
+//   for "my zone" and "UTC", which belong to no job.
+// - A sentence for people has a code beside it. The page decides by codes and shows sentences.
+// - A length of time is a number of milliseconds and ends in `_ms`.
+// - A list is `{items, next}`; `next` is a text for the parameter `after`, or null at the end.
+// - An answer outside of 2xx is `application/problem+json`: see Problem.
+// - Every answer has a `Date` header with the server's clock. The page counts down by that clock, not by its
+//   own.
+//
+// Source: RFC 3339, RFC 9557, RFC 9457.
+
+/** RFC 3339, UTC. */
+export type Instant = string;
+/** RFC 9557: local time, offset and zone. */
+export type Civil = string;
+/** Civil times of instants of the same object, by the names of those. A name that is missing has no instant
+ * either. */
+export type Civils = Record<string, Civil | undefined>;
+
+export interface List<T> {
+  items: T[];
+  next: string | null;
+  /** How many match in all; null where counting would cost a scan. */
+  total: number | null;
+}
+
+/** RFC 9457. `detail` is the sentence that the command line prints. */
+export interface Problem {
+  /** `urn:mainspring:problem:CODE`; CODE is usage, unauthenticated, denied, not_found, conflict, changed, ..
+   * */
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  /** 422 alone. */
+  problems?: Fault[];
+}
+
+/** What is wrong with a text, and where: `problem.rs`. */
+export interface Fault {
+  /** From 1; null if the text is no file. */
+  line: number | null;
+  /** In characters, from 1. */
+  column: number | null;
+  /** The column after the last bad character. */
+  end_column: number | null;
+  /** The field of a JSON body, if the fault is in one. */
+  field: string | null;
+  severity: "problem" | "warning";
+  message: string;
+  /** What to do. */
+  hint: string | null;
+  /** The line as it stands in the file, shortened around the fault; null if there is none. */
+  excerpt: string | null;
+}
+
+export type Scope = "metrics" | "look" | "operate" | "define";
+
+// GET status ------------------------------------------------------------------------------------------------
+
+/** StatusWire, and (+). */
+export interface Status {
+  version: string;
+  pid: number;
+  data: string;
+  started: Instant;
+  state: string;
+  paused: boolean;
+  jobs: number;
+  pending: number;
+  open: number;
+  running: number;
+  runs: number;
+  dead: number;
+  /** Jobs that start a few at a time, because the server died while they ran. */
+  quarantined: number;
+  next: Instant | null;
+  files: Pick<FileState, "name" | "read" | "jobs" | "problems">[];
+  is_kept: boolean;
+  changes_max: number;
+  connection_changes_max: number;
+  refused: number;
+  /** What keeps the server from doing all that it should; empty if nothing does. */
+  troubles: string[];
+  /** (+) running, stopping, starting. */
+  state_code: "running" | "stopping" | "starting";
+  /** (+) The name of the machine. */
+  host: string;
+  /** (+) The job that is next. */
+  next_job: string | null;
+  /** (+) The zone of the server, and the version of its zone data. */
+  zone: string;
+  tzdata: string;
+  /** (+) The server's clock. */
+  now: Instant;
+  /** (+) Jobs in trouble, jobs paused, runs queued, files with a problem. */
+  troubled: number;
+  resting: number;
+  queued: number;
+  bad_files: number;
+  /** (+) Who asks, and what that person may. */
+  you: You;
+  /** (+) A pause of everything, or null. */
+  pause: Pause | null;
+  /** (+) The hash in the addresses of the assets that this server gives. */
+  assets: string;
+  civil: Civils;
+}
+
+export interface You {
+  name: string;
+  scope: Scope;
+}
+
+// GET health ------------------------------------------------------------------------------------------------
+
+/** The document of `doctor --json`, and (+). */
+export interface Health {
+  asked: "server";
+  level: Level;
+  findings: Finding[];
+  /** (+) What has a limit, and how much of it is in use. */
+  limits: Limit[];
+  /** (+) Bytes of database, journal, output; and what is free. */
+  store: { part: string; bytes: number }[];
+}
+
+export type Level = "ok" | "warning" | "bad";
+
+export interface Finding {
+  subject: string;
+  level: Level;
+  text: string;
+  hint?: string;
+  /** (+) `clock_jumped`, `file_problems`, `disk`, `agenda_mismatch`, `store_fault`, .. */
+  code: string;
+  /** (+) The job or file that it is about. */
+  job?: string;
+  file?: string;
+}
+
+export interface Limit {
+  code: string;
+  text: string;
+  used: number;
+  max: number;
+}
+
+// GET jobs?q,state,group,label,source,sort,after,limit  ->  List<Job> ---------------------------------------
+// state: any of active, paused, done, troubled, failing, silent, running, mismatched, with commas between.
+// sort: name, state, next, last, median, p95; with "-" before it descending.
+
+/** JobWire, and (+). */
+export interface Job {
+  name: string;
+  /** The words of `list`. */
+  state: string;
+  state_code: JobState;
+  /** The armed entry of the agenda: when something will really happen. */
+  next: Instant | null;
+  /** (+) What the timetable says. Not equal to `next` is a fault, and stands in `troubles`. */
+  computed_next: Instant | null;
+  triggers: string[];
+  /** (+) Beside each trigger: what it means. */
+  sentences: string[];
+  /** (+) The zone of the first trigger. */
+  zone: string;
+  action: string;
+  policies: string;
+  group: string | null;
+  labels: Record<string, string>;
+  priority: number;
+  source: string;
+  /** (+) */
+  source_code: "file" | "command";
+  /** (+) The line of the file. */
+  source_line: number | null;
+  runs: number;
+  /** How many failures in a row. */
+  failures: number;
+  running: number;
+  queued: number;
+  last: Run | null;
+  /** (+) Of the runs that succeeded among the last 100; null without one. */
+  median_ms: number | null;
+  p95_ms: number | null;
+  /** (+) The last 20 runs, the oldest first. */
+  recent: Square[];
+  pause: Pause | null;
+  troubles: Trouble[];
+  civil: Civils;
+}
+
+export type JobState = "active" | "paused" | "paused_failures" | "paused_deaths" | "done";
+
+export interface Square {
+  run: string;
+  state: RunState;
+  /** Its nominal time. */
+  at: Instant;
+  duration_ms: number | null;
+}
+
+export interface Pause {
+  reason_code: "asked" | "failures" | "deaths";
+  reason: string;
+  note: string | null;
+  since: Instant;
+  until: Instant | null;
+  /** Who paused it; null if the server did. */
+  by: string | null;
+  civil: Civils;
+}
+
+/** Why somebody should look at a job, and what that person can do. */
+export interface Trouble {
+  code: "failing" | "silent" | "mismatched" | "dead" | "behind" | "paused_failures" | "paused_deaths";
+  text: string;
+  hint: string;
+  since: Instant | null;
+  /** The run to look at. */
+  run: string | null;
+}
+
+// GET jobs/{job}  ->  JobDetail, with an ETag ---------------------------------------------------------------
+
+export interface JobDetail extends Job {
+  /** A table of a job file. Secrets are not in it. */
+  definition: string;
+  /** Each policy that is not the default, in words. */
+  policy_words: { code: string; text: string }[];
+}
+
+// POST jobs/{job}/run      {at: Instant}                     -> 202 Started, 200 if that run was there
+// POST jobs/{job}/pause    {note: string, until?: Instant}   -> JobDetail
+// POST jobs/{job}/resume   {}                                -> JobDetail
+// POST pause, resume       the same for everything           -> Status
+// POST jobs/{job}/backfill {from, to, preview, expected?}    -> 200 BackfillPreview; 202 Accepted
+
+export interface Started {
+  run: string;
+  href: string;
+}
+
+export interface BackfillPreview {
+  count: number;
+  /** The first 20. */
+  times: Moment[];
+}
+
+export interface Accepted {
+  count: number;
+  /** The action whose progress can be asked for. */
+  id: string;
+  href: string;
+}
+
+// GET jobs/{job}/next?n,from  ->  {items: Moment[]} ---------------------------------------------------------
+
+export interface Moment {
+  at: Instant;
+  civil: Civil;
+  /** What a change of the clock does to it. */
+  remark?: { code: "gap" | "overlap_first" | "overlap_second"; text: string };
+}
+
+// GET jobs/{job}/stats?window=7d|30d|90d --------------------------------------------------------------------
+
+export interface Stats {
+  duration: Distribution;
+  lateness: Distribution;
+  /** At most 200, the latest, the oldest first. */
+  points: Point[];
+}
+
+export interface Point {
+  run: string;
+  at: Instant;
+  civil: Civil;
+  state: RunState;
+  duration_ms: number | null;
+  lateness_ms: number | null;
+}
+
+export interface Distribution {
+  count: number;
+  median_ms: number | null;
+  p95_ms: number | null;
+  max_ms: number | null;
+}
+
+// GET jobs/{job}/heatmap?year  ------------------------------------------------------------------------------
+
+export interface Heatmap {
+  year: number;
+  /** Days with at least one run, in the zone of the job. */
+  days: { date: string; worst: RunState; runs: number; failed: number; missed: number }[];
+}
+
+// GET runs?job,state,cause,group,line,since,until,order=ended|nominal,after,limit  ->  List<Run> ------------
+// GET runs/{run}  ->  RunDetail.   {run} = job/nominal/series, each encoded.
+
+export type RunState =
+  | "scheduled" | "queued" | "running" | "succeeded" | "failed" | "timed_out"
+  | "cancelled" | "skipped_overlap" | "skipped_paused" | "missed" | "abandoned" | "dead";
+
+export type Cause = "trigger" | "catch_up" | "boot" | "request" | "backfill" | "once";
+
+/** RunWire, and (+). */
+export interface Run {
+  /** `job@nominal`, `#series` after it if that is not 0. */
+  run: string;
+  job: string;
+  nominal: Instant;
+  cause: Cause;
+  state: RunState;
+  attempt: number;
+  due: Instant;
+  started: Instant | null;
+  ended: Instant | null;
+  outcome: string | null;
+  reason: string;
+  /** (+) server_down, overlap, paused, by_request, .. or "" */
+  reason_code: string;
+  count: number;
+  last: Instant | null;
+  /** (+) */
+  series: number;
+  zone: string;
+  lateness_ms: number | null;
+  duration_ms: number | null;
+  /** (+) The median of the job, for a run that is running. */
+  usual_ms: number | null;
+  /** (+) The last line of output, at most 200 characters, as it was written. */
+  last_line: string | null;
+  civil: Civils;
+}
+
+export interface RunDetail extends Run {
+  planned: Instant;
+  attempts: Attempt[];
+  /** Why it did not start when it was due, in order. */
+  waits: { code: string; text: string; from: Instant; until: Instant | null }[];
+  /** How many bytes of output there are; null if it was pruned. */
+  output_bytes: number | null;
+  hrefs: { self: string; job: string; output: string; events: string };
+}
+
+export interface Attempt {
+  number: number;
+  started: Instant;
+  ended: Instant | null;
+  state: RunState | null;
+  outcome: string | null;
+  duration_ms: number | null;
+  civil: Civils;
+}
+
+// POST runs/{run}/cancel, retry, drop  {note?}  ->  202 {run}
+
+// GET runs/{run}/output?attempt,tail   Range   ->   200 or 206, text/plain; charset=utf-8
+//
+// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`. `tail=N` asks for the last N
+// lines, at most 256 KiB of them, and is answered by 206 with Content-Range. `X-Complete: true` says that
+// nothing follows.
+//
+// GET runs/{run}/output/events?after=OFFSET   SSE
+//
+//   id: 18213                                 the offset after these bytes
+//   event: text
+//   data: {"text": "2026-10-25T00:30:01.250Z 1 stdout 17 files\n"}     whole lines
+//
+//   event: end
+//   data: {"state": "succeeded"}
+
+export interface OutputText {
+  text: string;
+}
+
+// POST actions ----------------------------------------------------------------------------------------------
+
+export interface ActionAsked {
+  do: "run" | "pause" | "resume" | "cancel" | "retry" | "drop";
+  of: "jobs" | "runs";
+  /** One of the two. */
+  ids?: string[];
+  /** The parameters of GET jobs or GET runs that choose. */
+  filter?: Record<string, string>;
+  note?: string;
+  until?: Instant;
+  preview: boolean;
+  /** The count of the preview; another one now is 409 `changed`. */
+  expected?: number;
+}
+
+export interface ActionPreview {
+  count: number;
+  /** 10 at most. */
+  examples: string[];
+}
+
+/** GET actions/{id} */
+export interface ActionState {
+  id: string;
+  state: "running" | "done";
+  count: number;
+  done: number;
+  failed: number;
+  /** The first 10. */
+  errors: { id: string; detail: string }[];
+}
+
+// GET once  ->  List<Once>;  DELETE once/{id} ---------------------------------------------------------------
+
+/** OnceWire, and (+). */
+export interface Once {
+  name: string;
+  due: Instant;
+  key: string | null;
+  submitted: Instant;
+  action: string;
+  policies: string;
+  id: string;
+  civil: Civils;
+}
+
+// GET files;  POST check {files: Sent[]};  POST apply {files: Sent[], prune, preview, expected?} ------------
+
+/** FileStateWire, and (+). */
+export interface FileState {
+  name: string;
+  read: Instant | null;
+  jobs: number;
+  /** All problems as the text that `check` prints. */
+  problems: string;
+  state_code: "applied" | "differs" | "problems" | "unreadable";
+  state: string;
+  faults: Fault[];
+  civil: Civils;
+}
+
+export interface Sent {
+  path: string;
+  text: string;
+}
+
+export interface Checked {
+  files: {
+    path: string;
+    faults: Fault[];
+    /** Each job as a table of a job file: a crontab becomes TOML here. */
+    jobs: { name: string; sentence: string; definition: string }[];
+  }[];
+}
+
+/** AppliedWire, and (+). */
+export interface Applied {
+  added: string[];
+  changed: string[];
+  removed: string[];
+  refused: string[];
+  unchanged: number;
+  problems: string;
+  /** (+) A unified diff of definitions; in a preview alone. */
+  diff: string;
+  faults: Fault[];
+}
+
+// POST explain {schedule, dialect, zone, from?, n, name?}  ->  Explained; 422 with one Fault ----------------
+
+export type Dialect = "unix" | "quartz" | "oncalendar";
+
+/** The documents of `explain` and `next` in one, and (+). */
+export interface Explained {
+  expression: string;
+  dialect: Dialect;
+  zone: string;
+  dst: string;
+  day_rule: string;
+  from: string;
+  explanation: {
+    sentence: string;
+    fields: { unit: string; text: string; values: string }[];
+    notes: string[];
+    changes: { at: string; text: string; effect: string }[];
+    warnings: { text: string; start: number; end: number }[];
+  };
+  times: Moment[];
+  /** (+) The document of `translate` for each dialect. */
+  translations: { to: string; translation: string | null; notes: string[]; reason: string | null }[];
+  /** (+) How often on each day of the 12 months from `from`; days with none are left out. */
+  days: { date: string; count: number }[];
+}
+
+// GET upcoming?from,to --------------------------------------------------------------------------------------
+
+export interface Upcoming {
+  from: Instant;
+  to: Instant;
+  lanes: Lane[];
+  /** Changes of the clock of the zones of these jobs. */
+  changes: { zone: string; at: Instant; civil: Civil; delta_ms: number; text: string }[];
+  /** How many start in each step from `from` on. */
+  histogram: { step_ms: number; counts: number[] };
+}
+
+export interface Lane {
+  job: string;
+  zone: string;
+  group: string | null;
+  median_ms: number | null;
+  paused: boolean;
+  /** At most 300. */
+  times: Moment[];
+  /** How many there are in all. */
+  count: number;
+  /** Where a run will probably still be going when the next is due. `until` is the end of the first of the
+   * two. */
+  overlaps: { at: Instant; until: Instant; code: string; text: string }[];
+}
+
+// GET audit?since,actor,job,after,limit  ->  List<AuditEntry> -----------------------------------------------
+
+export interface AuditEntry {
+  id: number;
+  at: Instant;
+  actor: string;
+  /** Where from: `socket`, an address, or the proxy's. */
+  origin: string;
+  /** run, pause, resume, cancel, retry, drop, backfill, apply, define, remove, sign_in, .. */
+  code: string;
+  text: string;
+  job: string | null;
+  run: string | null;
+  note: string | null;
+  /** In the zone of the server. */
+  civil: Civils;
+}
+
+// POST session {code} or {token}  ->  204 with the cookie, 401, 429;  DELETE session  ->  204
+
+// GET events?after=EPOCH.N   SSE; `after` does for a new stream what Last-Event-ID does for an old one ---
+
+export interface Events {
+  /** First on each stream. */
+  hello: { version: string; assets: string; now: Instant };
+  "run.changed": { run: string; job: string; state: RunState };
+  "job.changed": { job: string };
+  "file.changed": { file: string };
+  "once.changed": { id: string };
+  "clock.jumped": { by_ms: number };
+  "audit.added": { id: number };
+  "server.ending": Record<string, never>;
+  /** Every 15 seconds, without an id: by this the page knows that the stream lives. */
+  beat: Record<string, never>;
+  /** What was missed is not known: ask again. */
+  reset: Record<string, never>;
+}
+
+export type EventName = keyof Events;

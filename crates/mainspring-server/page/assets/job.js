@@ -1,0 +1,195 @@
+// One job: its year, how long it takes, when it is next, by which rules, from which line of which file.
+//
+// Cost: six requests.
+
+/** @import {AuditEntry, Heatmap, JobDetail, List, Moment, Run, Stats} from "../api.d.ts" */
+/** @import {PageOf} from "./lists.js" */
+import { get, may, now } from "./api.js";
+import { dots, heat } from "./charts.js";
+import { dim, h } from "./dom.js";
+import { length, partsIn, place, plural } from "./format.js";
+import { AUDIT, runColumns } from "./lists.js";
+import {
+  JOBS,
+  RUNS,
+  a,
+  about,
+  ago,
+  count,
+  facts,
+  findings,
+  jobState,
+  link,
+  logLink,
+  nextOf,
+  nothing,
+  pauseText,
+  pre,
+  prose,
+  runLink,
+  section,
+  table,
+  time,
+  when
+} from "./table.js";
+
+/** @typedef {{job: JobDetail, next: {items: Moment[]}, stats: Stats, heatmap: Heatmap, runs: List<Run>,
+ * audit: List<AuditEntry>}} Data */
+
+const ROWS = 20;
+
+/** @type {PageOf<Data>} */
+export const jobPage = {
+  title: "Job",
+  events: ["job.changed", "run.changed"],
+  concerns: ({ job }, query) => job === query.get("job") || job === "",
+  async load(query, signal) {
+    const name = query.get("job") ?? "";
+    const path = `jobs/${encodeURIComponent(name)}`;
+    const year = query.get("year") ?? partsIn(now(), "UTC").date.slice(0, 4);
+    /** @type {any[]} */
+    const [job, next, stats, heatmap, runs, audit] = await Promise.all([
+      get(path, {}, signal),
+      get(`${path}/next`, { n: 10 }, signal),
+      get(`${path}/stats`, { window: "30d" }, signal),
+      get(`${path}/heatmap`, { year }, signal),
+      get("runs", { job: name, order: "ended", limit: ROWS }, signal),
+      get("audit", { job: name, limit: ROWS }, signal)
+    ]);
+    return { job, next, stats, heatmap, runs, audit };
+  },
+  view({ job, next, stats, heatmap, runs, audit }, context) {
+    return h(
+      "article",
+      about(JOBS.of(job)),
+      h(
+        "div.head",
+        h("h1", { tabindex: -1 }, job.name),
+        h("span", jobState(job)),
+        h("div.buttons", buttons(job))
+      ),
+      h(
+        "p.lead",
+        job.sentences.join(" "),
+        dim(` ${place(job.zone)}. `),
+        job.pause === null && ["Next ", nextOf(job)]
+      ),
+      findings([
+        ...(job.pause === null ? [] : [{ key: "pause", body: ["Paused ", pauseText(job.pause), "."] }]),
+        ...job.troubles.map(({ code, text, hint, since }) => ({
+          key: code,
+          isBad: code === "failing" || code === "dead",
+          body: [prose(text), " ", since !== null && [ago(since), ". "], dim(prose(hint))]
+        }))
+      ]),
+      section(["Year", years(context.query, heatmap.year)], heat(heatmap)),
+      h(
+        "div.columns.three",
+        section("Next", job.pause === null ? moments(next.items) : nothing("Nothing, while it is paused.")),
+        section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
+        section(["Starts late", distribution(stats.lateness)], dots(stats.points, "lateness_ms", "lateness"))
+      ),
+      section(
+        [a("Runs", "runs", { job: job.name }), count(job.runs)],
+        table(context, {
+          caption: `Runs of ${job.name}`,
+          rows: runs.items,
+          ...RUNS,
+          empty: "It has not run yet.",
+          columns: [["Due", "main", (run) => runLink(run, when(run, "nominal"))], ...runColumns(context)]
+        })
+      ),
+      h(
+        "div.columns",
+        section("Rules", rules(job)),
+        section(
+          ["Definition", h("span.count", job.source, job.source_line !== null && `:${job.source_line}`)],
+          code("Definition", job.definition)
+        )
+      ),
+      section(
+        a("Audit", "audit", { job: job.name }),
+        table(context, {
+          caption: `What people asked of ${job.name}`,
+          rows: audit.items,
+          keyOf: ({ id }) => String(id),
+          columns: AUDIT,
+          empty: "Nobody has asked anything of it."
+        })
+      )
+    );
+  }
+};
+
+/** A text to be copied. @param {string} label @param {string} text */
+export const code = (label, text) => [
+  pre(label, text),
+  h("div.buttons", h("button", { type: "button", "data-do": "copy", "data-text": text }, "Copy as TOML"))
+];
+
+/** @param {JobDetail} job */
+function buttons({ last, pause }) {
+  return [
+    last !== null && last.started !== null && logLink(last.run, "a.button"),
+    may("operate") && [
+      h("button", { "data-do": "backfill" }, "Backfill…"),
+      pause === null
+        ? h("button", { "data-do": "pause" }, "Pause…")
+        : h("button", { "data-do": "resume" }, "Resume…"),
+      h("button.main", { "data-do": "run" }, "Run now…")
+    ]
+  ];
+}
+
+/** @param {URLSearchParams} query @param {number} year */
+function years(query, year) {
+  const to = (/** @type {number} */ year, /** @type {string} */ text) =>
+    h("a", { href: link(query, { year: String(year) }), "aria-label": `The year ${year}` }, text);
+  return h(
+    "span.pager",
+    to(year - 1, "‹"),
+    year,
+    year < Number(partsIn(now(), "UTC").date.slice(0, 4)) && to(year + 1, "›")
+  );
+}
+
+/** @param {Stats["duration"]} distribution */
+const distribution = ({ median_ms, p95_ms }) =>
+  median_ms !== null &&
+  p95_ms !== null &&
+  h("span.count", `median ${length(median_ms)}, p95 ${length(p95_ms)}`);
+
+/** Times, with what a change of the clock does to them. @param {Moment[]} items */
+export function moments(items) {
+  if (items.length === 0) return nothing("It is not due again.");
+  return h(
+    "ol.moments",
+    items.map(({ at, civil, remark }, index) =>
+      h(
+        "li",
+        { "data-key": at },
+        time(at, civil),
+        index === 0 && [" ", ago(at)],
+        remark && h("div.warn", prose(remark.text))
+      )
+    )
+  );
+}
+
+/** @param {JobDetail} job */
+function rules({ action, triggers, policy_words, group, priority, labels, failures }) {
+  return facts([
+    ["does", h("code", action)],
+    ["when", triggers.map((trigger) => h("div", h("code", trigger)))],
+    ...policy_words.map(({ code, text }) => /** @type {[string, string]} */ ([code, text])),
+    ["group", group === null ? "none" : a(group, "jobs", { group })],
+    ["priority", priority],
+    [
+      "labels",
+      Object.entries(labels)
+        .map((label) => label.join("="))
+        .join(", ") || "none"
+    ],
+    ["failed", failures === 0 ? "not since the last success" : `${plural(failures, "time")} in a row`]
+  ]);
+}

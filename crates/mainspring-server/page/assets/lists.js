@@ -1,0 +1,396 @@
+// The pages that are lists: jobs, runs, dead letters, audit.
+//
+// Each page is two functions: `load` asks the server, `view` makes elements of the answers. Neither knows
+// other pages.
+// Cost: a request for each list.
+
+/** @import {AuditEntry, Job, List, Run} from "../api.d.ts" */
+/** @import {Column, Context} from "./table.js" */
+/** @import {Child} from "./dom.js" */
+import { get, known, may, now } from "./api.js";
+import { dim, h } from "./dom.js";
+import { filterOf, number, tone, word } from "./format.js";
+import {
+  CODE,
+  JOB,
+  JOBS,
+  JOB_ACTS,
+  PAGE_ROWS,
+  RUNS,
+  RUN_ACTS,
+  a,
+  ago,
+  count,
+  isOpen,
+  jobLink,
+  jobState,
+  link,
+  more,
+  nextOf,
+  rowButton,
+  runLink,
+  section,
+  since,
+  span,
+  squares,
+  state,
+  table,
+  title,
+  to,
+  when
+} from "./table.js";
+
+/** A page. @template T @typedef {object} PageOf
+ * @property {string} title
+ * @property {readonly string[]} events   which events may have changed what it shows
+ * @property {(query: URLSearchParams, signal: AbortSignal) => Promise<T>} load
+ * @property {(data: T, context: Context) => Child} view
+ * @property {(data: any, query: URLSearchParams) => boolean} [concerns]   whether an event is about it
+ * @property {boolean} [settles]   whether new rows come in by themselves when nobody touches the page
+ */
+
+export const FAILED = "failed,timed_out,abandoned,dead";
+const JOB_FILTERS = ["state", "group", "label", "source"];
+const RUN_FILTERS = ["job", "state", "cause", "group", "since", "until", "line"];
+
+/** The filter of a list: one line of words.
+ * @param {URLSearchParams} query @param {readonly string[]} names @param {string} hint */
+export function filter(query, names, hint) {
+  const words = names.filter((name) => query.has(name)).map((name) => `${name}:${query.get(name)}`);
+  return h(
+    "form.filter",
+    { "data-form": "filter", "data-names": names.join(" "), role: "search" },
+    h("input", {
+      name: "q",
+      type: "search",
+      value: [...words, query.get("q")].join(" ").trim(),
+      placeholder: hint,
+      "aria-label": `Filter: ${hint}`,
+      ...CODE
+    })
+  );
+}
+
+/** The address for the words of a filter.
+ * @param {string} text @param {readonly string[]} names @param {URLSearchParams} query */
+export function filtered(text, names, query) {
+  const found = filterOf(text, names);
+  return link(query, Object.fromEntries([...names, "q", "after"].map((name) => [name, found[name] ?? null])));
+}
+
+/** Links that set a filter.
+ * @param {URLSearchParams} query @param {[string, Record<string, string | null>, number?][]} chips */
+export function chips(query, chips) {
+  return h(
+    "div.chips",
+    chips.map(([text, changes, count]) => {
+      const isOn = Object.entries(changes).every(([name, value]) => query.get(name) === value);
+      return h(
+        "a.chip",
+        { href: link(query, { ...changes, after: null }), "aria-current": isOn && "true" },
+        text,
+        count && [" ", h("b", number(count))]
+      );
+    })
+  );
+}
+
+/** @param {URLSearchParams} query @param {readonly string[]} names */
+function parameters(query, names) {
+  return Object.fromEntries(
+    [...names, "q", "sort", "after"].map((name) => {
+      const text = query.get(name);
+      return [name, name === "since" || name === "until" ? instantOf(text) : text];
+    })
+  );
+}
+
+const HOUR_MS = 3_600_000;
+const AGE_MS = /** @type {Record<string, number>} */ ({ m: 60_000, h: HOUR_MS, d: 24 * HOUR_MS });
+
+/** `24h` as the instant it stands for; an instant as it is. @param {string | null} text */
+function instantOf(text) {
+  const [, count, unit = ""] = /^(\d+)([mhd])$/.exec(text ?? "") ?? [];
+  return count === undefined ? text : new Date(now() - Number(count) * (AGE_MS[unit] ?? 0)).toISOString();
+}
+
+/** What stands in place of rows. @param {URLSearchParams} query @param {string} plain */
+function none(query, plain) {
+  const isFiltered = [...query.keys()].some((name) => !["page", "sort"].includes(name));
+  return isFiltered
+    ? ["Nothing matches. ", h("a", { href: to(query.get("page") ?? "now") }, "Show all")]
+    : plain;
+}
+
+// Jobs ------------------------------------------------------------------------------------------------------
+
+/** @type {PageOf<List<Job>>} */
+export const jobsPage = {
+  title: "Jobs",
+  events: ["job.changed", "run.changed"],
+  load: (query, signal) => get("jobs", { ...parameters(query, JOB_FILTERS), limit: PAGE_ROWS }, signal),
+  view({ items, next, total }, context) {
+    const { query } = context;
+    const status = known();
+    return [
+      title("Jobs", count(total)),
+      h(
+        "div.bar",
+        filter(query, JOB_FILTERS, "name, state: group: label: source:"),
+        chips(query, [
+          ["All", { state: null }, status?.jobs],
+          ["In trouble", { state: "troubled" }, status?.troubled],
+          ["Failing", { state: "failing" }],
+          ["Silent", { state: "silent" }],
+          ["Running", { state: "running" }],
+          ["Paused", { state: "paused" }, status?.resting]
+        ])
+      ),
+      table(context, {
+        caption: "Jobs",
+        rows: items,
+        ...JOBS,
+        pick: "jobs",
+        empty: none(
+          query,
+          "There are no jobs yet. Start the server with a file: mainspring serve jobs.toml."
+        ),
+        columns: [
+          [
+            "Job",
+            "main",
+            ({ name, group }) => [
+              jobLink(name, "a.open"),
+              group !== null &&
+                h("a.group", { href: link(query, { group, after: null }), title: `group ${group}` }, group)
+            ],
+            "name"
+          ],
+          [
+            "Schedule",
+            "wide line",
+            ({ sentences, triggers }) =>
+              h(
+                "span",
+                { title: triggers.join("\n") },
+                sentences[0],
+                1 < sentences.length && dim(` and ${sentences.length - 1} more`)
+              )
+          ],
+          ["Next", "time", nextOf, "next"],
+          ["Last 20", "", ({ recent }) => squares(recent)],
+          [
+            "Last",
+            "time",
+            ({ last }) => (last !== null && last.ended !== null ? ago(last.ended) : dim("—")),
+            "last"
+          ],
+          ["Median", "num", ({ median_ms }) => span(median_ms), "median"],
+          ["p95", "num", ({ p95_ms }) => span(p95_ms), "p95"],
+          ["State", "state", jobState, "state"],
+          JOB_ACTS
+        ]
+      }),
+      more(query, next)
+    ];
+  }
+};
+
+// Runs ------------------------------------------------------------------------------------------------------
+
+/** The state by the last event, which is younger than the row. @param {Context} context @param {Run} run */
+export const lately = (context, run) => context.lately.get(run.run) ?? run.state;
+
+/** The columns after the first. @param {Context} context @returns {Column<Run>[]} */
+export function runColumns(context) {
+  return [
+    [
+      "State",
+      "state",
+      (run) => [
+        state(lately(context, run)),
+        1 < run.attempt && dim(` attempt ${run.attempt}`),
+        1 < run.count && dim(` ×${number(run.count)}`)
+      ]
+    ],
+    ["Ended", "time", ({ ended }) => (ended === null ? dim("—") : ago(ended))],
+    ["Late", "num", ({ lateness_ms }) => span(lateness_ms)],
+    [
+      "Took",
+      "num",
+      (run) => (run.started !== null && isOpen(run) ? since(run.started) : span(run.duration_ms))
+    ],
+    ["Why", "why", ({ cause }) => dim(word(cause))],
+    ["Result", "wide line", result],
+    RUN_ACTS
+  ];
+}
+
+/** @param {Run} run */
+function result({ outcome, reason, last_line, state }) {
+  const isGood = outcome === "succeeded" || outcome === null;
+  return [
+    !isGood && h(`span.${tone(state)}`, outcome),
+    !isGood && last_line !== null && " · ",
+    last_line ?? (reason || dim("no output"))
+  ];
+}
+
+/** @param {Context} context @param {Run[]} rows @param {string} plain */
+const runsTable = (context, rows, plain) =>
+  table(context, {
+    caption: "Runs, the newest end first",
+    rows,
+    ...RUNS,
+    pick: "runs",
+    empty: none(context.query, plain),
+    columns: [
+      ["Job", "main", runLink],
+      ["Due", "time", (run) => when(run, "nominal")],
+      ...runColumns(context)
+    ]
+  });
+
+/** @type {PageOf<List<Run>>} */
+export const runsPage = {
+  title: "Runs",
+  events: ["run.changed"],
+  load: (query, signal) =>
+    get(
+      "runs",
+      { ...parameters(query, RUN_FILTERS), order: query.get("order") ?? "ended", limit: PAGE_ROWS },
+      signal
+    ),
+  concerns: ({ job }, query) => !query.has("job") || query.get("job") === job,
+  view({ items, next }, context) {
+    const { query } = context;
+    return [
+      title("Runs"),
+      h(
+        "div.bar",
+        filter(query, RUN_FILTERS, "job, state: cause: group: since:24h"),
+        chips(query, [
+          ["All", { state: null, since: null }],
+          ["Failed, 24 h", { state: FAILED, since: "24h" }],
+          ["Running", { state: "running,queued", since: null }],
+          ["Missed, 24 h", { state: "missed", since: "24h" }],
+          ["Skipped", { state: "skipped_overlap,skipped_paused", since: null }]
+        ])
+      ),
+      runsTable(context, items, "Nothing has run yet."),
+      more(query, next)
+    ];
+  }
+};
+
+// Dead letters ----------------------------------------------------------------------------------------------
+
+const MAX_DEAD = 1_000;
+
+/** Runs with the same job and the same last line, the largest group first. @param {Run[]} runs */
+export function grouped(runs) {
+  /** @type {Map<string, {key: string, job: string, line: string, runs: Run[]}>} */
+  const groups = new Map();
+  for (const run of runs) {
+    const line = run.last_line ?? run.outcome ?? run.reason;
+    const key = `${run.job} ${line}`;
+    const group = groups.get(key) ?? { key, job: run.job, line, runs: [] };
+    group.runs.push(run);
+    groups.set(key, group);
+  }
+  return [...groups.values()].sort((a, b) => b.runs.length - a.runs.length || (a.key < b.key ? -1 : 1));
+}
+
+/** @type {PageOf<List<Run>>} */
+export const deadPage = {
+  title: "Dead letters",
+  events: ["run.changed"],
+  load: (query, signal) =>
+    get(
+      "runs",
+      { ...parameters(query, RUN_FILTERS), state: "dead", order: "ended", limit: MAX_DEAD },
+      signal
+    ),
+  view({ items, next, total }, context) {
+    const again = (/** @type {number} */ count) => (count === 1 ? "Run again" : `Run ${number(count)} again`);
+    return [
+      title("Dead letters", count(total)),
+      h("p.lead", "Runs whose attempts are used up. Each waits until somebody runs it again or drops it."),
+      h("div.bar", filter(context.query, ["job", "group", "line"], "job, group:")),
+      next !== null &&
+        h("p.warn", `Grouped are the newest ${number(items.length)}. Filter by job to see the others.`),
+      0 < items.length &&
+        section(
+          "By job and last line",
+          table(context, {
+            caption: "By job and last line",
+            rows: grouped(items).slice(0, PAGE_ROWS),
+            keyOf: ({ key }) => key,
+            empty: "",
+            of: ({ job, line }) => ({ job, filter: `${new URLSearchParams({ job, line, state: "dead" })}` }),
+            columns: [
+              JOB,
+              ["Runs", "num", ({ runs }) => number(runs.length)],
+              ["Latest", "time", ({ runs: [latest] }) => latest?.ended && ago(latest.ended)],
+              ["Last line", "wide line", ({ line }) => line],
+              [
+                "Actions",
+                "act",
+                ({ job, runs }) =>
+                  may("operate") && [
+                    rowButton("retry-filter", again(runs.length), `of ${job}`),
+                    rowButton("drop-filter", "Drop", `${number(runs.length)} of ${job}`)
+                  ]
+              ]
+            ]
+          })
+        ),
+      section("Each of them", runsTable(context, items.slice(0, PAGE_ROWS), "No run is a dead letter."))
+    ];
+  }
+};
+
+// Audit -----------------------------------------------------------------------------------------------------
+
+/** @type {Column<AuditEntry>[]} */
+export const AUDIT = [
+  ["When", "main", (entry) => [when(entry, "at"), " ", ago(entry.at)]],
+  ["Who", "time", ({ actor, origin }) => [actor, dim(` ${origin}`)]],
+  [
+    "What",
+    "wide",
+    ({ text, run, job, note }) => [
+      run !== null || job !== null
+        ? h("a.open", { href: run === null ? to("job", { job }) : to("run", { run }) }, text)
+        : text,
+      note !== null && [" ", h("q", note)]
+    ]
+  ]
+];
+
+/** @type {PageOf<List<AuditEntry>>} */
+export const auditPage = {
+  title: "Audit",
+  events: ["audit.added"],
+  load: (query, signal) =>
+    get("audit", { ...parameters(query, ["actor", "job", "since"]), limit: PAGE_ROWS }, signal),
+  view: ({ items, next }, context) => [
+    title("Audit"),
+    h(
+      "p.lead",
+      "What people asked for, by whom and from where. What the server does by itself is under ",
+      a("Runs", "runs"),
+      "."
+    ),
+    h("div.bar", filter(context.query, ["actor", "job", "since"], "words, actor: job: since:7d")),
+    table(context, {
+      caption: "What people asked for, the newest first",
+      rows: items,
+      keyOf: ({ id }) => String(id),
+      of: ({ job, run }) => ({ job, run }),
+      columns: AUDIT,
+      empty: none(context.query, "Nobody has asked for anything yet.")
+    }),
+    more(context.query, next)
+  ]
+};

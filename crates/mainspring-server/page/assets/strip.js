@@ -1,0 +1,58 @@
+// The strip at the bottom: whether the page is live, and what there is to say. It moves nothing.
+//
+// Cost: none worth a word.
+
+/** @import {Child} from "./dom.js" */
+import { clockSkew } from "./api.js";
+import { h, the } from "./dom.js";
+import { length } from "./format.js";
+
+/** The live region says at most a sentence in this time. */
+const SPEAK_MS = 5_000;
+/** A sentence stays so long. */
+const SAID_MS = 8_000;
+/** A difference of clocks that is worth a word. */
+const MAX_SKEW_MS = 5_000;
+
+const state = the("#state", HTMLElement);
+const said = the("#said", HTMLElement);
+
+let timer = 0;
+let spoken = -SPEAK_MS;
+
+/** @param {Child} text */
+export function say(text) {
+  clearTimeout(timer);
+  said.replaceChildren(h("span", text));
+  spoken = performance.now();
+  timer = setTimeout(() => said.replaceChildren(), SAID_MS);
+}
+
+/** For those who hear the page. @param {string} text */
+export function announce(text) {
+  if (performance.now() - spoken < SPEAK_MS) return;
+  spoken = performance.now();
+  said.replaceChildren(h("span.hide", text));
+}
+
+let connection = "";
+
+/** Says how the page stands to the server; whether it is live again. @param {string} now */
+export function connect(now) {
+  const wasDown = connection === "down" || connection === "ending";
+  if (now === connection || (now === "down" && connection === "ending")) return false;
+  connection = now;
+  const skew = clockSkew();
+  const clock = `, by the server\u2019s clock, which is ${length(skew)} ${0 < skew ? "ahead" : "behind"}`;
+  const texts = /** @type {Record<string, string>} */ ({
+    live: `live${Math.abs(skew) < MAX_SKEW_MS ? "" : clock}`,
+    ending: "The server is ending. The page waits for the next one.",
+    deaf: "Not live: the server gives no stream of events. The page asks every 15 seconds.",
+    down: "The server does not answer. What you see is old; the page tries again by itself."
+  });
+  state.className = `state ${now.replace(" ", "-")}`;
+  state.textContent = texts[now] ?? now;
+  const isBack = now === "live" && wasDown;
+  if (isBack) say("The server answers again.");
+  return isBack;
+}

@@ -1,0 +1,949 @@
+// The jobs and runs of the mock server: always the same, and changed by what is asked of it.
+//
+// It is a night on which Europe's clocks go back: 25 October 2026, 00:14 in Berlin.
+
+/** @import {Job, JobDetail, Run, RunDetail, RunState, Pause, Square, AuditEntry, FileState, Once, Finding,
+ * Trouble} from "../api.d.ts" */
+/** @import {Cron} from "./cron.js" */
+import { chance, civils, instant } from "./clock.js";
+import { parse, sentence, times } from "./cron.js";
+
+export const START = Date.parse("2026-10-24T22:14:07Z");
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** What the fixture says of a job.
+ * @typedef {object} Plan
+ * @property {string} name
+ * @property {string} cron
+ * @property {string} zone
+ * @property {string} action
+ * @property {string | null} group
+ * @property {Record<string, string>} labels
+ * @property {string} source
+ * @property {number} line
+ * @property {number} ms       how long a run takes, about
+ * @property {number} fails    how often a run fails, of 1
+ * @property {string} [special]
+ */
+
+/** Text that attacks: markup, a terminal, directions, controls. */
+export const HOSTILE =
+  "<script>document.title='owned'</script><img src=x onerror=alert(1)> \u202egnp.exe\u202c \u0000\u0007 \u2066x\u2069 end";
+
+/** @type {[string, string, string, string, number, number, string?][]} */
+const NAMED = [
+  [
+    "backup-db",
+    "30 2 * * *",
+    "Europe/Berlin",
+    "/usr/local/bin/backup --all --target s3://backups/db",
+    1_460_000,
+    0.02,
+    "failing"
+  ],
+  ["billing-close", "0 3 1 * *", "Europe/Berlin", "/opt/billing/close-month", 5_200_000, 0.05],
+  ["certificates", "17 4 * * 1", "UTC", "certbot renew --quiet", 21_000, 0.03],
+  ["ci-nightly", "0 0 * * *", "Europe/Berlin", "make nightly", 2_900_000, 0.1, "running"],
+  ["export-ledger", "@every 10m", "UTC", "/opt/ledger/export --since last", 660_000, 0.05, "long"],
+  ["heartbeat", "@every 10s", "UTC", "curl -fsS https://status.example.com/ping/7c1", 180, 0.001],
+  [
+    "import-orders",
+    "*/5 * * * *",
+    "America/New_York",
+    "/opt/orders/import --batch 500",
+    42_000,
+    0.06,
+    "dead"
+  ],
+  ["mail-digest", "0 7 * * 1-5", "America/New_York", "/opt/mail/digest", 64_000, 0.01, "paused"],
+  [
+    "report-daily-for-every-region-and-currency-with-a-name-that-is-too-long-for-any-column",
+    "45 1 * * *",
+    "Europe/Berlin",
+    "/opt/report/daily",
+    380_000,
+    0.02
+  ],
+  ["rotate-logs", "0 * * * *", "UTC", "logrotate /etc/logrotate.conf", 900, 0.004],
+  ["sensor-poll", "* * * * *", "UTC", "/opt/sensors/poll --all", 8_000, 0.01, "silent"],
+  ["stale-agenda", "20 5 * * *", "Europe/Lisbon", "/opt/cleanup/tmp", 15_000, 0, "mismatched"],
+  ["terminal", "5 6 * * *", "UTC", "printf '\\033[31mred\\033[0m'", 1_200, 0.5, "hostile"],
+  ["warm-cache", "15 2 * * *", "Europe/Berlin", "/opt/shop/warm", 95_000, 0.01]
+];
+
+const TEAMS = ["orders", "search", "ledger", "fleet", "media", "people", "shop", "sites"];
+const TASKS = [
+  "aggregate",
+  "archive",
+  "check",
+  "clean",
+  "compact",
+  "export",
+  "feed",
+  "import",
+  "index",
+  "notify",
+  "prune",
+  "publish",
+  "reconcile",
+  "refresh",
+  "report",
+  "scan",
+  "score",
+  "sync",
+  "thumbnails",
+  "train",
+  "vacuum",
+  "verify",
+  "warm",
+  "backfill-daily",
+  "snapshot",
+  "rotate",
+  "geocode",
+  "dedupe",
+  "invoice",
+  "reindex",
+  "quota",
+  "audit",
+  "billing",
+  "fx-rates",
+  "holidays",
+  "heartbeat",
+  "metrics",
+  "forecast",
+  "mirror",
+  "translate"
+];
+const CRONS = [
+  "*/15 * * * *",
+  "0 * * * *",
+  "5 * * * *",
+  "30 4 * * *",
+  "0 2 * * *",
+  "15 3 * * *",
+  "0 9 * * 1-5",
+  "0 6 * * 1",
+  "45 23 * * *",
+  "20 1 1 * *",
+  "0 */6 * * *",
+  "@every 30m"
+];
+const ZONES = [
+  "UTC",
+  "UTC",
+  "Europe/Berlin",
+  "Europe/Berlin",
+  "America/New_York",
+  "Asia/Kolkata",
+  "Australia/Lord_Howe"
+];
+
+/** @returns {Plan[]} */
+function plans() {
+  const named = NAMED.map(([name, cron, zone, action, ms, fails, special], index) => ({
+    name,
+    cron,
+    zone,
+    action,
+    ms,
+    fails,
+    ...(special === undefined ? {} : { special }),
+    group: ["backup-db", "billing-close", "export-ledger"].includes(name) ? "heavy" : null,
+    labels:
+      name === "backup-db" ? { team: "platform", tier: "1" } : /** @type {Record<string, string>} */ ({}),
+    source: "/etc/mainspring/jobs.toml",
+    line: 8 + index * 7
+  }));
+  const more = TEAMS.flatMap((team, row) =>
+    TASKS.map((task, column) => {
+      const name = `${team}-${task}`;
+      const pick = (/** @type {string[]} */ list, /** @type {string} */ salt) =>
+        list[Math.floor(chance(name + salt) * list.length)] ?? "";
+      return {
+        name,
+        cron: pick(CRONS, "cron"),
+        zone: pick(ZONES, "zone"),
+        action: `/opt/${team}/bin/${task}`,
+        ms: Math.round(400 * 10 ** (chance(`${name}ms`) * 3)),
+        fails: chance(`${name}f`) * 0.02,
+        group: column % 5 === 0 ? team : null,
+        labels: { team },
+        source: row < 6 ? `/etc/mainspring/${team}.toml` : "/etc/cron.d/legacy",
+        line: 4 + column * 6
+      };
+    })
+  );
+  return [...named, ...more].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** @typedef {Plan & {parsed: Cron, pause: Pause | null, runs: Run[], open: Run[]}} Kept */
+
+/** How many runs of a job are kept. */
+const KEPT = 40;
+
+export class House {
+  /** @param {() => number} now */
+  constructor(now) {
+    this.now = now;
+    this.epoch = 7;
+    /** @type {Map<string, Kept>} */
+    this.jobs = new Map();
+    /** @type {Map<string, string>} */
+    this.outputs = new Map();
+    /** @type {AuditEntry[]} */
+    this.audit = [];
+    /** @type {Pause | null} */
+    this.pause = null;
+    /** @type {(event: string, data: object) => void} */
+    this.emit = () => {};
+    for (const plan of plans()) this.jobs.set(plan.name, this.#keep(plan));
+    this.#specials();
+    this.#audits();
+  }
+
+  /** @param {Plan} plan @returns {Kept} */
+  #keep(plan) {
+    const kept = {
+      ...plan,
+      parsed: parse(plan.cron),
+      pause: null,
+      runs: /** @type {Run[]} */ ([]),
+      open: /** @type {Run[]} */ ([])
+    };
+    const every =
+      kept.parsed.every || (plan.cron.includes("*/5") || plan.cron.startsWith("* ") ? 6 * MINUTE : 0);
+    const back =
+      every !== 0
+        ? every * KEPT * 2
+        : plan.cron.includes("/15") || plan.cron.includes(" * * * *")
+          ? 2 * DAY
+          : plan.cron.endsWith("1 * *")
+            ? 400 * DAY
+            : plan.cron.endsWith(" 1")
+              ? 200 * DAY
+              : 45 * DAY;
+    const found = times(kept.parsed, plan.zone, START - back, START - plan.ms * 1.6 - 5_000, 100_000).slice(
+      -KEPT
+    );
+    kept.runs = found.map(({ at }) => this.#ended(plan, at));
+    return kept;
+  }
+
+  /** @param {Plan} plan @param {string} nominal @param {RunState} [forced] @returns {Run} */
+  #ended(plan, nominal, forced) {
+    const key = `${plan.name}@${nominal}`;
+    const luck = chance(key);
+    const state =
+      forced ??
+      (luck < plan.fails
+        ? luck < plan.fails * 0.2
+          ? "timed_out"
+          : "failed"
+        : luck < plan.fails + 0.004
+          ? "skipped_overlap"
+          : "succeeded");
+    const isRun = !["missed", "skipped_overlap", "skipped_paused", "cancelled"].includes(state);
+    const late = Math.round(2 + chance(`${key}late`) ** 6 * 4_000);
+    const took = Math.round(
+      plan.ms * (0.8 + chance(`${key}took`) * 0.5 + (chance(`${key}slow`) < 0.03 ? 2 : 0))
+    );
+    const started = isRun ? instant(Date.parse(nominal) + late) : null;
+    const ended = instant(Date.parse(nominal) + late + (isRun ? took : 0));
+    const isBad = ["failed", "timed_out", "dead", "abandoned"].includes(state);
+    /** @type {Run} */
+    const run = {
+      run: key,
+      job: plan.name,
+      nominal,
+      cause: "trigger",
+      state,
+      attempt: isRun ? 1 : 0,
+      due: nominal,
+      started,
+      ended,
+      outcome: !isRun
+        ? null
+        : state === "succeeded"
+          ? "succeeded"
+          : state === "timed_out"
+            ? "timed out"
+            : state === "abandoned"
+              ? null
+              : `exit ${1 + (Math.floor(luck * 1e4) % 3)}`,
+      reason:
+        state === "skipped_overlap"
+          ? "an earlier run was in the way"
+          : state === "missed"
+            ? "the server was down at that time"
+            : state === "abandoned"
+              ? "the server ended while it ran"
+              : "",
+      reason_code:
+        state === "skipped_overlap"
+          ? "overlap"
+          : state === "missed"
+            ? "server_down"
+            : state === "abandoned"
+              ? "server_ended"
+              : "",
+      count: 1,
+      last: null,
+      series: 0,
+      zone: plan.zone,
+      lateness_ms: isRun ? late : null,
+      duration_ms: isRun ? took : null,
+      usual_ms: plan.ms,
+      last_line: !isRun
+        ? null
+        : isBad
+          ? lastWords(plan.name, luck)
+          : `done, ${Math.floor(luck * 9_000)} rows in ${(took / 1_000).toFixed(1)} s`,
+      civil: {}
+    };
+    return this.dress(run);
+  }
+
+  /** @param {Run} run */
+  dress(run) {
+    run.civil = civils(run, run.zone, ["nominal", "due", "started", "ended", "last"]);
+    return run;
+  }
+
+  /** @param {Kept} kept @param {number} ago @param {Partial<Run>} more @returns {Run} */
+  #running(kept, ago, more) {
+    const nominal = instant(Math.floor((START - ago) / MINUTE) * MINUTE);
+    const run = this.#ended(kept, nominal, "failed");
+    Object.assign(
+      run,
+      {
+        state: "running",
+        ended: null,
+        outcome: null,
+        duration_ms: null,
+        started: instant(Date.parse(nominal) + 40),
+        lateness_ms: 40,
+        last_line: null
+      },
+      more
+    );
+    kept.open.push(this.dress(run));
+    return run;
+  }
+
+  #specials() {
+    for (const kept of this.jobs.values()) {
+      const { special, runs } = kept;
+      if (special === "failing")
+        kept.runs.splice(
+          -3,
+          3,
+          ...runs
+            .slice(-3)
+            .map(({ nominal }) => ({
+              ...this.#ended(kept, nominal, "failed"),
+              attempt: 3,
+              last_line: "s3: 503 Slow Down: please reduce your request rate"
+            }))
+        );
+      if (special === "dead")
+        kept.runs = runs.map((run, index) =>
+          index % 3 === 1
+            ? {
+                ...this.#ended(kept, run.nominal, "dead"),
+                attempt: 4,
+                reason: "its attempts are used up",
+                reason_code: "attempts",
+                last_line:
+                  index % 2 === 0
+                    ? "orders: connection refused (db-orders-2:5432)"
+                    : "orders: batch 500: duplicate key 4711"
+              }
+            : run
+        );
+      if (special === "running")
+        this.#running(kept, 14 * MINUTE, {
+          last_line: "[ 61%] Building CXX object src/engine/CMakeFiles/engine.dir/wheel.cpp.o"
+        });
+      if (special === "long") {
+        this.#running(kept, 4 * MINUTE, { last_line: "ledger: page 212 of 390" });
+        const queued = this.#running(kept, 0, {
+          state: "queued",
+          started: null,
+          lateness_ms: null,
+          attempt: 0,
+          reason: "an earlier run of the job still runs",
+          reason_code: "overlap"
+        });
+        queued.civil = civils(queued, queued.zone, ["nominal", "due"]);
+      }
+      if (special === "paused")
+        kept.pause = this.paused(
+          "asked",
+          "somebody paused it",
+          "vendor migrates the mail relay, see OPS-1182",
+          "mara",
+          START - 26 * HOUR,
+          START + 33 * HOUR,
+          kept.zone
+        );
+      if (special === "silent")
+        kept.runs = runs.map((run) =>
+          run.state === "succeeded" && START - 3 * HOUR < Date.parse(run.nominal)
+            ? this.#ended(kept, run.nominal, "skipped_overlap")
+            : run
+        );
+      if (special === "hostile")
+        kept.runs = runs.map((run, index) =>
+          index === runs.length - 1
+            ? { ...this.#ended(kept, run.nominal, "failed"), last_line: HOSTILE, reason: HOSTILE }
+            : run
+        );
+    }
+    const [orders, sites] = [this.jobs.get("orders-sync"), this.jobs.get("shop-warm")];
+    if (orders)
+      orders.pause = this.paused(
+        "failures",
+        "it failed 5 times in a row",
+        null,
+        null,
+        START - 3 * HOUR,
+        null,
+        orders.zone
+      );
+    if (sites)
+      sites.runs.push({
+        ...this.#ended(sites, instant(START - 5 * HOUR), "missed"),
+        count: 14,
+        last: instant(START - 2 * HOUR)
+      });
+    for (const name of ["fleet-mirror", "media-train", "search-reindex"]) {
+      const kept = this.jobs.get(name);
+      if (kept)
+        this.#running(kept, (1 + chance(name) * 9) * MINUTE, {
+          last_line: `step ${Math.ceil(chance(name) * 9)} of 9`
+        });
+    }
+    for (const name of ["people-quota", "media-archive"]) {
+      const kept = this.jobs.get(name);
+      if (kept) kept.runs.push(this.#ended(kept, instant(START - 6 * HOUR), "missed"));
+    }
+  }
+
+  /** @param {Pause["reason_code"]} code @param {string} reason @param {string | null} note @param {string | null} by
+   * @param {number} since @param {number | null} until @param {string} zone @returns {Pause} */
+  paused(code, reason, note, by, since, until, zone) {
+    const pause = {
+      reason_code: code,
+      reason,
+      note,
+      by,
+      since: instant(since),
+      until: until === null ? null : instant(until),
+      civil: {}
+    };
+    pause.civil = civils(pause, zone, ["since", "until"]);
+    return pause;
+  }
+
+  /** @param {string} code @param {string} text @param {Partial<AuditEntry>} more */
+  record(code, text, more) {
+    const entry = {
+      id: this.audit.length + 1,
+      at: instant(this.now()),
+      actor: "mara",
+      origin: "127.0.0.1",
+      code,
+      text,
+      job: null,
+      run: null,
+      note: null,
+      civil: {},
+      ...more
+    };
+    entry.civil = civils(entry, "Europe/Berlin", ["at"]);
+    this.audit.unshift(entry);
+    this.emit("audit.added", { id: entry.id });
+  }
+
+  #audits() {
+    const people = ["mara", "jonas", "deploy", "root"];
+    const names = [...this.jobs.keys()];
+    for (let index = 140; 0 < index; index -= 1) {
+      const [luck, job] = [
+        chance(`audit ${index}`),
+        names[Math.floor(chance(`job ${index}`) * names.length)] ?? ""
+      ];
+      const [code = "", text = ""] =
+        [
+          ["run", `ran ${job}`],
+          ["pause", `paused ${job}`],
+          ["resume", `resumed ${job}`],
+          ["apply", "applied /etc/mainspring/jobs.toml: 2 changed"],
+          ["retry", `ran a dead letter of ${job} again`]
+        ][Math.floor(luck * 5)] ?? [];
+      const actor = people[Math.floor(chance(`who ${index}`) * 4)] ?? "";
+      const isJob = code !== "apply";
+      this.record(code, text, {
+        at: instant(START - index * 51 * MINUTE),
+        actor,
+        origin: actor === "root" ? "socket" : actor === "deploy" ? "token, 10.0.4.7" : "127.0.0.1",
+        job: isJob ? job : null,
+        note: code === "pause" ? "database upgrade" : null
+      });
+    }
+    this.record("pause", "paused mail-digest", {
+      at: instant(START - 26 * HOUR),
+      job: "mail-digest",
+      note: "vendor migrates the mail relay, see OPS-1182"
+    });
+    this.audit.sort((a, b) => (a.at < b.at ? 1 : -1));
+  }
+
+  /** @param {Kept} kept */
+  next(kept) {
+    if (kept.pause !== null || this.pause !== null) return null;
+    return times(kept.parsed, kept.zone, this.now(), this.now() + 400 * DAY, 1)[0] ?? null;
+  }
+
+  /** @param {Kept} kept @returns {Job} */
+  job(kept) {
+    const computed = this.next(kept);
+    const next = kept.special === "mismatched" ? null : computed;
+    const done = kept.runs
+      .filter(({ state }) => state === "succeeded")
+      .map(({ duration_ms }) => duration_ms ?? 0)
+      .sort((a, b) => a - b);
+    const at = (/** @type {number} */ part) =>
+      done[Math.min(done.length - 1, Math.floor(done.length * part))] ?? null;
+    const failures = [...kept.runs]
+      .reverse()
+      .filter(({ state }) => !state.startsWith("skipped") && state !== "missed")
+      .findIndex(({ state }) => state === "succeeded");
+    const last =
+      [...kept.open.filter(({ started }) => started !== null), ...[...kept.runs].reverse()][0] ?? null;
+    const code =
+      kept.pause === null
+        ? "active"
+        : kept.pause.reason_code === "asked"
+          ? "paused"
+          : kept.pause.reason_code === "failures"
+            ? "paused_failures"
+            : "paused_deaths";
+    /** @type {Square[]} */
+    const recent = [...kept.runs, ...kept.open.filter(({ state }) => state === "running")]
+      .slice(-20)
+      .map(({ run, state, nominal, duration_ms }) => ({ run, state, at: nominal, duration_ms }));
+    /** @type {Job} */
+    const job = {
+      name: kept.name,
+      state: kept.pause === null ? "active" : code === "paused" ? "paused" : "paused after failures",
+      state_code: code,
+      next: next?.at ?? null,
+      computed_next: computed?.at ?? null,
+      triggers: [kept.cron],
+      sentences: [sentence(kept.parsed)],
+      zone: kept.zone,
+      action: kept.action,
+      policies: kept.group === "heavy" ? "retry=3,backoff=1m overlap=queue-one timeout=2h" : "",
+      group: kept.group,
+      labels: kept.labels,
+      priority: 0,
+      source: kept.source,
+      source_code: "file",
+      source_line: kept.line,
+      runs: 1_200 + kept.runs.length,
+      failures: Math.max(0, failures),
+      running: kept.open.filter(({ state }) => state === "running").length,
+      queued: kept.open.filter(({ state }) => state === "queued").length,
+      last,
+      median_ms: at(0.5),
+      p95_ms: at(0.95),
+      recent,
+      pause: kept.pause,
+      troubles: [],
+      civil: {}
+    };
+    job.civil = civils(job, kept.zone, ["next", "computed_next"]);
+    job.troubles = this.#troubles(kept, job);
+    return job;
+  }
+
+  /** @param {Kept} kept @param {Job} job @returns {Trouble[]} */
+  #troubles(kept, job) {
+    /** @type {Trouble[]} */
+    const found = [];
+    const bad = [...kept.runs].reverse().find(({ state }) => ["failed", "timed_out", "dead"].includes(state));
+    const trouble = (
+      /** @type {Trouble["code"]} */ code,
+      /** @type {string} */ text,
+      /** @type {string} */ hint,
+      /** @type {string | null} */ since
+    ) => found.push({ code, text, hint, since, run: bad?.run ?? null });
+    if (job.pause?.reason_code === "failures")
+      trouble(
+        "paused_failures",
+        "it failed 5 times in a row and is paused",
+        "Read its log, mend it, and resume it",
+        job.pause.since
+      );
+    else if (0 < job.failures)
+      trouble(
+        "failing",
+        `failed ${job.failures === 1 ? "last time" : `${job.failures} times in a row`}: ${bad?.last_line ?? ""}`,
+        "Read its log, then run it again",
+        bad?.ended ?? null
+      );
+    if (kept.special === "silent")
+      trouble(
+        "silent",
+        "has not succeeded for 3 hours; it should every 10 minutes",
+        "Its runs are skipped: an earlier one is in the way. Look whether that one hangs",
+        instant(START - 3 * HOUR)
+      );
+    if (kept.special === "mismatched")
+      trouble(
+        "mismatched",
+        "its schedule names a next time, and none is armed",
+        "This is a fault of the server: restart it, and report it",
+        null
+      );
+    const dead = kept.runs.filter(({ state }) => state === "dead").length;
+    if (0 < dead)
+      trouble(
+        "dead",
+        `${dead} dead letters wait`,
+        "Run them again or drop them, under Dead",
+        bad?.ended ?? null
+      );
+    return found;
+  }
+
+  /** @param {Kept} kept @returns {JobDetail} */
+  detail(kept) {
+    const heavy = kept.group === "heavy";
+    return {
+      ...this.job(kept),
+      definition: `[jobs.${kept.name}]\n${kept.parsed.every ? `every = "${kept.cron.slice(7)}"` : `cron = "${kept.cron}"`}\nzone = "${kept.zone}"\nshell = ${JSON.stringify(kept.action)}\n${kept.group === null ? "" : `group = "${kept.group}"\n`}${heavy ? 'overlap = "queue-one"\nretry = { max = 3, backoff = "1m" }\ntimeout = "2h"\n' : ""}`,
+      policy_words: [
+        {
+          code: "misfire",
+          text: "After a pause of the server the latest missed time is made good for, if it is at most 24 hours old."
+        },
+        {
+          code: "overlap",
+          text: heavy
+            ? "While one runs, one other waits; more are skipped."
+            : "While one runs, others are skipped."
+        },
+        {
+          code: "retry",
+          text: heavy
+            ? "Tried up to 3 times more, after 1 minute, 2 minutes, 4 minutes."
+            : "A failure is not tried again."
+        },
+        {
+          code: "timeout",
+          text: heavy
+            ? "Killed after 2 hours: first TERM, then KILL 10 seconds later."
+            : "It may run as long as it wants."
+        }
+      ]
+    };
+  }
+
+  /** All runs, open ones first, then the latest end first. */
+  runs() {
+    const all = [...this.jobs.values()];
+    const open = all.flatMap((kept) => kept.open).sort((a, b) => (a.nominal < b.nominal ? -1 : 1));
+    return [
+      ...open,
+      ...all.flatMap((kept) => kept.runs).sort((a, b) => ((a.ended ?? "") < (b.ended ?? "") ? 1 : -1))
+    ];
+  }
+
+  /** @param {string} key */
+  run(key) {
+    const kept = this.jobs.get(key.slice(0, key.lastIndexOf("@")));
+    return [...(kept?.open ?? []), ...(kept?.runs ?? [])].find(({ run }) => run === key) ?? null;
+  }
+
+  /** @param {Run} run @returns {RunDetail} */
+  runDetail(run) {
+    const path = [
+      "api/v1/runs",
+      ...[run.job, run.nominal, run.series].map((part) => encodeURIComponent(part))
+    ].join("/");
+    const [begin, finish] = [
+      Date.parse(run.started ?? run.due),
+      Date.parse(run.ended ?? instant(this.now()))
+    ];
+    const step = (finish - begin) / Math.max(1, run.attempt);
+    const attempts =
+      run.started === null
+        ? []
+        : Array.from({ length: run.attempt }, (_, index) => {
+            const isLast = index === run.attempt - 1;
+            const attempt = {
+              number: index + 1,
+              started: instant(begin + index * step),
+              ended: isLast ? run.ended : instant(begin + (index + 0.8) * step),
+              state: isLast ? (run.ended === null ? null : run.state) : /** @type {RunState} */ ("failed"),
+              outcome: isLast ? run.outcome : "exit 1",
+              duration_ms: isLast && run.ended === null ? null : Math.round(step * (isLast ? 1 : 0.8)),
+              civil: {}
+            };
+            attempt.civil = civils(attempt, run.zone, ["started", "ended"]);
+            return attempt;
+          });
+    const waits =
+      run.state === "queued"
+        ? [{ code: "overlap", text: "An earlier run of the job still runs", from: run.due, until: null }]
+        : 1_000 < (run.lateness_ms ?? 0)
+          ? [{ code: "group", text: "Its group `heavy` was full", from: run.due, until: run.started }]
+          : [];
+    return {
+      ...run,
+      planned: run.nominal,
+      attempts,
+      waits,
+      output_bytes: Buffer.byteLength(this.output(run)),
+      hrefs: {
+        self: path,
+        job: `api/v1/jobs/${run.job}`,
+        output: `${path}/output`,
+        events: `${path}/output/events`
+      }
+    };
+  }
+
+  /** The file of a run's output. @param {Run} run */
+  output(run) {
+    let text = this.outputs.get(run.run);
+    if (text === undefined) {
+      text = run.started === null ? "" : written(run);
+      this.outputs.set(run.run, text);
+    }
+    return text;
+  }
+
+  /** @param {Run} run @param {string} text @param {string} [stream] */
+  write(run, text, stream = "stdout") {
+    this.outputs.set(
+      run.run,
+      `${this.output(run)}${instant(this.now()).replace("Z", "").padEnd(19)}Z ${run.attempt} ${stream} ${text}\n`
+    );
+    run.last_line = text.slice(0, 200);
+  }
+
+  /** @param {Run} run @param {RunState} state @param {string} outcome */
+  end(run, state, outcome) {
+    const kept = this.jobs.get(run.job);
+    if (!kept) return;
+    kept.open = kept.open.filter(({ run: key }) => key !== run.run);
+    Object.assign(run, {
+      state,
+      outcome,
+      ended: instant(this.now()),
+      duration_ms: this.now() - Date.parse(run.started ?? run.due)
+    });
+    kept.runs = [...kept.runs.filter(({ run: key }) => key !== run.run), this.dress(run)];
+    this.emit("run.changed", { run: run.run, job: run.job, state });
+  }
+
+  /** @param {string} job @param {string} at @returns {{run: Run, isNew: boolean} | null} */
+  start(job, at) {
+    const kept = this.jobs.get(job);
+    if (!kept) return null;
+    const found = this.run(`${job}@${at}`);
+    if (found) return { run: found, isNew: false };
+    const run = this.#running(kept, 0, {
+      run: `${job}@${at}`,
+      nominal: at,
+      due: at,
+      cause: "request",
+      started: instant(this.now()),
+      attempt: 1,
+      lateness_ms: 3
+    });
+    this.outputs.set(run.run, "");
+    this.write(run, "started by hand");
+    this.emit("run.changed", { run: run.run, job, state: "running" });
+    return { run: this.dress(run), isNew: true };
+  }
+
+  /** @returns {FileState[]} */
+  files() {
+    const sources = [...new Set([...this.jobs.values()].map(({ source }) => source))].sort();
+    const files = sources.map((name) => ({
+      name,
+      read: instant(START - 3 * DAY),
+      jobs: [...this.jobs.values()].filter(({ source }) => source === name).length,
+      problems: "",
+      state_code: /** @type {FileState["state_code"]} */ ("applied"),
+      state: "in force",
+      faults: /** @type {FileState["faults"]} */ ([]),
+      civil: {}
+    }));
+    const legacy = files.find(({ name }) => name === "/etc/cron.d/legacy");
+    if (legacy)
+      Object.assign(legacy, {
+        state_code: "problems",
+        state: "has problems; what was read before stays in force",
+        problems: "..",
+        faults: [
+          {
+            line: 12,
+            column: 3,
+            end_column: 5,
+            field: null,
+            severity: "problem",
+            message: "24 is outside of the hour field: expected 0 to 23",
+            hint: "did you mean `0`?",
+            excerpt: "0 24 * * * root /opt/shop/bin/vacuum"
+          },
+          {
+            line: 31,
+            column: 12,
+            end_column: 20,
+            field: null,
+            severity: "problem",
+            message: "the user `buildbot` does not exist",
+            hint: null,
+            excerpt:
+              "15 3 * * * buildbot /opt/sites/bin/publish --all --target /srv/www/production --keep 14 --verbose"
+          },
+          {
+            line: 40,
+            column: 5,
+            end_column: 11,
+            field: null,
+            severity: "warning",
+            message: "both day fields are given: it runs when either one matches",
+            hint: null,
+            excerpt: "0 0 13 * 5 root /opt/sites/bin/unlucky"
+          }
+        ]
+      });
+    const media = files.find(({ name }) => name.endsWith("media.toml"));
+    if (media)
+      Object.assign(media, { state_code: "differs", state: "changed on disk 4 s ago; it is being read" });
+    for (const file of files) file.civil = civils(file, "Europe/Berlin", ["read"]);
+    return files;
+  }
+
+  /** @returns {Once[]} */
+  once() {
+    return [
+      ["tea", 9 * MINUTE, "echo 'tea is ready'"],
+      ["once-2839k4z0ztlvt5-e13wu1om", 40 * MINUTE, "/opt/fleet/bin/reboot rack-7"],
+      ["invoice-run", 11 * HOUR, "/opt/billing/run --month 2026-10"]
+    ].map(([name, after, action], index) => {
+      const once = {
+        name: String(name),
+        due: instant(START + Number(after)),
+        key: index === 0 ? "tea" : null,
+        submitted: instant(START - HOUR),
+        action: String(action),
+        policies: "",
+        id: `o${index}`,
+        civil: {}
+      };
+      once.civil = civils(once, "Europe/Berlin", ["due", "submitted"]);
+      return once;
+    });
+  }
+
+  /** @returns {Finding[]} */
+  findings() {
+    return [
+      { subject: "data", level: "ok", text: "/var/lib/mainspring", code: "data" },
+      {
+        subject: "clock",
+        level: "warning",
+        text: "the clock was set forward by 41 s at 23:58:12",
+        hint: "Runs that were due in between are recorded as missed or made good for; see whether time synchronisation works",
+        code: "clock_jumped"
+      },
+      { subject: "store", level: "ok", text: "it answers; the last commit took 2 ms", code: "store" },
+      {
+        subject: "file",
+        level: "bad",
+        text: "/etc/cron.d/legacy has 2 problems, and what was read before stays in force",
+        hint: "Mend lines 12 and 31",
+        code: "file_problems",
+        file: "/etc/cron.d/legacy"
+      },
+      {
+        subject: "agenda",
+        level: "bad",
+        text: "the next time of 1 job is not armed",
+        hint: "This is a fault of the server: restart it, and report it",
+        code: "agenda_mismatch",
+        job: "stale-agenda"
+      },
+      {
+        subject: "room",
+        level: "warning",
+        text: "1.9 GiB are free where the store lies; a day of output needs 1.2 GiB",
+        hint: "Make room, or keep less output: output_bytes, retention",
+        code: "disk"
+      },
+      { subject: "zone", level: "ok", text: "Europe/Berlin, zone data 2026b", code: "zone" }
+    ];
+  }
+}
+
+/** @param {string} name @param {number} luck */
+function lastWords(name, luck) {
+  const words = [
+    "connection refused",
+    "No space left on device",
+    "panicked at src/main.rs:41: index out of bounds",
+    "Killed",
+    "timeout while waiting for the lock",
+    "HTTP 502 from upstream"
+  ];
+  return `${name}: ${words[Math.floor(luck * 1e5) % words.length]}`;
+}
+
+/** @param {Run} run */
+function written(run) {
+  const begin = Date.parse(run.started ?? run.due);
+  const count = run.job === "ci-nightly" ? 1_800 : run.job === "terminal" ? 12 : 30;
+  const rows = [];
+  for (let index = 0; index < count; index += 1) {
+    const attempt = Math.min(run.attempt, 1 + Math.floor((index / count) * run.attempt));
+    const at = `${instant(begin + index * 433)
+      .replace("Z", "")
+      .slice(0, 19)}.${String((index * 433) % 1000).padStart(3, "0")}Z`;
+    const isError = chance(`${run.run}${index}`) < 0.06;
+    rows.push(`${at} ${attempt} ${isError ? "stderr" : "stdout"} ${line(run, index)}`);
+  }
+  if (run.job === "terminal") {
+    const at = instant(begin + 6_000);
+    rows.push(
+      `${at} 1 stderr ${HOSTILE}`,
+      `${at} 1 stdout \u001b]0;owned\u0007\u001b[2J\u001b[31mred \u001b[1mbold\u001b[0m plain \u001b[42mon green\u001b[0m \u001b[38;2;255;0;0mtrue\u001b[0m`,
+      `${at} 1 stdout ${"x".repeat(6_000)}`
+    );
+  } else if (run.last_line !== null)
+    rows.push(
+      `${instant(begin + count * 433)} ${run.attempt} ${run.state === "succeeded" ? "stdout" : "stderr"} ${run.last_line}`
+    );
+  return `${rows.join("\n")}\n`;
+}
+
+/** @param {Run} run @param {number} index */
+function line(run, index) {
+  if (run.job === "ci-nightly") {
+    const part = Math.floor((index / 1_800) * 61);
+    return index % 40 === 7
+      ? `\u001b[33mwarning:\u001b[0m unused variable \`slot\` in wheel_${index}.cpp`
+      : `\u001b[32m[${String(part).padStart(3)}%]\u001b[0m Building CXX object src/engine/CMakeFiles/engine.dir/part_${index}.cpp.o`;
+  }
+  return (
+    [`page ${index} of 30`, `copied ${index * 512} rows`, `orders: batch ${index} accepted`][index % 3] ?? ""
+  );
+}

@@ -1,0 +1,119 @@
+// A browser and a mock server for tests. Without Chromium or playwright-core the tests are skipped with a
+// word.
+
+/** @import {BrowserContext, Page} from "playwright-core" */
+/** @import {Scope} from "../api.d.ts" */
+import { existsSync } from "node:fs";
+import { after, before } from "node:test";
+import { Mock } from "../mock/serve.js";
+
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync"
+];
+
+/** How long a test waits for what must come: the machine may be busy, so this only ends what hangs. */
+export const PATIENCE_MS = 30_000;
+
+const playwright = await import("playwright-core").catch(() => null);
+
+/** Why the tests of this file are skipped, or false. */
+export const skip =
+  playwright === null
+    ? "playwright-core is not installed: npm ci"
+    : !existsSync(CHROMIUM) && `there is no ${CHROMIUM}`;
+
+/** @type {import("playwright-core").Browser} */
+let browser;
+
+before(async () => {
+  if (skip || playwright === null) return;
+  browser = await playwright.chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+});
+after(() => browser?.close());
+
+/** What a test is given.
+ * @typedef {{mock: Mock, url: string, context: BrowserContext, open: (query?: string) => Promise<Page>,
+ *   faults: string[]}} Stage */
+
+/** @typedef {object} Setting
+ * @property {Scope | null} [scope]   null: sign in first
+ * @property {string} [base]
+ * @property {boolean} [frozen]
+ * @property {number} [rows]
+ * @property {import("playwright-core").BrowserContextOptions} [browser]
+ */
+
+/** Runs a test on a server and in a browser of its own. What the console of the browser says is a fault.
+ * @param {Setting} setting @param {(stage: Stage) => Promise<void>} run */
+export async function stage({ browser: options = {}, ...setting }, run) {
+  const mock = new Mock({ scope: "operate", frozen: true, ...setting });
+  const url = await mock.start(0);
+  const context = await browser.newContext({
+    viewport: { width: 1_280, height: 860 },
+    timezoneId: "Europe/Berlin",
+    ...options
+  });
+  context.setDefaultTimeout(PATIENCE_MS);
+  /** @type {string[]} */
+  const faults = [];
+  const open = async (query = "?page=now") => {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => faults.push(`${query}: ${error.message}`));
+    page.on("console", (message) => {
+      // The browser itself tells of answers that are no 2xx.
+      const isAnswer = message.text().startsWith("Failed to load resource");
+      if (["error", "warning"].includes(message.type()) && !isAnswer)
+        faults.push(`${query}: ${message.text()}`);
+    });
+    await page.goto(`${url}${query}`);
+    await settled(page);
+    return page;
+  };
+  try {
+    await run({ mock, url, context, open, faults });
+    if (0 < faults.length) throw new Error(`the browser complains: ${faults.join("; ")}`);
+  } finally {
+    await context.close();
+    await mock.stop();
+  }
+}
+
+/** Waits until what was asked for is shown. @param {Page} page */
+export async function settled(page) {
+  await page.waitForSelector("main[aria-busy=false]");
+}
+
+/** The pages, each with something on it. @param {Mock} mock @returns {[string, string][]} */
+export function pages(mock) {
+  const runOf = (/** @type {string} */ job) =>
+    encodeURIComponent(mock.house.jobs.get(job)?.runs.at(-1)?.run ?? "");
+  const open = encodeURIComponent(mock.house.jobs.get("ci-nightly")?.open[0]?.run ?? "");
+  return [
+    ["now", "?page=now"],
+    ["jobs", "?page=jobs"],
+    ["job", "?page=job&job=backup-db"],
+    ["job-paused", "?page=job&job=mail-digest"],
+    ["runs", "?page=runs"],
+    ["run", `?page=run&run=${runOf("backup-db")}`],
+    ["run-open", `?page=run&run=${open}`],
+    ["run-hostile", `?page=run&run=${runOf("terminal")}`],
+    ["dead", "?page=dead"],
+    ["upcoming", "?page=upcoming"],
+    ["upcoming-7d", "?page=upcoming&span=7d"],
+    ["files", "?page=files"],
+    ["lab", "?page=lab"],
+    ["lab-wrong", "?page=lab&q=0+24+*+*+*"],
+    ["audit", "?page=audit"],
+    ["server", "?page=server"],
+    ["nothing", "?page=jobs&q=zzz"],
+    ["missing", "?page=job&job=none"]
+  ];
+}

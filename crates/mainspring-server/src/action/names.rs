@@ -1,0 +1,74 @@
+//! What job files may name, and what holds where they name nothing.
+//!
+//! Readers of files check against these lists; executors say what the names mean to the kernel and to HTTP. The two
+//! cannot drift apart, because both read this file.
+//!
+//! Cost: none.
+//!
+//! Does not read or execute anything.
+//!
+//! Source: setrlimit(2), crontab(5) of Debian's cron 3.0pl1, RFC 9110 for the bodies of requests.
+
+use std::time::Duration;
+
+/// The shell, unless the job names another: crontab(5).
+pub const DEFAULT_SHELL: &str = "/bin/sh";
+
+/// The search path, unless the job sets PATH: crontab(5).
+pub const DEFAULT_PATH: &str = "/usr/bin:/bin";
+
+/// The most output of one run that is kept, unless the job says otherwise: enough for a long report, and a thousand
+/// runs of it fit on any disk.
+pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
+
+/// How long a delivery may take where the job does not say.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The longest that a delivery may take: as long as it does, it holds one of the few places.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// The most of an answer that is kept where the job does not say.
+pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
+
+/// The most headers of a webhook: twice what a request needs.
+pub const MAX_HEADERS: usize = 64;
+
+/// The names of resource limits, each with its unit.
+pub const LIMIT_NAMES: [&str; 9] = [
+    "cpu_seconds",
+    "file_bytes",
+    "data_bytes",
+    "stack_bytes",
+    "core_bytes",
+    "address_bytes",
+    "open_files",
+    "processes",
+    "locked_bytes",
+];
+
+/// Whether a request of this method may carry a body.
+pub fn has_body(method: &str) -> bool {
+    matches!(method, "POST" | "PUT" | "PATCH")
+}
+
+/// What becomes of a process whose server dies without ending it: by SIGKILL, for want of memory, by a bug.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnServerDeath {
+    /// It goes on, as an orphan.
+    #[default]
+    Leave,
+    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no program that takes
+    /// on rights when it is executed.
+    Kill,
+}
+
+impl OnServerDeath {
+    /// The words in files.
+    pub const NAMES: [(&str, OnServerDeath); 2] =
+        [("leave", OnServerDeath::Leave), ("kill", OnServerDeath::Kill)];
+
+    /// What a word means.
+    pub fn from_name(name: &str) -> Option<OnServerDeath> {
+        OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
+    }
+}

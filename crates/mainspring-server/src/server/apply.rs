@@ -1,0 +1,73 @@
+//! Files that clients apply: judged as the served ones are, and compared with what is in force.
+//!
+//! Cost: one pass over each file, and one over the jobs.
+//!
+//! Does not read a file: a client sends its text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::{Definitions, Job, JobName, Prune};
+
+use super::Server;
+use super::ask::{Asking, Next, usage};
+use super::boot::definitions;
+use crate::claims::Claimant;
+use crate::crontab::Format;
+use crate::loaded::Loaded;
+use crate::origin::Origin;
+use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
+use crate::source::Source;
+
+impl Server {
+    pub(super) fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {
+        if MAX_APPLIED_FILES < files.len() {
+            return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
+        }
+        let mut claimants = Vec::new();
+        for file in files {
+            let format = if file.system { Format::System } else { Format::User };
+            let origin = self.files.origin_of(&file.name);
+            let source = Source::new(file.name, file.text);
+            let loaded = Loaded::parse(&source, format, &self.files.reader().zone);
+            if !loaded.is_good() {
+                return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
+            }
+            claimants.push(Claimant { origin: origin.source(), loaded });
+        }
+        self.settle_names(&mut claimants);
+        if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
+            return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
+        }
+        let set = |file: Claimant| definitions(file.loaded, &Origin::of(&file.origin), !prune);
+        let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
+        if !is_preview {
+            return Ok(Next::Files(sets));
+        }
+        let mut applied = AppliedWire::default();
+        for set in sets {
+            applied.add(self.changes(&set));
+        }
+        Ok(Next::Answer(Response::Applied(applied)))
+    }
+
+    /// What a set would change.
+    pub(super) fn changes(&self, set: &Definitions) -> AppliedWire {
+        let mut applied = AppliedWire::default();
+        let known: BTreeMap<&JobName, &Job> = self.planner.jobs().map(|(job, _)| (&job.name, job)).collect();
+        for job in &set.jobs {
+            let name = job.name.to_string();
+            match known.get(&job.name) {
+                None => applied.added.push(name),
+                Some(known) if known.source != set.source => applied.refused.push(name),
+                Some(known) if *known == job => applied.unchanged += 1,
+                Some(_) => applied.changed.push(name),
+            }
+        }
+        if set.prune == Prune::Remove {
+            let kept: BTreeSet<&JobName> = set.jobs.iter().map(|job| &job.name).collect();
+            let is_gone = |job: &&&Job| job.source == set.source && !kept.contains(&job.name);
+            applied.removed.extend(known.values().filter(is_gone).map(|job| job.name.to_string()));
+        }
+        applied
+    }
+}

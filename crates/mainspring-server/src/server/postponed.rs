@@ -1,0 +1,71 @@
+//! Starts that wait because the operating system had no descriptor, process or memory for them.
+//!
+//! ```text
+//! start ─▶ too many open files ─▶ postponed ── a run has ended, or RETRY_INTERVAL ──▶ start
+//!                                    │ cancel ──▶ its end
+//!                                    └─ MAX_WAIT ──▶ failed: not started
+//! ```
+//!
+//! For the planner such a run is running: its start is on disk, and it counts among those that run at once. It waits for others
+//! of this server to end, as a run in a queue does.
+//!
+//! Cost: nothing while there is none.
+//!
+//! Does not wait for ever: what the system lacks may never come.
+//!
+//! Source: own.
+
+use std::time::Duration;
+
+use mainspring_job::{RunKey, Start};
+
+use crate::clock::Moment;
+
+/// How long a start is tried again: longer than most jobs run that could make room.
+pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);
+
+/// How often, if nothing ends.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The starts that wait, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Postponed {
+    starts: Vec<(Start, Moment)>,
+    tried: Option<Moment>,
+}
+
+impl Postponed {
+    /// Adds a start that has waited since then.
+    pub(super) fn add(&mut self, start: Start, since: Moment, now: Moment) {
+        self.starts.push((start, since));
+        self.tried = Some(now);
+    }
+
+    /// Takes all that are to be tried now, each with when its wait began. `has_room` says that something ended.
+    pub(super) fn due(&mut self, has_room: bool, now: Moment) -> Vec<(Start, Moment)> {
+        let is_due = has_room || self.tried.is_none_or(|tried| RETRY_INTERVAL <= now.since(tried));
+        if is_due { std::mem::take(&mut self.starts) } else { Vec::new() }
+    }
+
+    /// Takes one away that is not to be started any more. Returns whether it was there.
+    pub(super) fn remove(&mut self, key: &RunKey, attempt: u32) -> bool {
+        let count = self.starts.len();
+        self.starts.retain(|(start, _)| (&start.key, start.attempt) != (key, attempt));
+        self.starts.len() < count
+    }
+
+    /// Forgets all: their starts have no end on disk then, as those of runs that are killed with the server.
+    pub(super) fn clear(&mut self) {
+        self.starts.clear();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// How long the loop may wait before it tries again.
+    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
+        let tried = self.tried.filter(|_| !self.is_empty())?;
+        Some(RETRY_INTERVAL.saturating_sub(now.since(tried)))
+    }
+}

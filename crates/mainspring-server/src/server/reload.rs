@@ -1,0 +1,98 @@
+//! Files that have changed: what they hold comes into force, or what is in force stays.
+//!
+//! ```text
+//! changed files, and those with problems ─▶ names settled ─┬─ good ──▶ jobs that move change hands ─▶ apply
+//!                                                          └─ bad ───▶ said aloud, once for each problem
+//! ```
+//!
+//! Cost: the changed files are read, and the names of all jobs are gone through.
+//!
+//! Does not watch files: see [`files`](super::files).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::{Command, Input, Job, JobName};
+
+use super::ask::Purpose;
+use super::boot::{definitions, holder};
+use super::{Phase, Server};
+use crate::claims::{Claimant, InForce, settle};
+use crate::clock::Moment;
+use crate::crontab::names::Known;
+use crate::loaded::Loaded;
+use crate::origin::Origin;
+
+impl Server {
+    pub(super) fn take_files(&mut self, now: Moment) {
+        self.files.look(now);
+        if self.held.is_some() {
+            return;
+        }
+        let is_asked = self.signals.is_reload_asked();
+        if self.phase != Phase::Running {
+            return;
+        }
+        let due = self.files.due(is_asked, now);
+        if due.is_empty() {
+            return;
+        }
+        // A file may have a problem only because of another, as with a job that moves.
+        let again: BTreeSet<usize> = due.iter().copied().chain(self.files.troubled()).collect();
+        let indices: Vec<usize> = again.into_iter().collect();
+        let before: Vec<String> =
+            indices.iter().map(|index| self.files.served[*index].problems.clone()).collect();
+        let jobs: Vec<&Job> = self.planner.jobs().map(|(job, _)| job).collect();
+        let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), now.wall);
+        let owners: BTreeMap<JobName, String> =
+            jobs.iter().map(|job| (job.name.clone(), job.source.clone())).collect();
+        for (index, before) in indices.into_iter().zip(before) {
+            let file = &self.files.served[index];
+            if !file.problems.is_empty() && (due.contains(&index) || file.problems != before) {
+                let text = format!("{} has problems, and what was read before stays in force", file.path);
+                file.say_problems();
+                self.note(now.wall, &text);
+            }
+        }
+        self.take_over(taken, &owners);
+    }
+
+    /// Puts files into force that may be.
+    fn take_over(&mut self, taken: Vec<(usize, Loaded)>, owners: &BTreeMap<JobName, String>) {
+        let mut sets = Vec::new();
+        for (index, loaded) in taken {
+            let file = &self.files.served[index];
+            let (path, source) = (file.path.clone(), file.origin.source());
+            let is_moving = |name: &JobName| owners.get(name).is_some_and(|owner| *owner != source);
+            let names = loaded.jobs.iter().map(|placed| placed.job.name.clone());
+            let jobs: Vec<JobName> = names.filter(is_moving).collect();
+            sets.push((path, definitions(loaded, &file.origin, false)));
+            if !jobs.is_empty() {
+                let command = Command::Adopt { jobs, source };
+                let ticket = mainspring_job::Ticket(0);
+                self.inputs.push_back(Input::Command { ticket, command });
+            }
+        }
+        for (path, set) in sets {
+            let ticket = self.ticket(Purpose::Reload { path });
+            self.inputs.push_back(Input::Command { ticket, command: Command::Apply(set) });
+        }
+    }
+
+    /// Says which names files that are applied may have.
+    pub(super) fn settle_names(&self, claimants: &mut [Claimant]) {
+        let jobs: Vec<&Job> = self.planner.jobs().map(|(job, _)| job).collect();
+        settle(claimants, &in_force(&jobs, &known(&jobs)));
+    }
+}
+
+fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<Known>) -> InForce<'k> {
+    let held = jobs.iter().map(|job| (job.name.clone(), holder(&Origin::of(&job.source)))).collect();
+    InForce { held, retired: BTreeSet::new(), known }
+}
+
+fn known<'j>(jobs: &'j [&Job]) -> impl Fn(Option<&str>) -> Vec<Known> + 'j {
+    move |origin| {
+        let is_asked = |job: &&&Job| origin == Some(job.source.as_str());
+        jobs.iter().filter(is_asked).filter_map(|job| Known::of(job)).collect()
+    }
+}

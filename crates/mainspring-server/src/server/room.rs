@@ -1,0 +1,199 @@
+//! Room on the disk: what is given up first when it runs out.
+//!
+//! | room | then |
+//! |---|---|
+//! | enough | a file of [`RESERVE_BYTES`] is held back: it is room for the store when there is no other |
+//! | less than the floor | what runs write is not kept |
+//! | the store finds the disk full | the reserve is let go; new work is refused, and scheduled jobs go on |
+//! | full again | the oldest kept output is removed |
+//! | and again | nothing is recorded, so nothing starts; the batch is tried again each second |
+//!
+//! As soon as there is room again all is as before, and the reserve is made anew.
+//!
+//! Cost: one system call for each look.
+//!
+//! Does not free more than it needs.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::posix_fallocate;
+use nix::sys::statvfs::statvfs;
+
+use super::output::remove_oldest_below;
+use crate::place::Place;
+
+/// How much is held back for the store: its log grows by so much before it is folded in.
+pub const RESERVE_BYTES: u64 = 8 << 20;
+
+/// With less room than this no output is kept.
+pub const FLOOR_BYTES: u64 = 32 << 20;
+
+/// On a small file system neither is more than such a part of it.
+const SMALLEST_PART: u64 = 16;
+
+/// What the reserve is called in the data directory.
+const RESERVE_FILE: &str = "mainspring.reserve";
+
+/// How the reserve is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reserve {
+    /// It is there.
+    Held,
+    /// The store has it, or there was no room for one.
+    Used,
+    /// There is none: the file system cannot be measured or gives none, or nothing is kept.
+    Without,
+}
+
+/// The room of a data directory.
+#[derive(Debug)]
+pub(super) struct Room {
+    directory: PathBuf,
+    reserve: Reserve,
+    reserve_bytes: u64,
+    floor_bytes: u64,
+    is_short: bool,
+}
+
+impl Room {
+    /// Measures, and holds back a reserve if there is room for one.
+    pub(super) fn new(directory: &Path) -> Room {
+        let mut room = Room::without(directory);
+        if 0 < room.reserve_bytes {
+            room.reserve = if room.path().exists() { Reserve::Held } else { Reserve::Used };
+        }
+        room.look();
+        room
+    }
+
+    /// The room for a server that keeps nothing: no reserve helps it.
+    pub(super) fn without(directory: &Path) -> Room {
+        let part =
+            statvfs(directory).map_or(0, |found| found.blocks() * found.fragment_size() / SMALLEST_PART);
+        Room {
+            directory: directory.to_owned(),
+            reserve: Reserve::Without,
+            reserve_bytes: RESERVE_BYTES.min(part),
+            floor_bytes: FLOOR_BYTES.min(part),
+            is_short: false,
+        }
+    }
+
+    /// Measures again. Makes the reserve anew where there is room for it and as much as nobody misses.
+    pub(super) fn look(&mut self) {
+        let Some(free) = free_bytes(&self.directory) else { return };
+        self.is_short = free < self.floor_bytes;
+        if self.reserve == Reserve::Held && !self.path().exists() {
+            self.reserve = Reserve::Used;
+        }
+        if self.reserve == Reserve::Used && self.reserve_bytes + self.floor_bytes <= free {
+            self.reserve = match hold(&self.path(), self.reserve_bytes) {
+                Ok(()) => Reserve::Held,
+                Err(error) if is_full(&error) => Reserve::Used,
+                Err(_) => Reserve::Without,
+            };
+        }
+    }
+
+    /// Lets go of the reserve. Returns whether there was one.
+    pub(super) fn release(&mut self) -> bool {
+        self.is_short = true;
+        let was_held = self.reserve == Reserve::Held;
+        if was_held {
+            self.reserve = Reserve::Used;
+        }
+        was_held && fs::remove_file(self.path()).is_ok()
+    }
+
+    /// Whether output is not kept now.
+    pub(super) fn is_short(&self) -> bool {
+        self.is_short || self.is_full()
+    }
+
+    /// Whether only what is known already is done.
+    pub(super) fn is_full(&self) -> bool {
+        self.reserve == Reserve::Used
+    }
+
+    /// How much room makes a difference.
+    pub(super) fn floor_bytes(&self) -> u64 {
+        self.floor_bytes
+    }
+
+    /// What is wrong, for people.
+    pub(super) fn trouble(&self) -> Option<&'static str> {
+        match (self.is_full(), self.is_short) {
+            (true, _) => Some("the disk is full: new work is refused, and what runs write is not kept"),
+            (false, true) => Some("there is little room on the disk: what runs write is not kept"),
+            (false, false) => None,
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join(RESERVE_FILE)
+    }
+}
+
+/// The room in the file system of a directory, as far as it can be told.
+pub(super) fn free_bytes(directory: &Path) -> Option<u64> {
+    let found = statvfs(directory).ok()?;
+    Some(found.blocks_available().saturating_mul(found.fragment_size()))
+}
+
+/// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest output. Returns
+/// whether there was anything.
+pub fn give_up(place: &Place) -> bool {
+    fs::remove_file(place.directory().join(RESERVE_FILE)).is_ok()
+        || 0 < remove_oldest_below(&place.output(), RESERVE_BYTES, &HashSet::new())
+}
+
+fn hold(path: &Path, bytes: u64) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let made = allocate(&file, bytes);
+    if made.is_err() {
+        let _ = fs::remove_file(path);
+    }
+    made
+}
+
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    let length = i64::try_from(bytes).map_err(io::Error::other)?;
+    posix_fallocate(file.as_fd(), 0, length).map_err(io::Error::from)
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reserve_is_held_let_go_and_held_again() {
+        let directory = std::env::temp_dir().join(format!("mainspring-room-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir(&directory).unwrap();
+        let mut room = Room::new(&directory);
+        // Where these tests run there is room; elsewhere there is nothing to be seen.
+        if room.trouble().is_none() {
+            let length = || fs::metadata(directory.join(RESERVE_FILE)).map(|found| found.len()).ok();
+            assert_eq!(length(), Some(room.reserve_bytes));
+            assert!(room.release());
+            assert_eq!((length(), room.is_full(), room.is_short()), (None, true, true));
+            assert!(room.trouble().unwrap().contains("new work is refused"));
+            assert!(!room.release(), "there is one reserve");
+            room.look();
+            assert_eq!((length(), room.trouble()), (Some(room.reserve_bytes), None));
+            assert!(room.release());
+            assert!(Room::without(&directory).trouble().is_none());
+            assert_eq!(length(), None);
+        }
+        let _ = fs::remove_dir_all(&directory);
+    }
+}

@@ -1,0 +1,270 @@
+//! A way through folders that others may have prepared.
+//!
+//! ```text
+//! /home/bob/token     /      root's, 0755     nobody else decides what is in it
+//!                     home   root's, 0755     nor in this
+//!                     bob    bob's            bob decides from here on which file it is
+//!                     token  a link to /etc/shadow, root's: bob has chosen a file that is not his. A doubt.
+//! ```
+//!
+//! The path is walked folder by folder, each held by a descriptor, so that nothing is looked at twice under one name. On the
+//! way it is noted who could have chosen another file. Whoever owns the file in the end could have written it as well, so a
+//! choice of the owner's is no doubt: links of a deploy are followed if root, we, or the owner of the file made them.
+//!
+//! | on the way is | chosen by |
+//! |---|---|
+//! | a folder of root's or ours that others may not write | nobody else; links in it are followed |
+//! | a folder of another user | that user: for root in any case, for others if a link in it is followed |
+//! | a folder that others may write | all of them, if we are root |
+//! | the same with the sticky bit (`/tmp`) | the owner of what is found there; a file there may have one name only |
+//!
+//! Cost: three system calls for each folder of the path.
+//!
+//! Does not judge who owns what is found: that depends on what it is for.
+//!
+//! Source: the secure path of sshd, auth_secure_path in OpenSSH's misc.c; `fs.protected_symlinks` of Linux; SymLinksIfOwnerMatch
+//! of Apache's httpd.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, open, openat, readlinkat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat};
+use nix::unistd::Uid;
+
+/// The most links that are followed for one path: as many as Linux follows.
+const MAX_LINKS: usize = 40;
+
+/// The permission bits that let others write.
+pub const OTHERS_MAY_WRITE: u32 = 0o022;
+
+const STICKY: u32 = 0o1000;
+
+/// Why a file may be another than was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// A folder above it belongs to another user.
+    Owner {
+        /// Which folder.
+        folder: PathBuf,
+        /// The number of its owner.
+        uid: u32,
+    },
+    /// Others may write a folder above it.
+    Writable {
+        /// Which folder.
+        folder: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Another user put something of the path into a folder that everybody may write.
+    Entry {
+        /// What.
+        path: PathBuf,
+        /// The number of its owner.
+        uid: u32,
+    },
+    /// It has several names, and stands in a folder that everybody may write: any user could have given it this one.
+    Names {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Doubt::Owner { folder, uid } => {
+                write!(
+                    f,
+                    "the folder {} belongs to user {uid}, who could put another there",
+                    folder.display()
+                )
+            }
+            Doubt::Writable { folder, mode } => write!(
+                f,
+                "the mode {mode:04o} of the folder {} lets others put another there: take that away with chmod go-w",
+                folder.display()
+            ),
+            Doubt::Entry { path, uid } => {
+                write!(f, "{} belongs to user {uid}, in a folder that everybody may write", path.display())
+            }
+            Doubt::Names { path } => write!(
+                f,
+                "{} has several names (hard links), in a folder that everybody may write",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl From<Doubt> for io::Error {
+    fn from(doubt: Doubt) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, doubt.to_string())
+    }
+}
+
+/// What stands at the end of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    File,
+    Folder,
+}
+
+/// A way through folders.
+pub(crate) struct Walk {
+    is_root: bool,
+    /// Who may choose: root, we, and whoever owns the root of the file system.
+    trusted: [u32; 3],
+    pub(crate) folder: OwnedFd,
+    found: FileStat,
+    /// Where `folder` is; at the end the file in it.
+    pub(crate) path: PathBuf,
+    /// What is still to go, the next step last.
+    rest: Vec<OsString>,
+    /// The name of the file in `folder`.
+    pub(crate) last: OsString,
+    links_left: usize,
+    /// Who could have chosen, `None` for more than one user.
+    doubts: Vec<(Option<u32>, Doubt)>,
+}
+
+impl Walk {
+    /// Begins at the root of the file system.
+    pub(crate) fn to(path: &Path) -> io::Result<Walk> {
+        if path.as_os_str().is_empty() {
+            return Err(Errno::ENOENT.into());
+        }
+        let folder = root()?;
+        let found = fstat(&folder)?;
+        let us = Uid::effective();
+        let mut walk = Walk {
+            is_root: us.is_root(),
+            trusted: [0, us.as_raw(), found.st_uid],
+            folder,
+            found,
+            path: PathBuf::from("/"),
+            rest: Vec::new(),
+            last: OsString::new(),
+            links_left: MAX_LINKS,
+            doubts: Vec::new(),
+        };
+        walk.add(&std::path::absolute(path)?);
+        Ok(walk)
+    }
+
+    /// Goes to the end, and returns what is there.
+    pub(crate) fn run(&mut self, end: End) -> io::Result<FileStat> {
+        while let Some(step) = self.rest.pop() {
+            if step == ".." {
+                self.enter(openat(&self.folder, "..", folder_flags(), Mode::empty())?)?;
+                self.path.pop();
+                continue;
+            }
+            let flags = OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+            let entry = openat(&self.folder, step.as_os_str(), flags, Mode::empty())?;
+            let found = fstat(&entry)?;
+            self.judge_folder(kind(&found) == SFlag::S_IFLNK);
+            self.judge_entry(&step, &found);
+            match kind(&found) {
+                SFlag::S_IFLNK => self.follow(&entry)?,
+                SFlag::S_IFDIR => {
+                    self.enter(entry)?;
+                    self.path.push(&step);
+                }
+                SFlag::S_IFREG if self.rest.is_empty() && end == End::File => {
+                    self.path.push(&step);
+                    self.last = step;
+                    return Ok(found);
+                }
+                _ if !self.rest.is_empty() || end == End::Folder => return Err(Errno::ENOTDIR.into()),
+                _ => return Err(io::Error::other("it is no regular file")),
+            }
+        }
+        if end == End::File { Err(Errno::EISDIR.into()) } else { Ok(self.found) }
+    }
+
+    /// Puts the steps of a path before those that are left.
+    fn add(&mut self, path: &Path) {
+        let steps = path.components().rev().filter_map(|component| match component {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        });
+        self.rest.extend(steps);
+    }
+
+    fn enter(&mut self, folder: OwnedFd) -> io::Result<()> {
+        self.found = fstat(&folder)?;
+        self.folder = folder;
+        Ok(())
+    }
+
+    fn follow(&mut self, link: &OwnedFd) -> io::Result<()> {
+        self.links_left = self.links_left.checked_sub(1).ok_or(Errno::ELOOP)?;
+        let target = readlinkat(link, OsStr::new(""))?;
+        let target = Path::new(&target);
+        if target.is_absolute() {
+            self.enter(root()?)?;
+            self.path = PathBuf::from("/");
+        }
+        self.add(target);
+        Ok(())
+    }
+
+    /// Who could put something else into the folder that the walk is in.
+    pub(crate) fn judge_folder(&mut self, holds_link: bool) {
+        let (uid, mode) = (self.found.st_uid, mode(&self.found));
+        if !self.trusts(uid) && (self.is_root || holds_link) {
+            self.doubts.push((Some(uid), Doubt::Owner { folder: self.path.clone(), uid }));
+        }
+        let is_open = mode & OTHERS_MAY_WRITE != 0 && mode & STICKY == 0;
+        if is_open && self.is_root {
+            self.doubts.push((None, Doubt::Writable { folder: self.path.clone(), mode }));
+        }
+    }
+
+    /// Who could have put this into a folder where everybody may put things, and only their owners take them away.
+    fn judge_entry(&mut self, name: &OsStr, entry: &FileStat) {
+        let folder = mode(&self.found);
+        if folder & OTHERS_MAY_WRITE == 0 || folder & STICKY == 0 {
+            return;
+        }
+        let (path, uid) = (self.path.join(name), entry.st_uid);
+        if !self.trusts(uid) {
+            self.doubts.push((Some(uid), Doubt::Entry { path, uid }));
+        } else if kind(entry) != SFlag::S_IFDIR && 1 < entry.st_nlink {
+            self.doubts.push((None, Doubt::Names { path }));
+        }
+    }
+
+    fn trusts(&self, uid: u32) -> bool {
+        self.trusted.contains(&uid)
+    }
+
+    /// The first doubt that is not about the owner of what was found.
+    pub(crate) fn doubt(&mut self, owner: Option<u32>) -> Option<Doubt> {
+        let about_others = |(chooser, _): &(Option<u32>, Doubt)| chooser.is_none() || *chooser != owner;
+        std::mem::take(&mut self.doubts).into_iter().find(about_others).map(|(_, doubt)| doubt)
+    }
+}
+
+fn folder_flags() -> OFlag {
+    OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC
+}
+
+fn root() -> io::Result<OwnedFd> {
+    Ok(open("/", folder_flags(), Mode::empty())?)
+}
+
+fn kind(found: &FileStat) -> SFlag {
+    SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT
+}
+
+pub(crate) fn mode(found: &FileStat) -> u32 {
+    found.st_mode & 0o7777
+}

@@ -1,0 +1,91 @@
+//! No number of clients locks others out, whatever they wait for.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use serde_json::Value;
+
+use crate::ground::Ground;
+
+const LONG: &str =
+    "[jobs.long]\nat = 2100-01-01T00:00:00Z\noverlap = 'queue-all'\ncwd = '/'\nshell = 'exec sleep 1000'\n";
+
+/// More connections than a server takes.
+const CROWD: usize = 66;
+
+/// Asks for a run and its end, and returns the first answer.
+fn wait_for_run(stream: &mut UnixStream) -> Value {
+    stream.write_all(b"{\"id\":1,\"command\":\"run\",\"job\":\"long\",\"wait\":true}\n").unwrap();
+    answer(stream)
+}
+
+fn answer(stream: &UnixStream) -> Value {
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).unwrap();
+    serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+#[test]
+fn clients_that_were_interrupted_leave_room() {
+    let ground = Ground::of_ours("interrupted");
+    let server = ground.serve(LONG);
+    for number in 0..CROWD {
+        assert!(wait_for_run(&mut ground.connect())["planned"].is_object(), "{number}");
+    }
+    assert_eq!(ground.ask(&["list"]).code, Some(0));
+    assert_eq!(ground.ask(&["cancel", "long"]).code, Some(0));
+    assert_eq!(ground.ask(&["doctor"]).code, Some(0));
+    // And leave nothing behind.
+    let sockets = fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
+    assert!(sockets < CROWD, "{sockets}");
+    server.stop();
+}
+
+#[test]
+fn a_client_that_has_said_all_hears_the_end_of_its_run() {
+    let ground = Ground::of_ours("half-closed");
+    let server = ground.serve(&LONG.replace("exec sleep 1000", "echo done"));
+    let mut stream = ground.connect();
+    stream.write_all(b"{\"id\":1,\"command\":\"run\",\"job\":\"long\",\"wait\":true}\n").unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    let answers: Vec<String> = BufReader::new(stream).lines().map(Result::unwrap).collect();
+    assert_eq!(answers.len(), 2, "{answers:?}");
+    assert!(answers[1].contains("succeeded"), "{answers:?}");
+    server.stop();
+}
+
+#[test]
+fn idle_connections_make_room() {
+    let ground = Ground::of_ours("idle");
+    let server = ground.serve(LONG);
+    let mut idle: Vec<UnixStream> = (0..CROWD).map(|_| ground.connect()).collect();
+    assert_eq!(ground.ask(&["list"]).code, Some(0));
+    let said = answer(&idle[0]);
+    assert_eq!(said["error"]["kind"], "temporary", "{said}");
+    // The youngest of them still works.
+    let last = idle.last_mut().unwrap();
+    last.write_all(b"{\"id\":1,\"command\":\"status\"}\n").unwrap();
+    assert!(answer(last)["status"].is_object());
+    server.stop();
+}
+
+#[test]
+fn clients_that_wait_leave_room_for_who_comes_to_cancel() {
+    let ground = Ground::of_ours("waiting");
+    let server = ground.serve(LONG);
+    let mut streams: Vec<UnixStream> = (0..CROWD).map(|_| ground.connect()).collect();
+    // The first ones have made room for the last ones.
+    streams.drain(..8);
+    let answers: Vec<Value> = streams.iter_mut().map(wait_for_run).collect();
+    let planned = answers.iter().filter(|answer| answer["planned"].is_object()).count();
+    let refused: Vec<&Value> = answers.iter().filter(|answer| answer["error"].is_object()).collect();
+    assert_eq!((planned, refused.len()), (48, CROWD - 8 - 48), "{answers:?}");
+    assert!(refused[0]["error"]["message"].as_str().unwrap().contains("48 connections wait"), "{refused:?}");
+    for _ in 0..CROWD {
+        assert_eq!(ground.ask(&["list"]).code, Some(0));
+    }
+    assert_eq!(ground.ask(&["cancel", "long"]).code, Some(0));
+    server.stop();
+}

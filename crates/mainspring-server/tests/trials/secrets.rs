@@ -1,0 +1,94 @@
+//! Files that root's server reads for a job give its user nothing that is not that user's, and stop nobody.
+
+use std::os::unix::fs::symlink;
+
+use crate::ground::Ground;
+
+/// A job of bob's that shows its secret where masks do not find it.
+fn job(name: &str, path: &str) -> String {
+    format!(
+        "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nuser = 'nobody'\ncwd = '/'\n\
+         shell = 'echo \"$TOKEN\" | rev'\nsecrets = {{ TOKEN = '{path}' }}\n"
+    )
+}
+
+#[test]
+fn a_secret_that_is_a_link_of_bobs_is_not_read() {
+    let Some(ground) = Ground::new("secret-link") else { return };
+    ground.write("shadow", "root:topsecret:1:2\n", 0o600);
+    ground.bob("mkdir deep own; ln -s $T/shadow token; ln -s $T deep/up; echo bobs-own-token > own/token");
+    ground.bob("ln -s own/token mine; chmod 600 own/token; echo open-to-all > open; chmod 666 open");
+    let home = ground.text("bob");
+    let jobs = [
+        job("link", &format!("{home}/token")),
+        job("above", &format!("{home}/deep/up/shadow")),
+        job("mine", &format!("{home}/mine")),
+        job("open", &format!("{home}/open")),
+        // What bob may write is not given to a job of root's.
+        job("roots", &format!("{home}/mine")).replace("user = 'nobody'\n", ""),
+    ];
+    let server = ground.serve(&jobs.concat());
+    for name in ["link", "above", "open", "roots"] {
+        let said = ground.ask(&["run", name, "--wait"]);
+        assert!(said.text().contains("not started: cannot read the secret"), "{name}: {said:?}");
+        assert!(!ground.ask(&["logs", name]).text().contains("terces"), "{name}");
+    }
+    let said = ground.ask(&["run", "mine", "--wait"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(ground.ask(&["logs", "mine"]).stdout, "nekot-nwo-sbob\n");
+    let (_, lines, _) = server.stop();
+    assert!(!lines.join("\n").contains("terces"), "{lines:#?}");
+}
+
+#[test]
+fn secrets_of_a_deploy_are_read() {
+    let Some(ground) = Ground::new("secret-deploy") else { return };
+    ground.root("mkdir -p rel/2 vol/..v1 && echo secret-two > rel/2/token && ln -s rel/2 cur");
+    // As Kubernetes mounts them: root's folder, which everybody may write, with the sticky bit.
+    ground.root("chmod 1777 vol && ln -s ..v1 vol/..data && ln -s ..data/token vol/token && echo v1-secret > vol/..v1/token");
+    ground.bob("ln -s $T/rel/2/token $T/vol/bobs");
+    let path = |name: &str| ground.text(name);
+    let jobs = [job("a", &path("cur/token")), job("b", &path("vol/token")), job("c", &path("vol/bobs"))];
+    let server = ground.serve(&jobs.concat());
+    for (name, text) in [("a", "owt-terces\n"), ("b", "terces-1v\n")] {
+        let said = ground.ask(&["run", name, "--wait"]);
+        assert_eq!((said.code, ground.ask(&["logs", name]).stdout.as_str()), (Some(0), text), "{said:?}");
+    }
+    let said = ground.ask(&["run", "c", "--wait"]);
+    assert!(said.text().contains("belongs to user 65534, in a folder that everybody may write"), "{said:?}");
+    server.stop();
+}
+
+#[test]
+fn a_fifo_in_the_place_of_a_file_stops_nothing() {
+    let Some(ground) = Ground::new("fifo") else { return };
+    ground.bob("mkfifo token");
+    ground.root("mkfifo roots");
+    let (token, roots) = (ground.text("bob/token"), ground.text("roots"));
+    let webhook = |name: &str, line: &str| {
+        format!(
+            "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\n[jobs.{name}.webhook]\nurl = 'https://127.0.0.1:1/'\n{line}\n"
+        )
+    };
+    let jobs = [
+        job("process", &token),
+        webhook("secret", &format!("headers = {{ A = '{{secret.A}}' }}\nsecrets = {{ A = '{roots}' }}")),
+        webhook("signed", &format!("signing_secret = '{roots}'")),
+        webhook("certified", &format!("ca_file = '{roots}'")),
+    ];
+    let mut server = ground.serve(&jobs.concat());
+    for name in ["process", "secret", "signed", "certified"] {
+        let said = ground.ask(&["run", name, "--wait"]);
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
+        assert!(said.text().contains("it is no regular file"), "{name}: {said:?}");
+    }
+    // A served file that becomes one, and then a file again.
+    ground.root("mkfifo fifo && mv fifo jobs.toml");
+    server.wait_for(&["has problems, and what was read before stays in force"]);
+    assert_eq!(ground.ask(&["list"]).code, Some(0));
+    symlink("next.toml", ground.path("link")).unwrap();
+    ground.write("next.toml", &job("later", &token), 0o644);
+    ground.root("mv -T link jobs.toml");
+    server.wait_for(&["was read again: 1 added"]);
+    server.stop();
+}

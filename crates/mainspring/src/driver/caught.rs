@@ -1,0 +1,39 @@
+//! The owner's code, run so that its panics end no thread: firings, drops of what was discarded, and reports of both.
+//!
+//! Cost: nothing where nothing panics.
+//!
+//! It does not judge what a panic leaves half done: that is the owner's own, since the driver shares nothing with it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use mainspring_queue::Tick;
+
+use super::{Fire, Fired, Panicked, TimerId, Unfired};
+
+/// Fires one timer; tells whether that panicked.
+pub(super) fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
+    let (id, deadline) = (fired.id, fired.deadline);
+    let Err(panic) = catch_unwind(AssertUnwindSafe(|| fire.fire(fired))) else { return false };
+    report(fire, id, deadline, panic);
+    true
+}
+
+/// Drops what was discarded. Its drop is the owner's code, like its firing.
+#[cold]
+pub(super) fn drop_caught<T>(fire: &mut impl Fire<T>, timer: Unfired<T>) {
+    let (id, deadline) = (timer.id, timer.deadline);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(timer))) {
+        report(fire, id, deadline, panic);
+    }
+}
+
+#[cold]
+fn report<T>(fire: &mut impl Fire<T>, id: TimerId, deadline: Tick, panic: Box<dyn Any + Send>) {
+    let panicked = Panicked::new(id, deadline, &*panic);
+    // The panic's own value and the report are the owner's code as well.
+    let _ = catch_unwind(AssertUnwindSafe(|| {
+        fire.panicked(&panicked);
+        drop(panic);
+    }));
+}

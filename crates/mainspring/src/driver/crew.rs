@@ -1,0 +1,170 @@
+//! The threads that a driver starts for itself, and their end.
+//!
+//! ```text
+//!   start ──▶ at work ──▶ ended           any thread's wait_for_end:  until all have ended
+//!                └─ leaving ─▲            one of its own:             until all others have ended or are leaving
+//! ```
+//!
+//! A thread of the crew that waits for the end, because a callback of its shuts the driver down, is *leaving*: it does not wait
+//! for itself, and two that are leaving do not wait for each other.
+//!
+//! | field | guard | why |
+//! |---|---|---|
+//! | `members`, `is_closed` | `state` | a thread is listed before it is started, so a wait finds it; after a wait has begun none is started |
+//! | `changed` | `state` | signalled when a member has ended or is leaving |
+//!
+//! Cost: a lock when a thread starts and ends, and for each wait. No lock is held while anything is waited for.
+//!
+//! It does not tell threads to end: drivers do.
+
+use std::io;
+use std::sync::Arc;
+
+use crate::sync::thread::{self, JoinHandle, ThreadId};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A driver's own threads.
+pub(super) struct Crew {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    members: Vec<Member>,
+    /// The number of the next member.
+    next: usize,
+    is_closed: bool,
+}
+
+struct Member {
+    number: usize,
+    phase: Phase,
+    /// Noted by the thread itself.
+    id: Option<ThreadId>,
+    /// To be joined; noted by whoever starts the thread.
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    AtWork,
+    Leaving,
+    Ended,
+}
+
+impl Crew {
+    pub(super) fn new() -> Crew {
+        Crew { shared: Arc::default() }
+    }
+
+    /// Starts a thread that runs `run`; tells whether it did, which it does unless the end is being waited for.
+    ///
+    /// # Errors
+    /// The operating system would not start a thread.
+    pub(super) fn start(&self, name: String, run: impl FnOnce() + Send + 'static) -> io::Result<bool> {
+        let Some(shift) = Shift::begin(&self.shared) else { return Ok(false) };
+        let number = shift.number;
+        // With no lock held: where the system refuses, the closure is dropped here, and the shift in it.
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            // Dropped after `run` and all that it owns.
+            let shift = shift;
+            shift.note_id();
+            run();
+        })?;
+        if let Some(member) = self.shared.state().member(number) {
+            member.thread = Some(thread);
+        }
+        Ok(true)
+    }
+
+    /// How many threads have been started and not been waited for.
+    pub(super) fn len(&self) -> usize {
+        self.shared.state().members.len()
+    }
+
+    /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that wait here. From
+    /// now on none is started.
+    pub(super) fn wait_for_end(&self) {
+        let mut state = self.shared.state();
+        state.is_closed = true;
+        let own = thread::current().id();
+        let own = state.members.iter_mut().find(|member| member.id == Some(own));
+        let is_own = own.is_some();
+        if let Some(own) = own {
+            own.phase = Phase::Leaving;
+            self.shared.changed.notify_all();
+        }
+        let is_waited_for = |member: &Member| match member.phase {
+            Phase::AtWork => true,
+            Phase::Leaving => !is_own,
+            Phase::Ended => false,
+        };
+        while state.members.iter().any(is_waited_for) {
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if is_own {
+            return;
+        }
+        let members = std::mem::take(&mut state.members);
+        drop(state);
+        for thread in members.into_iter().filter_map(|member| member.thread) {
+            // It has ended but for what the system does. A panic of its own, outside of callbacks, was printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The member with a number; `None` if its end has been waited for.
+    fn member(&mut self, number: usize) -> Option<&mut Member> {
+        self.members.iter_mut().find(|member| member.number == number)
+    }
+}
+
+/// A thread's time at work. Its drop is the last that the thread does for the driver.
+struct Shift {
+    shared: Arc<Shared>,
+    number: usize,
+}
+
+impl Shift {
+    /// Lists a thread that is about to start; `None` if none is started any more.
+    fn begin(shared: &Arc<Shared>) -> Option<Shift> {
+        let mut state = shared.state();
+        if state.is_closed {
+            return None;
+        }
+        let number = state.next;
+        state.next += 1;
+        state.members.push(Member { number, phase: Phase::AtWork, id: None, thread: None });
+        Some(Shift { shared: Arc::clone(shared), number })
+    }
+
+    fn note_id(&self) {
+        let id = thread::current().id();
+        if let Some(member) = self.shared.state().member(self.number) {
+            member.id = Some(id);
+        }
+    }
+}
+
+impl Drop for Shift {
+    fn drop(&mut self) {
+        if let Some(member) = self.shared.state().member(self.number) {
+            member.phase = Phase::Ended;
+        }
+        self.shared.changed.notify_all();
+    }
+}

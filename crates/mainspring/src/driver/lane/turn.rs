@@ -1,0 +1,187 @@
+//! A turn: what one thread does with a lane between two sleeps.
+//!
+//! ```text
+//!   advance -> [ pop -> (lock released) fire ] up to a batch -> asleep until next, or busy
+//! ```
+//!
+//! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began does not fire:
+//! until it is popped it is in the queue, where whoever cancels finds it.
+//!
+//! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still, and spares
+//! whoever schedules meanwhile the alarm. Only where other threads take over while one is in a callback ([`Watch`]) is it
+//! published before each firing.
+//!
+//! Cost: a lock and a pop per firing; the clock once per turn.
+
+use hdrhistogram::Histogram;
+use mainspring_queue::TimerQueue;
+
+use super::Lane;
+use crate::clock::Clock;
+use crate::driver::caught::{drop_caught, fire_caught};
+use crate::driver::{Fire, Fired, Unfired};
+use mainspring_queue::Tick;
+
+/// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short enough that
+/// timers which come due meanwhile keep their order.
+const BATCH_MAX: u32 = 64;
+
+/// Latenesses above this many ticks (18 minutes at a millisecond) are recorded as this.
+const LATENESS_TICKS_MAX: u64 = 1 << 20;
+
+/// Two digits are exact: figures are read as "about 15 ticks", and a histogram stays below 20 KiB.
+const LATENESS_DIGITS: u8 = 2;
+
+/// What a turn ended with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) enum Turn {
+    /// All that was due has been fired; the next wakeup, if any timer is pending.
+    Idle(Option<Tick>),
+    /// As many have been fired as were allowed, and there may be more.
+    Busy,
+    /// The lane is being shut down.
+    Stopping,
+}
+
+/// On whose behalf a thread takes a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::driver) enum Role {
+    /// The lane is the thread's own.
+    Owner,
+    /// The lane's own thread has not come to its timers. It may be back after each.
+    Thief,
+}
+
+impl Role {
+    fn firing_count_max(self) -> u32 {
+        match self {
+            Role::Owner => BATCH_MAX,
+            Role::Thief => 1,
+        }
+    }
+}
+
+/// What is done before each firing, with no lock held: while the callback runs the lane is nobody's.
+pub(in crate::driver) trait Watch {
+    /// Whether the lane's next wakeup must be known by then.
+    const NEEDS_NEXT: bool;
+
+    fn before_firing(&self);
+}
+
+/// Nothing: no other thread takes over.
+pub(in crate::driver) struct Unwatched;
+
+impl Watch for Unwatched {
+    const NEEDS_NEXT: bool = false;
+
+    fn before_firing(&self) {}
+}
+
+impl<Q> Lane<Q> {
+    /// Fires what is due, up to as many timers as the role allows.
+    pub(in crate::driver) fn turn<T, W: Watch>(
+        &self,
+        clock: &dyn Clock,
+        role: Role,
+        fire: &mut impl Fire<T>,
+        watch: &W,
+    ) -> Turn
+    where
+        Q: TimerQueue<T>,
+    {
+        let read = clock.now();
+        let mut state = self.state();
+        state.is_asleep = false;
+        if state.is_stopping {
+            return Turn::Stopping;
+        }
+        state.queue.advance(read);
+        for _ in 0..role.firing_count_max() {
+            self.read_notes(&mut state);
+            if !state.given_up.is_empty() {
+                let graves = self.open_graves(&mut state);
+                drop(state);
+                graves.into_iter().for_each(|timer| drop_caught(fire, timer));
+                state = self.state();
+                if state.is_stopping {
+                    return Turn::Stopping;
+                }
+            }
+            // A thief may have advanced the queue past what this thread read.
+            let now = state.queue.now();
+            let Some(timer) = state.queue.pop_expired() else {
+                let until = state.queue.next_wakeup();
+                self.publish(&mut state, until);
+                state.is_asleep = true;
+                return Turn::Idle(until);
+            };
+            if self.is_noted(&mut state, &timer) {
+                drop(state);
+                drop_caught(fire, self.unfired(timer));
+                state = self.state();
+                continue;
+            }
+            let late_ticks = now.since(timer.deadline);
+            state.counts.fired += 1;
+            state.counts.stolen += u64::from(role == Role::Thief);
+            state.counts.lateness_ticks_max = state.counts.lateness_ticks_max.max(late_ticks);
+            state.lateness.record(late_ticks);
+            if W::NEEDS_NEXT {
+                let until = state.queue.next_wakeup();
+                self.publish(&mut state, until);
+            }
+            drop(state);
+            watch.before_firing();
+            let Unfired { id, deadline, payload } = self.unfired(timer);
+            let has_panicked = fire_caught(fire, Fired { id, deadline, now, payload });
+            state = self.state();
+            state.counts.panicked += u64::from(has_panicked);
+            if state.is_stopping {
+                return Turn::Stopping;
+            }
+        }
+        Turn::Busy
+    }
+}
+
+/// The distribution of latenesses in ticks. Equal ones that follow each other, as timers of one tick do, are recorded together.
+#[derive(Default)]
+pub(super) struct Lateness {
+    /// Made when the first is recorded: many lanes never fire a timer.
+    histogram: Option<Histogram<u64>>,
+    last_ticks: u64,
+    last_count: u64,
+}
+
+impl Lateness {
+    #[inline]
+    fn record(&mut self, ticks: u64) {
+        if ticks != self.last_ticks {
+            self.flush();
+            self.last_ticks = ticks;
+        }
+        self.last_count += 1;
+    }
+
+    fn flush(&mut self) {
+        if self.last_count > 0 {
+            let histogram = self.histogram.get_or_insert_with(empty_lateness);
+            histogram.saturating_record_n(self.last_ticks, self.last_count);
+            self.last_count = 0;
+        }
+    }
+
+    pub(super) fn add_to(&mut self, sum: &mut Histogram<u64>) {
+        self.flush();
+        if let Some(histogram) = &self.histogram {
+            sum.add(histogram).expect("all lanes' histograms have the same bounds");
+        }
+    }
+}
+
+/// A histogram of latenesses in ticks, with nothing in it.
+pub(in crate::driver) fn empty_lateness() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENESS_TICKS_MAX, LATENESS_DIGITS)
+        .expect("the bounds are those of a histogram")
+}

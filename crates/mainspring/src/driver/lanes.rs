@@ -1,0 +1,112 @@
+//! A driver is whatever runs lanes: what all of them answer in the same way stands here.
+//!
+//! ```text
+//!   driver.schedule(..)  ──▶ the caller's lane ──▶ lane.schedule(..)
+//!   driver.cancel(id)    ──▶ the lane that the id names ──▶ lane.cancel(id)
+//! ```
+//!
+//! [`Lanes`] says what differs between drivers: the caller's lane, which lanes there are, and how the driver ends. The rest of
+//! [`Timers`] and [`Driver`] follows from the [`Lane`]s: `schedule`, `cancel` and `reset` are in `lane.rs`.
+//!
+//! Cost: that of the lane; `len`, `counts` and `report` look at each lane.
+
+use std::sync::Arc;
+
+use mainspring_queue::{ResetError, Tick, TimerQueue};
+
+use super::lane::Lane;
+use super::{Counts, Driver, Part, Refusal, Refused, Report, TimerId, Timers, Unfired};
+use crate::clock::Clock;
+
+/// What one driver does otherwise than another. Sealed: only this crate's drivers implement it.
+pub trait Lanes<T>: Send + Sync {
+    /// The queue in each lane.
+    type Queue: TimerQueue<T> + Send;
+
+    /// The lane that the calling thread schedules into.
+    fn lane_of_caller(&self) -> Result<&Arc<Lane<Self::Queue>>, Refusal>;
+
+    /// All lanes. An id names one by its place here.
+    fn lanes(&self) -> &[Arc<Lane<Self::Queue>>];
+
+    /// The clock whose ticks the deadlines are.
+    fn clock_of_lanes(&self) -> &Arc<dyn Clock>;
+
+    /// Stops firing and waits for the driver's own threads, but not for the calling one.
+    fn end(&self);
+}
+
+fn lane<T: Send, D: Lanes<T>>(driver: &D, id: TimerId) -> Option<&Lane<D::Queue>> {
+    driver.lanes().get(id.lane as usize).map(|lane| &**lane)
+}
+
+impl<T: Send, D: Lanes<T>> Timers<T> for D {
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        match self.lane_of_caller() {
+            Ok(lane) => lane.schedule(deadline, payload),
+            Err(reason) => Err(Refused { reason, payload }),
+        }
+    }
+
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+        match self.lane_of_caller() {
+            Ok(lane) => lane.schedule_assured(deadline, payload),
+            Err(reason) => Err(Refused { reason, payload }),
+        }
+    }
+
+    fn local(&self) -> Result<Arc<dyn Part<T>>, Refusal>
+    where
+        Self: 'static,
+        T: 'static,
+    {
+        self.lane_of_caller().map(|lane| Arc::clone(lane) as Arc<dyn Part<T>>)
+    }
+
+    fn cancel(&self, id: TimerId) -> Option<T> {
+        lane(self, id)?.cancel(id)
+    }
+
+    fn discard(&self, id: TimerId) {
+        if let Some(lane) = lane(self, id) {
+            lane.discard(id);
+        }
+    }
+
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        lane(self, id).ok_or(ResetError::NotPending)?.reset(id, deadline)
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        lane(self, id)?.deadline(id)
+    }
+
+    fn len(&self) -> usize {
+        self.lanes().iter().map(|lane| lane.len()).sum()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        self.lanes().iter().for_each(|lane| counts.add(&lane.counts::<T>()));
+        counts
+    }
+
+    fn report(&self) -> Report {
+        let mut report = Report::default();
+        self.lanes().iter().for_each(|lane| lane.add_to::<T>(&mut report));
+        report
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        self.clock_of_lanes()
+    }
+}
+
+impl<T: Send, D: Lanes<T>> Driver<T> for D {
+    fn shutdown(&self) -> Vec<Unfired<T>> {
+        self.end();
+        let mut unfired: Vec<Unfired<T>> = self.lanes().iter().flat_map(|lane| lane.take_unfired()).collect();
+        unfired.sort_by_key(|timer| timer.deadline);
+        unfired
+    }
+}

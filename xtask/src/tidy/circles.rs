@@ -1,0 +1,401 @@
+//! Files that import each other in a circle.
+//!
+//! ```text
+//!   a.rs ──> b.rs ──> c.rs        a change of `c` can reach `a`; nothing comes back: a floor below a floor
+//!     ^                 |
+//!     └─────────────────┘         none of the three can be read, moved or tested without the others
+//! ```
+//!
+//! An arrow goes from a file to the file that defines what it names, through any re-export on the way. A
+//! re-export is no arrow of its own, and a crate's root is no file of the picture: both only pass names on. A
+//! parent module that uses what its child defines, while the child uses what the parent defines, is a circle
+//! like any other. Tests do not count.
+//!
+//! Cost: linear in files and arrows (Tarjan's strongly connected components). It does not see names that a
+//! macro makes, nor methods: a child may extend its parent's type without being named by it.
+//!
+//! Source: R. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1(2), 1972.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use syn::visit::{self, Visit};
+
+use super::layers::{is_for_tests, module_of};
+use super::{Finding, Source};
+
+/// The first file of each circle that is not cut yet. A circle that is cut leaves this list: a name that
+/// starts no circle is a finding too.
+const REMAINING: [&str; 12] = [
+    "crates/mainspring/src/driver/caught.rs",
+    "crates/mainspring-job/src/job.rs",
+    "crates/mainspring-job/src/planner/line.rs",
+    "crates/mainspring-job/src/store/contract/laws.rs",
+    "crates/mainspring-lab/src/reach.rs",
+    "crates/mainspring-lab/src/report/beside.rs",
+    "crates/mainspring-queue/src/wheel/chunked/steps.rs",
+    "crates/mainspring-server/src/commands/memory.rs",
+    "crates/mainspring-server/src/descriptors.rs",
+    "crates/mainspring-server/src/crontab/entry.rs",
+    "crates/mainspring-server/src/error.rs",
+    "crates/mainspring-server/src/server/ask.rs",
+];
+
+/// How often one name may be passed on by re-exports; more is a circle of re-exports.
+const MAX_REEXPORTS: usize = 16;
+
+/// Names each set of files that import each other in a circle, at the first of them.
+pub fn check(sources: &[Source]) -> Vec<Finding> {
+    let rooms: Vec<Room> = sources.iter().filter(|source| !source.is_test()).filter_map(Room::new).collect();
+    let index_of: BTreeMap<&str, usize> =
+        rooms.iter().enumerate().map(|(index, room)| (room.module.as_str(), index)).collect();
+    let arrows: Vec<BTreeSet<usize>> = rooms
+        .iter()
+        .enumerate()
+        .map(|(index, room)| {
+            let targets = room.uses.iter().filter_map(|path| resolve(path, &rooms, &index_of));
+            targets.filter(|&target| target != index && !rooms[target].is_root()).collect()
+        })
+        .collect();
+    let circles = Components::of(&arrows).into_iter().filter(|members| 1 < members.len());
+    circles.map(|members| describe(&members, &rooms, &arrows)).collect()
+}
+
+/// Leaves out the circles that are known, and names the known ones that are gone.
+pub fn without_known(found: Vec<Finding>) -> Vec<Finding> {
+    let is_known = |finding: &Finding| REMAINING.iter().any(|known| finding.path == Path::new(known));
+    let (known, mut new): (Vec<Finding>, Vec<Finding>) = found.into_iter().partition(is_known);
+    let gone = REMAINING.iter().filter(|path| !known.iter().any(|finding| finding.path == Path::new(path)));
+    new.extend(gone.map(|path| {
+        Finding::new(Path::new(path), 1, "no circle of files starts here any more: take it off the list")
+    }));
+    new
+}
+
+fn describe(members: &[usize], rooms: &[Room], arrows: &[BTreeSet<usize>]) -> Finding {
+    let within = |from: usize| arrows[from].iter().filter(|to| members.contains(to)).copied();
+    let lines: Vec<String> = members
+        .iter()
+        .map(|&from| {
+            let targets: Vec<&str> = within(from).map(|to| rooms[to].module.as_str()).collect();
+            format!("`{}` uses {}", rooms[from].module, targets.join(", "))
+        })
+        .collect();
+    let first = members.iter().min_by_key(|&&index| rooms[index].path).map_or(members[0], |&index| index);
+    let text = format!("{} files import each other in a circle: {}", members.len(), lines.join("; "));
+    Finding::new(rooms[first].path, 1, text)
+}
+
+/// The file that defines what an absolute path names.
+fn resolve(path: &[String], rooms: &[Room], index_of: &BTreeMap<&str, usize>) -> Option<usize> {
+    let mut path = path.to_vec();
+    for _ in 0..MAX_REEXPORTS {
+        let (index, length) = (1..=path.len()).rev().find_map(|length| {
+            index_of.get(path[..length].join("::").as_str()).map(|&index| (index, length))
+        })?;
+        let Some(name) = path.get(length) else { return Some(index) };
+        let room = &rooms[index];
+        if room.defined.contains(name) {
+            return Some(index);
+        }
+        let passed_on = room.imports.get(name).cloned().or_else(|| {
+            let defines = |target: &&Vec<String>| {
+                let target = index_of.get(target.join("::").as_str());
+                target.is_some_and(|&index| {
+                    rooms[index].defined.contains(name) || rooms[index].imports.contains_key(name)
+                })
+            };
+            let target = room.globs.iter().find(defines)?;
+            Some(target.iter().cloned().chain([name.clone()]).collect())
+        });
+        let Some(mut target) = passed_on else { return Some(index) };
+        target.extend_from_slice(&path[length + 1..]);
+        path = target;
+    }
+    None
+}
+
+/// A file: what it defines, what it imports, what it names.
+struct Room<'a> {
+    path: &'a Path,
+    module: String,
+    /// Names of its items, and of the modules that it declares.
+    defined: BTreeSet<String>,
+    children: BTreeSet<String>,
+    /// What each imported or re-exported name stands for.
+    imports: BTreeMap<String, Vec<String>>,
+    globs: Vec<Vec<String>>,
+    /// The absolute paths that its code names.
+    uses: BTreeSet<Vec<String>>,
+}
+
+impl<'a> Room<'a> {
+    fn new(source: &'a Source) -> Option<Room<'a>> {
+        let mut module = module_of(&source.path)?;
+        if source.path.ends_with("main.rs") {
+            module.push_str("::main");
+        }
+        let mut room = Room {
+            path: &source.path,
+            module,
+            defined: BTreeSet::new(),
+            children: BTreeSet::new(),
+            imports: BTreeMap::new(),
+            globs: Vec::new(),
+            uses: BTreeSet::new(),
+        };
+        for item in &source.syntax.items {
+            room.define(item);
+        }
+        room.visit_file(&source.syntax);
+        Some(room)
+    }
+
+    /// Whether it is a crate's root, which only passes names on.
+    fn is_root(&self) -> bool {
+        !self.module.contains("::")
+    }
+
+    fn define(&mut self, item: &syn::Item) {
+        let name = match item {
+            syn::Item::Const(item) => &item.ident,
+            syn::Item::Enum(item) => &item.ident,
+            syn::Item::Fn(item) => &item.sig.ident,
+            syn::Item::Static(item) => &item.ident,
+            syn::Item::Struct(item) => &item.ident,
+            syn::Item::Trait(item) => &item.ident,
+            syn::Item::Type(item) => &item.ident,
+            syn::Item::Union(item) => &item.ident,
+            syn::Item::Mod(item) => {
+                if item.content.is_none() {
+                    self.children.insert(item.ident.to_string());
+                    return;
+                }
+                &item.ident
+            }
+            _ => return,
+        };
+        self.defined.insert(name.to_string());
+    }
+
+    /// The absolute form of a path in this file, if it leads into a crate that may be looked at.
+    fn absolute(&self, segments: &[String]) -> Option<Vec<String>> {
+        let mut base: Vec<String> = self.module.split("::").map(str::to_owned).collect();
+        let mut rest = segments;
+        match segments.first()?.as_str() {
+            "crate" => {
+                base.truncate(1);
+                rest = &rest[1..];
+            }
+            "self" => rest = &rest[1..],
+            "super" => {
+                while rest.first().is_some_and(|segment| segment == "super") {
+                    base.pop();
+                    rest = &rest[1..];
+                }
+            }
+            child if self.children.contains(child) => (),
+            // Another crate is another house: cargo forbids circles of crates.
+            _ => return None,
+        }
+        base.extend_from_slice(rest);
+        Some(base)
+    }
+
+    fn import(&mut self, tree: &syn::UseTree, prefix: &mut Vec<String>, is_passed_on: bool) {
+        let (name, local) = match tree {
+            syn::UseTree::Path(path) => {
+                prefix.push(path.ident.to_string());
+                self.import(&path.tree, prefix, is_passed_on);
+                prefix.pop();
+                return;
+            }
+            syn::UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.import(tree, prefix, is_passed_on);
+                }
+                return;
+            }
+            syn::UseTree::Glob(_) => {
+                let Some(target) = self.absolute(prefix) else { return };
+                if !is_passed_on {
+                    self.uses.insert(target.clone());
+                }
+                self.globs.push(target);
+                return;
+            }
+            syn::UseTree::Name(name) => (name.ident.to_string(), name.ident.to_string()),
+            syn::UseTree::Rename(name) => (name.ident.to_string(), name.rename.to_string()),
+        };
+        let segments: Vec<String> = match name.as_str() {
+            "self" => prefix.clone(),
+            name => prefix.iter().cloned().chain([name.to_owned()]).collect(),
+        };
+        let local = if local == "self" { prefix.last().cloned().unwrap_or_default() } else { local };
+        let Some(target) = self.absolute(&segments) else { return };
+        if !is_passed_on {
+            self.uses.insert(target.clone());
+        }
+        self.imports.insert(local, target);
+    }
+}
+
+impl<'ast> Visit<'ast> for Room<'_> {
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let is_passed_on = !matches!(item.vis, syn::Visibility::Inherited);
+        self.import(&item.tree, &mut Vec::new(), is_passed_on);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if 1 < path.segments.len() {
+            let segments: Vec<String> =
+                path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            self.uses.extend(self.absolute(&segments));
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        // A module inside of a file is part of that file; what it imports is the file's import.
+        if is_for_tests(&item.attrs) {
+            return;
+        }
+        let outer = self.module.clone();
+        self.module = format!("{outer}::{}", item.ident);
+        visit::visit_item_mod(self, item);
+        self.module = outer;
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        if !is_for_tests(&item.attrs) {
+            visit::visit_item_fn(self, item);
+        }
+    }
+}
+
+/// Tarjan's algorithm: each set of files that reach one another.
+struct Components<'a> {
+    arrows: &'a [BTreeSet<usize>],
+    /// When each file was met first; `None` before that.
+    met: Vec<Option<usize>>,
+    /// The earliest file that is reached from each.
+    lowest: Vec<usize>,
+    path: Vec<usize>,
+    is_on_path: Vec<bool>,
+    met_count: usize,
+    found: Vec<Vec<usize>>,
+}
+
+impl Components<'_> {
+    fn of(arrows: &[BTreeSet<usize>]) -> Vec<Vec<usize>> {
+        let count = arrows.len();
+        let mut components = Components {
+            arrows,
+            met: vec![None; count],
+            lowest: vec![0; count],
+            path: Vec::new(),
+            is_on_path: vec![false; count],
+            met_count: 0,
+            found: Vec::new(),
+        };
+        for index in 0..count {
+            if components.met[index].is_none() {
+                components.visit(index);
+            }
+        }
+        components.found
+    }
+
+    /// Recursion is as deep as the longest chain of imports, which is far below a stack's length.
+    fn visit(&mut self, index: usize) {
+        let order = self.met_count;
+        self.met[index] = Some(order);
+        self.lowest[index] = order;
+        self.met_count += 1;
+        self.path.push(index);
+        self.is_on_path[index] = true;
+        for &target in &self.arrows[index] {
+            match self.met[target] {
+                None => {
+                    self.visit(target);
+                    self.lowest[index] = self.lowest[index].min(self.lowest[target]);
+                }
+                Some(met) if self.is_on_path[target] => {
+                    self.lowest[index] = self.lowest[index].min(met);
+                }
+                Some(_) => (),
+            }
+        }
+        if self.lowest[index] == order {
+            let start = self.path.iter().rposition(|&member| member == index).unwrap_or(0);
+            let members = self.path.split_off(start);
+            for &member in &members {
+                self.is_on_path[member] = false;
+            }
+            self.found.push(members);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circles(files: &[(&str, &str)]) -> Vec<String> {
+        let sources: Vec<Source> = files
+            .iter()
+            .map(|(path, text)| Source::parse(Path::new(path), (*text).to_owned()).expect("the text is Rust"))
+            .collect();
+        check(&sources).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn files_that_import_downwards_pass() {
+        let upper = "use crate::lower::Thing;\nuse super::lower::other;";
+        assert_eq!(
+            circles(&[("a/src/upper.rs", upper), ("a/src/lower.rs", "pub struct Thing; pub fn other() {}")]),
+            [] as [String; 0]
+        );
+    }
+
+    #[test]
+    fn a_circle_is_named_with_its_arrows() {
+        let found = circles(&[
+            ("a/src/one.rs", "use crate::two::Two; pub struct One;"),
+            ("a/src/two.rs", "pub struct Two; fn f() { crate::three::g(); }"),
+            ("a/src/three.rs", "pub fn g() -> super::one::One { todo!() }"),
+            ("a/src/apart.rs", "use crate::one::One;"),
+        ]);
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].starts_with("a/src/one.rs:1: 3 files import each other in a circle"),
+            "{}",
+            found[0]
+        );
+        assert!(found[0].contains("`a::three` uses a::one"), "{}", found[0]);
+    }
+
+    #[test]
+    fn names_are_followed_through_reexports() {
+        let parent = "mod child; mod sibling; pub use child::Child; pub(crate) use self::sibling::*;";
+        let files = [
+            ("a/src/lib.rs", "mod parent; pub use parent::Child;"),
+            ("a/src/parent.rs", parent),
+            ("a/src/parent/child.rs", "pub struct Child;"),
+            ("a/src/parent/sibling.rs", "use crate::Child; pub fn f() {}"),
+        ];
+        assert_eq!(circles(&files), [] as [String; 0]);
+        let mut circle = files;
+        circle[2].1 = "pub struct Child; fn g() { super::f(); }";
+        assert_eq!(circles(&circle).len(), 1);
+    }
+
+    #[test]
+    fn a_parent_and_a_child_that_use_each_other_are_a_circle() {
+        let child = "use super::Parent; pub fn f(_: Parent) {}";
+        let circle = [("a/src/parent.rs", "mod child; pub struct Parent; fn g() { child::f(Parent); }")];
+        assert_eq!(circles(&[circle[0], ("a/src/parent/child.rs", child)]).len(), 1);
+        let tests = "mod child; pub struct Parent; #[cfg(test)] mod tests { fn g() { super::child::f(); } }";
+        assert_eq!(circles(&[("a/src/parent.rs", tests), ("a/src/parent/child.rs", child)]).len(), 0);
+    }
+}
