@@ -120,7 +120,7 @@ impl Planner {
                 at: now,
                 outcome: None,
                 crashes: run.crashes,
-                reason: "the server ended while it ran".to_owned(),
+                reason: self.quarantine.why_cut_off().to_owned(),
             },
             from => {
                 let (to, due, reason) = (RunState::Cancelled, run.due, "its job is no more".to_owned());

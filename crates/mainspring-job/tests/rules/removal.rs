@@ -69,3 +69,23 @@ fn what_comes_due_with_its_removal_is_cancelled_too() {
     shell.live("2026-01-01T12:00:00Z");
     assert_eq!(shell.started.len(), 0);
 }
+
+#[test]
+fn a_run_that_was_cut_off_says_why_also_where_its_job_is_gone() {
+    for (is_clean, machine, reason) in [
+        (true, "first", "the server ended while it ran"),
+        (false, "first", "the server died while it ran"),
+        (false, "second", "the machine went down while it ran"),
+    ] {
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job("j", "@every 1h", "")]);
+        shell.live("2026-01-01T01:00:00Z");
+        if is_clean {
+            shell.store.release(shell.lease).unwrap();
+        }
+        shell.jobs.clear();
+        shell.machine_start = machine.to_owned();
+        shell.boot();
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state, run.reason.as_str()), (RunState::Abandoned, reason));
+    }
+}
