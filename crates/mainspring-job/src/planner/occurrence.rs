@@ -141,14 +141,16 @@ impl Planner {
     }
 
     /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before what an earlier look
-    /// made good for.
+    /// made good for, unless a clock that was ahead measured when that is due.
     fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
         let key = RunKey::new(job.name.clone(), first);
-        let due = hash::placed(now, job.work.policies.misfire.spread, &key, Purpose::Spread);
+        let spread = job.work.policies.misfire.spread;
+        let due = hash::placed(now, spread, &key, Purpose::Spread);
+        let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
         let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
         let of_before =
             earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
-        of_before.map_or(due, |run| run.due.max(due))
+        of_before.map_or(due, |run| run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
