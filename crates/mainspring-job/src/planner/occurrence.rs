@@ -28,6 +28,15 @@ const UNSEEN: &str = "its time had passed when the server looked: the machine sl
 const CROWDED: &str = "too many runs were open";
 pub(super) const PAUSED: &str = "its job was paused";
 
+/// Why a look comes later than an occurrence.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    /// There was no room for another open run.
+    Crowded,
+    /// There was no look: the server was down, or did not see that time.
+    Unseen,
+}
+
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
@@ -82,8 +91,8 @@ impl Planner {
                         tracked.is_crowded = true;
                         return;
                     }
-                    let reason = if was_crowded { CROWDED } else { self.absence(first) };
-                    self.plan_passed(now, &job, first, room, reason);
+                    let delay = if was_crowded { Delay::Crowded } else { Delay::Unseen };
+                    self.plan_passed(now, &job, first, room, delay);
                 }
                 // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
                 Next::NotBefore(later) if later <= now => tracked.mark.watermark = later,
@@ -110,7 +119,7 @@ impl Planner {
     }
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another look.
-    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, reason: &str) {
+    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, delay: Delay) {
         let mark = &self.jobs[&job.name].mark;
         let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(mark.runs));
         let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
@@ -122,6 +131,7 @@ impl Planner {
         mark.watermark = plan.last;
         mark.runs += u64::try_from(plan.run_count()).expect("a length fits");
         for stretch in plan.missed {
+            let reason = self.why_missed(delay, stretch.0);
             self.record_stretch(now, job, (RunState::Missed, reason), stretch);
         }
         if let Some(first) = plan.made_good.first() {
@@ -192,9 +202,13 @@ impl Planner {
         }
     }
 
-    /// Why nobody looked at an occurrence in time.
-    fn absence(&self, nominal: Timestamp) -> &'static str {
-        if nominal < self.began { SERVER_DOWN } else { UNSEEN }
+    /// Why a stretch that begins with this occurrence was not planned in time.
+    fn why_missed(&self, delay: Delay, first: Timestamp) -> &'static str {
+        match delay {
+            Delay::Crowded => CROWDED,
+            Delay::Unseen if first < self.began => SERVER_DOWN,
+            Delay::Unseen => UNSEEN,
+        }
     }
 
     /// One record for all occurrences from the first to the last: in which state, and why.
