@@ -24,6 +24,8 @@ use crate::state::RunState;
 pub(super) struct Line {
     active: BTreeSet<RunKey>,
     waiting: BTreeSet<(Timestamp, RunKey)>,
+    /// How many of those that wait may pass beside others.
+    allowing_count: usize,
     /// That of the active ones that makes good for a misfire.
     catching_up: Option<RunKey>,
 }
@@ -39,23 +41,35 @@ impl Line {
 
     /// A run stands before the gate.
     pub(super) fn add(&mut self, live: &Live) {
-        self.waiting.insert((live.run.due, live.run.key.clone()));
+        let is_new = self.waiting.insert((live.run.due, live.run.key.clone()));
+        self.allowing_count += usize::from(is_new && allows(live));
     }
 
     /// A run passes the gate.
     fn pass(&mut self, live: &Live) {
         let key = live.run.key.clone();
-        self.waiting.remove(&(live.run.due, key.clone()));
+        self.stop_waiting(live);
         if live.run.cause == Cause::CatchUp {
             self.catching_up = Some(key.clone());
         }
         self.active.insert(key);
     }
 
-    fn remove(&mut self, due: Timestamp, key: &RunKey) {
+    fn remove(&mut self, live: &Live) {
+        let key = &live.run.key;
         self.active.remove(key);
-        self.waiting.remove(&(due, key.clone()));
+        self.stop_waiting(live);
         self.catching_up.take_if(|catching_up| catching_up == key);
+    }
+
+    fn stop_waiting(&mut self, live: &Live) {
+        let was_waiting = self.waiting.remove(&(live.run.due, live.run.key.clone()));
+        self.allowing_count -= usize::from(was_waiting && allows(live));
+    }
+
+    /// Whether the gate is shut for all that wait, whatever they are.
+    fn is_shut(&self) -> bool {
+        self.allowing_count == 0 && !self.active.is_empty()
     }
 
     /// Whether the gate is open for a run.
@@ -66,6 +80,11 @@ impl Line {
             _ => self.active.is_empty(),
         }
     }
+}
+
+/// Whether a run may run beside others of its job.
+fn allows(live: &Live) -> bool {
+    live.work.policies.overlap == Overlap::Allow
 }
 
 /// What is in the way of a run.
@@ -223,7 +242,7 @@ impl Planner {
         self.release_run(key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
-            line.remove(live.run.due, key);
+            line.remove(&live);
             if line.is_empty() {
                 self.lines.remove(&key.job);
             }
@@ -238,7 +257,7 @@ impl Planner {
             if self.is_resting(job, live.run.cause) {
                 self.places.remove(live);
                 let line = self.lines.get_mut(job).expect("who is queued is in line");
-                line.remove(live.run.due, &key);
+                line.remove(live);
                 line.add(live);
             }
         }
@@ -262,7 +281,7 @@ impl Planner {
         let live = &self.runs[&key];
         self.places.remove(live);
         let line = self.lines.get_mut(job).expect("it is past its gate");
-        line.remove(live.run.due, &key);
+        line.remove(live);
         line.add(live);
     }
 
@@ -288,7 +307,7 @@ impl Planner {
 
     /// The first that waits before an open gate and is not held by a pause.
     fn first_admissible(&self, job: &JobName) -> Option<(Timestamp, RunKey)> {
-        let line = self.lines.get(job)?;
+        let line = self.lines.get(job).filter(|line| !line.is_shut())?;
         let may_pass = |key: &RunKey| {
             let live = &self.runs[key];
             line.is_open_for(live) && !self.is_resting(job, live.run.cause)
