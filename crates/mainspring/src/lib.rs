@@ -34,7 +34,6 @@
 
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 
 pub mod preset;
 

@@ -232,7 +232,7 @@ impl Shared {
         let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
         let shared = Arc::downgrade(self);
-        let task: Task = Box::new(move |_| {
+        let task = Task::new(move |_| {
             if let Some(shared) = shared.upgrade() {
                 shared.fire(key);
             }

@@ -113,7 +113,7 @@ impl QueueSubject for ByTurns {
     #[inline]
     fn schedule(&mut self, deadline: u64, payload: u64) -> Result<TimerId, Failure> {
         let (tick, fired) = (self.tick(deadline), self.fired);
-        let task: Task = Box::new(move |_| fired.fire(payload));
+        let task = Task::new(move |_| fired.fire(payload));
         self.handle.schedule_at(tick, task).map_err(|refused| failure(&refused))
     }
 

@@ -33,7 +33,7 @@ impl Live {
     #[inline]
     fn task(&self, payload: u64) -> Task {
         let sink = self.sink;
-        Box::new(move |_| sink.fired(payload))
+        Task::new(move |_| sink.fired(payload))
     }
 }
 
