@@ -25,6 +25,7 @@
 //!
 //! Source: the rule of three hours is that of Debian's cron(8).
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -74,7 +75,8 @@ pub enum Change {
 
 impl Epoch {
     /// Takes the first anchor.
-    pub fn new(clock: Arc<dyn Clock>, wall: Arc<dyn WallClock>) -> Epoch {
+    pub fn new(clock: impl Clock, wall: impl WallClock) -> Epoch {
+        let (clock, wall) = (clock.into_shared(), Arc::new(wall));
         let anchor = Anchor { tick: clock.now(), timestamp: wall.now() };
         Epoch { clock, wall, anchor: Mutex::new(anchor) }
     }
@@ -109,6 +111,12 @@ impl Epoch {
         } else {
             Change::Backward(distance)
         }
+    }
+}
+
+impl fmt::Debug for Epoch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Epoch").finish_non_exhaustive()
     }
 }
 

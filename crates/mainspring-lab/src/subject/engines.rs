@@ -53,9 +53,9 @@ const SPIN: Duration = Duration::from_micros(60);
 /// The table of our engines.
 pub fn subjects() -> Vec<Subject> {
     let coarse = Monotonic::new;
-    let precise = || Monotonic::with_resolution(Duration::from_micros(10)).slack(SLACK);
+    let precise = || Monotonic::with_resolution(Duration::from_micros(10)).with_slack(SLACK);
     let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
-    let spinning = move || precise().spin(SPIN);
+    let spinning = move || precise().with_spin(SPIN);
     let exact = Duration::ZERO;
     vec![
         engine(DEFAULT, "the default engine: striped, ticks of 1 ms", coarse, exact, striped),
@@ -88,29 +88,29 @@ fn engine(
 fn striped(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn single(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Single::new(Chunked::new(), clock));
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn sharded(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    Ok(Engine::of(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
+    Ok(Engine::from_driver(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
 }
 
 fn per_worker(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(PerWorker::new(WORKER_COUNT, Chunked::new, clock));
     driver.start(fire)?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Poll::new(Chunked::new(), clock)?);
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 /// Fires into the sink.

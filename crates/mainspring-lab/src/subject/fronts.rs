@@ -142,11 +142,11 @@ struct ByChannels {
     _engine: Engine<Task>,
     sink: Arc<Sink>,
     /// Timers that nobody stops: dropping one would.
-    launched: Mutex<Vec<channel::Timer>>,
+    launched: Mutex<Vec<channel::ChannelTimer>>,
 }
 
 impl EngineSubject for ByChannels {
-    type Key = channel::Timer;
+    type Key = channel::ChannelTimer;
     type Local = ();
 
     const CANCEL_TELLS: bool = true;
@@ -154,12 +154,12 @@ impl EngineSubject for ByChannels {
     fn enter(&self, _: u64) {}
 
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::Timer, Failure> {
+    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {
         self.channels.timer(delay).map_err(unable)
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: channel::Timer) -> bool {
+    fn cancel(&self, (): &mut (), key: channel::ChannelTimer) -> bool {
         key.stop()
     }
 
