@@ -52,6 +52,12 @@ macro_rules! forward {
         }
 
         #[inline]
+        fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+            let $queue = self;
+            $inner.payload_mut(id)
+        }
+
+        #[inline]
         fn next_wakeup(&self) -> Option<Tick> {
             let $queue = self;
             $inner.next_wakeup()

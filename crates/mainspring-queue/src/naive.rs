@@ -74,6 +74,10 @@ impl<T> TimerQueue<T> for Naive<T> {
         self.place(id).map(|place| self.timers[place].deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.place(id).map(|place| &mut self.timers[place].payload)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         self.earliest().map(|place| self.timers[place].deadline)
     }

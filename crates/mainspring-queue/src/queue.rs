@@ -374,6 +374,15 @@ pub trait TimerQueue<T> {
     /// Returns a pending timer's deadline as it was asked for; `None` for a stale id. O(1).
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
+    /// Lends a pending timer's payload, to be changed where it is; `None` for a stale id. O(1).
+    ///
+    /// A structure that cannot lend returns `None` for any id, which is what happens unless this is overridden: whoever wants to
+    /// change a payload can cancel the timer and schedule it again.
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        let _ = id;
+        None
+    }
+
     /// Returns the tick to advance to next: never later than the tick at which the earliest timer expires.
     ///
     /// At or before [`now`](Self::now): something is waiting to be popped, or a spurious advance is wanted.

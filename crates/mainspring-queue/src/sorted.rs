@@ -97,6 +97,10 @@ impl<I: SortedIndex, T> TimerQueue<T> for Sorted<I, T> {
         self.arena.find(id).map(|record| record.deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.arena.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         self.index.first(&self.arena).map(|(deadline, _)| deadline)
     }

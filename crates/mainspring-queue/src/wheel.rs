@@ -338,6 +338,10 @@ impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
         self.slots.arena.find(id).map(|record| record.deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.slots.arena.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         if self.is_empty() {
             return None;

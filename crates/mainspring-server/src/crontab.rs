@@ -32,12 +32,14 @@ pub mod command;
 pub mod definition;
 pub mod entry;
 pub mod environment;
+mod format;
 pub mod names;
 pub mod note;
 pub mod word;
 
 use entry::Entry;
 use environment::{Environment, Setting};
+pub use format::Format;
 use note::{Note, noted};
 
 /// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128 KiB.
@@ -48,15 +50,6 @@ pub const MAX_KEPT_PROBLEMS: usize = 10_000;
 
 /// The setting that chooses the time zone of the entries below it.
 pub const ZONE_SETTING: &str = "CRON_TZ";
-
-/// Which of the two kinds of crontab a file is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// A user's crontab: the command follows the time.
-    User,
-    /// The system's crontab, as `/etc/crontab` and the files in `/etc/cron.d`: a user name follows the time.
-    System,
-}
 
 /// The good lines of a file, and the problems of the others.
 #[derive(Clone, Debug, Default)]

@@ -19,7 +19,8 @@ use std::sync::OnceLock;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::executor::MAX_RUNNING;
+/// The most commands that run at one time, if the limit of open files allows it: see [`runs_at_once`].
+pub const MAX_RUNNING: usize = 256;
 
 /// The descriptors of one run: three pipes and the file of its output, and two of a webhook that was given up and ends later.
 const PER_RUN: u64 = 6;

@@ -18,13 +18,12 @@
 //! Source: own.
 
 use std::fmt;
-use std::io;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use nix::errno::Errno;
-
 use crate::clock::Moment;
+
+pub use crate::descriptors::MAX_RUNNING;
 
 pub mod deliveries;
 pub mod orphans;
@@ -33,6 +32,7 @@ pub mod pipe;
 pub mod process;
 pub mod run;
 pub mod secret;
+pub mod shortage;
 pub mod signature;
 pub mod span;
 pub mod spec;
@@ -44,9 +44,6 @@ use pipe::READ_BYTES;
 use process::StartError;
 use run::{KillCause, Reports, Run};
 use spec::ProcessSpec;
-
-/// The most commands that run at one time, if the limit of open files allows it: see [`descriptors`](crate::descriptors).
-pub const MAX_RUNNING: usize = 256;
 
 /// Why a run was not started.
 #[derive(Debug)]
@@ -72,12 +69,6 @@ impl Refused {
     pub fn is_shortage(&self) -> bool {
         matches!(self, Refused::Start(error) if error.is_shortage())
     }
-}
-
-/// Whether an error says that there are no descriptors, processes or memory now.
-pub(crate) fn is_shortage(error: &io::Error) -> bool {
-    let known = [Errno::EMFILE, Errno::ENFILE, Errno::EAGAIN, Errno::ENOMEM];
-    error.raw_os_error().is_some_and(|code| known.contains(&Errno::from_raw(code)))
 }
 
 impl std::error::Error for Refused {

@@ -23,8 +23,6 @@
 
 #![deny(unsafe_code)]
 
-pub mod accounts;
-pub mod action;
 pub mod alarm;
 pub mod bell;
 pub mod claims;
@@ -37,16 +35,15 @@ pub mod descriptors;
 pub mod error;
 pub mod executor;
 pub mod exit;
-pub mod folder;
 pub mod jobfile;
 pub mod loaded;
 pub mod log;
 pub mod message;
 pub mod origin;
 pub mod place;
+pub mod plain;
 pub mod problem;
 pub mod protocol;
-pub mod regular;
 pub mod relative;
 pub mod server;
 pub mod signals;
@@ -57,6 +54,5 @@ pub mod store;
 pub mod table;
 pub mod trust;
 pub mod waiting;
-pub mod walk;
 pub mod warning;
 pub mod wire;

@@ -15,14 +15,13 @@ use jiff::tz::TimeZone;
 use mainspring_job::Group;
 use nix::unistd::Uid;
 
-use crate::accounts::{Account, Refusal};
-use crate::action::{Body, ProcessBody};
 use crate::crontab::{Crontab, Format, definition};
-use crate::error::Error;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, render};
-use crate::source::Source;
+use crate::source::{FileError, Source};
 use crate::trust;
+use mainspring_action::body::{Body, ProcessBody};
+use mainspring_host::accounts::{Account, Refusal};
 
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +55,7 @@ impl Reader {
     /// # Errors
     ///
     /// When it cannot be read, or is refused. Problems within it are no errors.
-    pub fn load(&self, name: &str) -> Result<Loaded, Error> {
+    pub fn load(&self, name: &str) -> Result<Loaded, FileError> {
         let source = Source::read(name)?;
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
         loaded.judge(&source)?;
@@ -91,13 +90,13 @@ impl Loaded {
     /// # Errors
     ///
     /// When it is refused.
-    pub fn judge(&self, source: &Source) -> Result<(), Error> {
+    pub fn judge(&self, source: &Source) -> Result<(), FileError> {
         let us = Uid::effective();
         let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
         let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) else {
             return Ok(());
         };
-        let distrusted = |why| Error::Distrusted { name: source.name().to_owned(), why };
+        let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
         trust::judge(ownership, us.as_raw()).map_err(distrusted)
     }
 

@@ -10,7 +10,8 @@
 //! A [`Fault`] knows only its own line's text; a [`Problem`] is a fault with its place in a file. A [`Severity::Warning`]
 //! looks the same, with `warning: ` before the message.
 //! Columns count characters from 1. In the underline a tab stays a tab, so that the caret stands under its character
-//! whatever the terminal's tab width. Control characters and bytes that are not UTF-8 are shown as one symbol each.
+//! whatever the terminal's tab width. Characters that are not [`plain`] and bytes that are not UTF-8 are shown as one symbol each
+//! in the line, and in message, hint and name as `\u{1b}`.
 //!
 //! Cost: one copy of the bad line per problem.
 //!
@@ -22,8 +23,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::action::template::TemplateError;
+use crate::plain::{self, is_plain};
 use crate::source::Line;
+use mainspring_action::template::TemplateError;
 
 /// The most characters of a line that are shown; of a longer one the part around the problem is.
 pub const MAX_EXCERPT_CHARS: usize = 120;
@@ -126,7 +128,7 @@ pub fn render(name: &str, problems: &[Problem], unkept_count: usize) -> String {
     let mut text: String = shown.map(|problem| problem.in_file(name).to_string()).collect();
     let more = problems.len().saturating_sub(MAX_SHOWN_PROBLEMS) + unkept_count;
     if 0 < more {
-        text.push_str(&format!("{name}: and {more} more\n"));
+        text.push_str(&format!("{}: and {more} more\n", plain::line(name)));
     }
     text
 }
@@ -145,11 +147,12 @@ impl fmt::Display for InFile<'_> {
             Severity::Problem => "",
             Severity::Warning => "warning: ",
         };
-        writeln!(f, "{}:{line_number}:{}: {label}{}", self.name, self.problem.column(), fault.message)?;
+        let (name, message) = (plain::line(self.name), plain::line(&fault.message));
+        writeln!(f, "{name}:{line_number}:{}: {label}{message}", self.problem.column())?;
         writeln!(f, "{line_number:>gutter$} | {}", excerpt.text)?;
         writeln!(f, "{:>gutter$} | {}{}", "", excerpt.padding, "^".repeat(excerpt.caret_count))?;
         if let Some(hint) = &fault.hint {
-            writeln!(f, "{:>gutter$} = hint: {hint}", "")?;
+            writeln!(f, "{:>gutter$} = hint: {}", "", plain::line(hint))?;
         }
         Ok(())
     }
@@ -191,14 +194,14 @@ fn blank(above: &char) -> char {
     if *above == '\t' { '\t' } else { ' ' }
 }
 
-/// The characters of a text as they are shown, one for one: no control character reaches the terminal but the tab.
+/// The characters of a text as they are shown, one for one: only plain ones reach the terminal.
 fn displayed(bytes: &[u8]) -> impl Iterator<Item = char> {
     let shown = |c: char| match c {
         '\t' => '\t',
         // The Unicode block "Control Pictures" has one symbol for each of the ASCII controls, in their order.
         '\0'..='\x1F' => char::from_u32(0x2400 + u32::from(c)).expect("U+2400 to U+241F are characters"),
         '\x7F' => '\u{2421}',
-        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c if !is_plain(c) => char::REPLACEMENT_CHARACTER,
         c => c,
     };
     bytes.utf8_chunks().flat_map(move |chunk| {
@@ -249,6 +252,18 @@ mod tests {
     fn control_characters_and_broken_bytes_are_one_symbol_each() {
         let text = rendered(b"\xFF\0\x1B[2Jx", Fault::new(6..7, "bad"));
         assert_eq!(text, "f:7:7: bad\n  7 | \u{FFFD}␀␛[2Jx\n    |       ^\n");
+    }
+
+    #[test]
+    fn no_part_of_a_problem_moves_the_cursor() {
+        let fault = Fault::new(0..1, "unknown zone `Eur\u{1e}ope`").with_hint("not \u{202e}this");
+        let line = Line { number: 1, bytes: "x\u{2028}\u{202e}".as_bytes() };
+        let text = Problem::new(line, fault).in_file("f\u{1b}[2J").to_string();
+        assert!(text.lines().flat_map(str::chars).all(is_plain), "{text}");
+        assert!(
+            text.starts_with("f\\u{1b}[2J:1:1: unknown zone `Eur\\u{1e}ope`\n  1 | x\u{FFFD}\u{FFFD}\n"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -17,10 +17,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::{error, fmt};
 
-use crate::error::Error;
-use crate::regular::open_regular;
-use crate::walk::Doubt;
+use crate::trust::{Distrust, Ownership};
+use mainspring_host::regular::open_regular;
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
@@ -41,28 +41,17 @@ pub struct Source {
     ownership: Option<Ownership>,
 }
 
-/// What the file system says of a file that was read, at the moment it was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ownership {
-    /// The number of its owner.
-    pub uid: u32,
-    /// Its permission bits.
-    pub mode: u32,
-    /// Who else could have put it there.
-    pub doubt: Option<Doubt>,
-}
-
 impl Source {
     /// Reads the regular file called `name`, or standard input for `-`.
     ///
     /// # Errors
     ///
-    /// [`Error::Read`] with the operating system's answer or where it is no regular file, or [`Error::TooLong`] beyond [`MAX_FILE_BYTES`].
-    pub fn read(name: &str) -> Result<Source, Error> {
+    /// [`FileError::Read`] with the operating system's answer or where it is no regular file, or [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`].
+    pub fn read(name: &str) -> Result<Source, FileError> {
         if name == STANDARD_INPUT {
             return Source::read_from("standard input", io::stdin());
         }
-        let failed = |source| Error::Read { name: name.to_owned(), source };
+        let failed = |source| FileError::Read { name: name.to_owned(), source };
         if DESCRIPTORS.iter().any(|folder| name.starts_with(folder)) {
             return Source::read_from(name, File::open(name).map_err(failed)?);
         }
@@ -124,15 +113,15 @@ impl Source {
         })
     }
 
-    fn read_from(name: &str, reader: impl Read) -> Result<Source, Error> {
+    fn read_from(name: &str, reader: impl Read) -> Result<Source, FileError> {
         let mut bytes = Vec::new();
         // One byte more than the limit tells a file at the limit from one beyond it.
         reader
             .take(MAX_FILE_BYTES + 1)
             .read_to_end(&mut bytes)
-            .map_err(|source| Error::Read { name: name.to_owned(), source })?;
+            .map_err(|source| FileError::Read { name: name.to_owned(), source })?;
         if MAX_FILE_BYTES < bytes.len() as u64 {
-            return Err(Error::TooLong { name: name.to_owned() });
+            return Err(FileError::TooLong { name: name.to_owned() });
         }
         Ok(Source { name: name.to_owned(), bytes, ownership: None })
     }
@@ -145,6 +134,52 @@ pub struct Line<'a> {
     pub number: usize,
     /// The line as it stands in the file.
     pub bytes: &'a [u8],
+}
+
+/// Says why a file of jobs is not read, or not believed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It could not be read. Check its name and its permissions.
+    Read {
+        /// The file's name as it was given.
+        name: String,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// It is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
+    TooLong {
+        /// The file's name as it was given.
+        name: String,
+    },
+    /// Others than its owner could have written it, and its commands would run as another user.
+    Distrusted {
+        /// The file's name as it was given.
+        name: String,
+        /// Who.
+        why: Distrust,
+    },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::Read { name, .. } => write!(f, "cannot read {name}"),
+            FileError::TooLong { name } => {
+                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
+            }
+            FileError::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
+        }
+    }
+}
+
+impl error::Error for FileError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            FileError::Read { source, .. } => Some(source),
+            FileError::TooLong { .. } | FileError::Distrusted { .. } => None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -201,11 +236,11 @@ mod tests {
         let at_limit = io::repeat(b'x').take(MAX_FILE_BYTES);
         assert!(Source::read_from("test", at_limit).is_ok());
         let beyond = Source::read_from("test", io::repeat(b'x'));
-        assert!(matches!(beyond, Err(Error::TooLong { name }) if name == "test"));
+        assert!(matches!(beyond, Err(FileError::TooLong { name }) if name == "test"));
     }
 
     #[test]
     fn a_directory_cannot_be_read() {
-        assert!(matches!(Source::read("/"), Err(Error::Read { name, .. }) if name == "/"));
+        assert!(matches!(Source::read("/"), Err(FileError::Read { name, .. }) if name == "/"));
     }
 }

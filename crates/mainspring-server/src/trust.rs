@@ -6,7 +6,7 @@
 //! | read by anybody else | trusted | trusted | trusted | trusted |
 //!
 //! Whoever may write a file of root's jobs is root, and so is whoever may put another file of root's in its place: a log holds lines
-//! that others chose. Who could have is found on the way to it: see [`walk`](crate::walk). For other users the file's owner can harm them as well as themselves
+//! that others chose. Who could have is found on the way to it: see [`walk`](mainspring_host::walk). For other users the file's owner can harm them as well as themselves
 //! only with their consent, as with any script that they start.
 //!
 //! Cost: none; the facts come with the file.
@@ -17,8 +17,18 @@
 
 use std::fmt;
 
-use crate::source::Ownership;
-use crate::walk::{Doubt, OTHERS_MAY_WRITE};
+use mainspring_host::walk::{Doubt, OTHERS_MAY_WRITE};
+
+/// What the file system says of a file that was read, at the moment it was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// The number of its owner.
+    pub uid: u32,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Who else could have put it there.
+    pub doubt: Option<Doubt>,
+}
 
 /// Why a file is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]

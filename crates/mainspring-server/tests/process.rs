@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mainspring_server::accounts::Account;
+use mainspring_host::accounts::Account;
 use mainspring_server::clock::Moment;
 use mainspring_server::executor::process::Outcome;
 use mainspring_server::executor::run::{End, KillCause, Reports, Stream};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_server::action::template::{Template, Values};
+use mainspring_action::template::{Template, Values};
 use mainspring_server::clock::Moment;
 use mainspring_server::executor::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
 use mainspring_server::executor::process::Outcome;
@@ -151,6 +151,28 @@ fn the_success_rule_decides_and_redirects_are_answers() {
         let spec = WebhookSpec { success: success.to_vec(), ..WebhookSpec::new(template(&url)) };
         let delivered = deliver(&spec, values(), 0);
         assert_eq!(delivered.is_success, expected, "{status} {:?}", delivered.outcome);
+        server.join().unwrap();
+    }
+}
+
+#[test]
+fn what_retry_after_says_is_taken_from_an_answer() {
+    let now = "2026-11-21T12:00:00Z".parse().unwrap();
+    let cases = [
+        ("4", Some("2026-11-21T12:00:04Z")),
+        ("Sat, 21 Nov 2026 12:00:09 GMT", Some("2026-11-21T12:00:09Z")),
+        // No longer than a day.
+        ("1000000", Some("2026-11-22T12:00:00Z")),
+        ("soon", None),
+        ("-1", None),
+    ];
+    for (text, expected) in cases {
+        let header =
+            format!("HTTP/1.1 429 Too Many Requests\r\nRetry-After: {text}\r\nContent-Length: 0\r\n\r\n");
+        let (url, server) = serve_once(&header);
+        let delivered = deliver(&WebhookSpec::new(template(&url)), values(), 0);
+        let found = delivered.retry_after.map(|after| after.resolve(now).to_string());
+        assert_eq!(found.as_deref(), expected, "{text}");
         server.join().unwrap();
     }
 }

@@ -394,6 +394,10 @@ pub trait Part<T>: Send + Sync {
     /// As there.
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
 
+    /// Changes a pending timer's payload where it is, under the part's lock: `change` should be short, and run no code of the
+    /// owner's. `false`: it is no longer pending, or the queue cannot lend payloads; `change` was not called.
+    fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool;
+
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 

@@ -30,7 +30,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use mainspring::{Engine, Handle};
+//! use mainspring::{Engine, Handle, Task};
 //! use mainspring::driver::{Refusal, TimerId};
 //!
 //! /// Unparks threads.
@@ -41,7 +41,7 @@
 //! impl Alarms {
 //!     fn unpark_after(&self, delay: Duration) -> Result<TimerId, Refusal> {
 //!         let thread = std::thread::current();
-//!         Ok(self.handle.schedule_after(delay, Box::new(move |_| thread.unpark()))?)
+//!         Ok(self.handle.schedule_after(delay, Task::new(move |_| thread.unpark()))?)
 //!     }
 //! }
 //!

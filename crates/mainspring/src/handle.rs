@@ -21,11 +21,11 @@ use crate::front::task::Task;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mainspring::{Engine, Handle, Tick};
+/// use mainspring::{Engine, Handle, Task, Tick};
 ///
 /// let engine = Engine::new()?;
 /// let handle: Handle = engine.handle().clone();
-/// let timer = handle.schedule_after(Duration::from_secs(10), Box::new(|firing| println!("at {}", firing.now)))?;
+/// let timer = handle.schedule_after(Duration::from_secs(10), Task::new(|firing| println!("at {}", firing.now)))?;
 /// handle.reset_at(timer, Tick::MAX)?;
 /// assert_eq!(handle.deadline(timer), Some(Tick::MAX));
 /// assert!(handle.cancel(timer).is_some(), "it was pending");

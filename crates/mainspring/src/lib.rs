@@ -60,7 +60,6 @@
 
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(not(feature = "poll"), forbid(unsafe_code))]
 // What a version 1.0 would freeze is chosen, and what a page must say is said.
 #![warn(missing_debug_implementations)]
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]

@@ -170,6 +170,11 @@ impl<T: Send> Part<T> for ByHand<T> {
         Ok(())
     }
 
+    fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool {
+        let mut state = self.state();
+        state.timers.get_mut(&id.timer().index()).map(|timer| change(&mut timer.1)).is_some()
+    }
+
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         self.state().timers.get(&id.timer().index()).map(|timer| timer.0)
     }
@@ -287,7 +292,7 @@ struct Quiet(Arc<AtomicU64>);
 impl Fire<Task> for Quiet {
     fn fire(&mut self, fired: Fired<Task>) {
         let firing = Firing::from(&fired);
-        (fired.payload)(firing);
+        fired.payload.run(firing);
     }
 
     fn panicked(&mut self, panic: &Panicked) {
@@ -309,9 +314,9 @@ async fn every_error_is_handed_on() -> Result<(), AnyError> {
     let _: Engine = Single::new(Chunked::new(), Monotonic::new()).into_engine(RunTasks)?;
     let _: Engine = mainspring::preset::timingwheel(Monotonic::new(), second, 20)?;
     let handle = engine.handle();
-    let id = handle.schedule_after(second, Box::new(|_| ()))?;
-    handle.schedule_at(Tick::ZERO, Box::new(|_| ()))?;
-    handle.schedule_within(second, second, Box::new(|_| ()))?;
+    let id = handle.schedule_after(second, Task::new(|_| ()))?;
+    handle.schedule_at(Tick::ZERO, Task::new(|_| ()))?;
+    handle.schedule_within(second, second, Task::new(|_| ()))?;
     handle.reset_after(id, second)?;
     handle.reset_at(id, Tick::MAX)?;
     mainspring::after(second, || ())?;
@@ -352,7 +357,7 @@ fn an_error_says_all_in_one_line_or_in_its_source_and_not_in_both() {
     let errors: [AnyError; 4] = [
         Box::new(PeriodError::Refused(Refusal::Stopped)),
         Box::new(SendError::Refused(Refusal::Stopped)),
-        Box::new(Refused::new(Refusal::Stopped, Box::new(|_| ()) as Task)),
+        Box::new(Refused::new(Refusal::Stopped, Task::new(|_| ()))),
         Box::new(Refusal::Stopped),
     ];
     for error in errors {

@@ -43,11 +43,11 @@ impl<Q: TimerQueue<Task> + Send + 'static> Desk<Q> {
 
     /// Takes the one place of a queue that is limited to one.
     fn occupy(&self) {
-        self.handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+        self.handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
     }
 
     fn is_full(&self) -> bool {
-        let refused = self.handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ()));
+        let refused = self.handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ()));
         refused.is_err_and(|refused| refused.reason == Refusal::Rejected(Reason::Full))
     }
 }
@@ -131,7 +131,7 @@ fn note_and_occupy(desk: &Desk<Limited<Chunked<Task>>>) -> (Runs, impl FnMut(u64
         let mut runs = noted.lock().unwrap();
         runs.push(tick);
         if runs.len() == 1 {
-            handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+            handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
         }
     };
     (runs, run)
@@ -203,7 +203,7 @@ fn a_function_that_waits_for_its_last_call_is_called_though_its_place_was_taken(
             inner.lock().unwrap().as_ref().unwrap().reset(Duration::ZERO).unwrap();
             // It comes due before this call ends, and then the place is taken.
             driver.run_until(firing.now, &mut RunTasks);
-            handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+            handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
         }
     });
     *own.lock().unwrap() = Some(timer.unwrap());

@@ -178,6 +178,10 @@ impl<T> TimerQueue<T> for Lazy<T> {
         self.arena.find(id).map(|record| record.deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.arena.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         if self.is_empty() {
             return None;

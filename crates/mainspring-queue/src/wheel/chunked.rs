@@ -315,6 +315,10 @@ impl<T> TimerQueue<T> for Chunked<T> {
         self.records.deadline(id)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.records.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         if self.is_empty() {
             return None;

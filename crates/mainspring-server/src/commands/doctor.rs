@@ -31,13 +31,13 @@ use crate::descriptors;
 use crate::error::Error;
 use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
-use crate::folder::Folder;
 use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
 use crate::store::DirectoryError;
+use mainspring_host::folder::Folder;
 
 /// Less free room than this is worth a word: the store's journal and a day of output need as much.
 const LITTLE_FREE_BYTES: u64 = 256 << 20;

@@ -17,11 +17,11 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
-use crate::action::names::DEFAULT_SHELL;
-use crate::action::{Body, ProcessBody};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::Table;
 use crate::problem::{Fault, Problem};
+use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::names::DEFAULT_SHELL;
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
 /// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.
@@ -59,7 +59,7 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
         Work { action, policies: note.policies.clone(), group: note.group.clone(), priority: note.priority };
     Ok(Job {
         name,
-        timetable: Timetable::new(vec![schedule])?,
+        timetable: Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many"),
         max_runs: note.max_runs,
         work: Arc::new(work),
         source: source.to_owned(),

@@ -25,8 +25,8 @@ use std::ops::Range;
 
 use mainspring_cron::{Expression, ParseOptions};
 
-use super::Format;
 use super::command::Command;
+use super::format::Format;
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 

@@ -21,9 +21,9 @@ use std::path::Path;
 use mainspring_job::{Job, JobName};
 
 use super::word;
-use crate::action::{Body, ProcessBody};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::renamed;
+use mainspring_action::body::{Body, ProcessBody};
 
 /// A job that had its name before.
 #[derive(Clone, Debug, PartialEq, Eq)]

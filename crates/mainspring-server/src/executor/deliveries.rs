@@ -21,17 +21,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, thread};
 
-use super::is_shortage;
 use super::output::LineSplitter;
 use super::process::Outcome;
 use super::run::{End, KillCause, Reports, Stream};
+use super::shortage::is_shortage;
 use super::webhook::{Delivered, WebhookSpec, deliver};
-use crate::action::template::Values;
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
+use crate::descriptors::MAX_RUNNING;
+use mainspring_action::template::Values;
 
 /// The most webhooks under way at one time: as many as processes.
-pub const MAX_DELIVERIES: usize = super::MAX_RUNNING;
+pub const MAX_DELIVERIES: usize = MAX_RUNNING;
 
 /// The stack of a delivery's thread: four times what a TLS handshake was seen to need.
 pub const STACK_BYTES: usize = 512 << 10;
@@ -185,13 +186,14 @@ impl<K> UnderWay<K> {
             cause: Some(KillCause::Asked),
             dropped_bytes: 0,
             is_output_held: false,
+            retry_at: None,
         };
         reports.ended(&self.key, &end);
     }
 }
 
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
-    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, masks } = delivered;
+    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after, masks } = delivered;
     let mut splitter = LineSplitter::new(masks);
     let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
     splitter.push(&answer, &mut each);
@@ -203,6 +205,7 @@ fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports:
         cause: is_timeout.then_some(KillCause::Timeout),
         dropped_bytes,
         is_output_held: false,
+        retry_at: retry_after.filter(|_| !is_success).map(|after| after.resolve(now.wall)),
     };
     reports.ended(&delivery.key, &end);
 }

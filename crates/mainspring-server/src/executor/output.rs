@@ -122,7 +122,7 @@ const _: () = assert!(4 <= MAX_OUTPUT_LINE_BYTES, "a piece holds at least one ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::action::secret::Secret;
+    use mainspring_action::secret::Secret;
 
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         let mut lines = Vec::new();

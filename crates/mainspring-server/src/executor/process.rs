@@ -27,8 +27,8 @@ use nix::sys::stat::Mode;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
-use super::is_shortage;
 use super::secret::{Masks, SecretError};
+use super::shortage::is_shortage;
 use super::spec::{Inheritance, ProcessSpec, Program};
 use super::sys::{self, Preparation};
 use crate::descriptors;

@@ -21,6 +21,7 @@ use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
 use super::output::EachLine;
@@ -65,6 +66,8 @@ pub struct End {
     pub dropped_bytes: u64,
     /// Whether something in the background holds its output open.
     pub is_output_held: bool,
+    /// Before when it is not to be tried again, if a receiver said so.
+    pub retry_at: Option<Timestamp>,
 }
 
 impl fmt::Display for End {
@@ -286,6 +289,7 @@ impl<K> Run<K> {
             cause: self.killing.map(|killing| killing.cause),
             dropped_bytes: self.output.dropped_bytes,
             is_output_held: !self.output.is_closed(),
+            retry_at: None,
         };
         reports.ended(&self.key, &end);
     }

@@ -11,7 +11,7 @@
 //! its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear the output to pieces.
 //!
 //! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which file it is: a link of
-//! another user's is not followed. See [`walk`](crate::walk).
+//! another user's is not followed. See [`walk`](mainspring_host::walk).
 //!
 //! Cost: one small read per secret and run; one search per secret and line of output.
 //!
@@ -24,8 +24,8 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use crate::action::secret::{MASK, Secret};
-use crate::regular::open_regular;
+use mainspring_action::secret::{MASK, Secret};
+use mainspring_host::regular::open_regular;
 
 /// The longest secret: a key or a certificate chain, no more. The kernel takes 128 KiB for one variable.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;

@@ -19,7 +19,7 @@ use std::fmt::Write;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::action::secret::Secret;
+use mainspring_action::secret::Secret;
 
 /// The header that carries the signature.
 pub const SIGNATURE_HEADER: &str = "Mainspring-Signature";

@@ -24,8 +24,8 @@ use nix::sys::resource::Resource;
 use nix::sys::signal::Signal;
 
 use super::secret::SecretVariable;
-use crate::accounts::Account;
-use crate::action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
+use mainspring_host::accounts::Account;
 
 /// A process to be.
 #[derive(Clone, Debug)]

@@ -19,10 +19,10 @@ use nix::sys::signal::Signal;
 use super::secret::{SecretForm, SecretVariable};
 use super::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use super::webhook::WebhookSpec;
-use crate::accounts::{Account, Refusal};
-use crate::action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
-use crate::action::template::Template;
-use crate::action::{ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
+use mainspring_action::template::Template;
+use mainspring_host::accounts::{Account, Refusal};
 
 /// Says why an action cannot be carried out.
 #[derive(Debug)]

@@ -43,8 +43,8 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
 
 use super::spec::Limit;
-use crate::accounts::Identity;
-use crate::action::names::OnServerDeath;
+use mainspring_action::names::OnServerDeath;
+use mainspring_host::accounts::Identity;
 
 /// Everything that a child changes about itself.
 pub(super) struct Preparation {

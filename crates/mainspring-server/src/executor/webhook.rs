@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use ureq::http::{Method, Request, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
@@ -30,9 +31,9 @@ use ureq::{Agent, Error};
 use super::process::Outcome;
 use super::secret::{self, Masks, SecretForm, SecretVariable};
 use super::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
-use crate::action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
-use crate::action::template::{Template, Values};
-use crate::regular::open_regular;
+use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
+use mainspring_action::template::{Template, Values};
+use mainspring_host::regular::open_regular;
 
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
@@ -103,15 +104,59 @@ pub struct Delivered {
     pub answer: Vec<u8>,
     /// How much of the answer was not kept, as far as is known.
     pub dropped_bytes: u64,
+    /// Before when the receiver does not want to be asked again.
+    pub retry_after: Option<RetryAfter>,
     /// What must be taken out of whatever is shown of the above.
     pub masks: Masks,
+}
+
+/// What an answer says in its header Retry-After: RFC 9110, 10.2.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryAfter {
+    /// So many seconds after the answer.
+    Seconds(u32),
+    /// At this time.
+    At(Timestamp),
+}
+
+/// The longest that a receiver may put a retry off: a header is no way to stop a job for good.
+pub const MAX_RETRY_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+impl RetryAfter {
+    /// The header's text. `None` if it is neither a number nor a date of HTTP.
+    pub fn parse(text: &str) -> Option<RetryAfter> {
+        let text = text.trim();
+        let seconds = || text.parse().map(RetryAfter::Seconds).ok();
+        let date = || jiff::fmt::rfc2822::parse(text).map(|date| RetryAfter::At(date.timestamp())).ok();
+        seconds().or_else(date)
+    }
+
+    /// The time that is meant in an answer that came at `now`, at most [`MAX_RETRY_AFTER`] later.
+    pub fn resolve(self, now: Timestamp) -> Timestamp {
+        let latest = now.saturating_add(MAX_RETRY_AFTER).unwrap_or(now);
+        let meant = match self {
+            RetryAfter::Seconds(count) => {
+                now.saturating_add(SignedDuration::from_secs(count.into())).unwrap_or(latest)
+            }
+            RetryAfter::At(time) => time,
+        };
+        meant.min(latest)
+    }
 }
 
 impl Delivered {
     fn failed(reason: &str, masks: Masks) -> Delivered {
         let outcome = Outcome::NoAnswer(masks.apply(reason).into_owned());
         let answer = Vec::new();
-        Delivered { outcome, is_success: false, is_timeout: false, answer, dropped_bytes: 0, masks }
+        Delivered {
+            outcome,
+            is_success: false,
+            is_timeout: false,
+            answer,
+            dropped_bytes: 0,
+            retry_after: None,
+            masks,
+        }
     }
 }
 
@@ -219,6 +264,8 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
         }
     };
     let status = response.status().as_u16();
+    let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+    let retry_after = retry_after.and_then(RetryAfter::parse);
     let mut answer = Vec::new();
     // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether the cap goes through a
     // secret. The rest of a longer one is left unread.
@@ -231,7 +278,7 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
     let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);
-    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, masks }
+    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, retry_after, masks }
 }
 
 /// The first `kept` bytes of an answer, or somewhat less, so that it does not end within a secret.

@@ -13,8 +13,8 @@ use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
 use super::{policies, process, timetable, webhook, written};
-use crate::action::Body;
 use crate::problem::Fault;
+use mainspring_action::body::Body;
 
 /// What is done, of which there is one.
 const ACTIONS: [&str; 3] = ["run", "shell", "webhook"];

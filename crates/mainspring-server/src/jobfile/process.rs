@@ -18,10 +18,10 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
-use crate::action::names::{LIMIT_NAMES, OnServerDeath};
-use crate::action::{ProcessBody, SecretBody};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
+use mainspring_action::body::{ProcessBody, SecretBody};
+use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
 
 /// The keys beside `run` and `shell`.
 pub(super) const OPTIONS: &[&str] = &[

@@ -1,7 +1,7 @@
 //! Files and what is found in them. How problems look is in testdata/jobfiles.
 
 use super::*;
-use crate::action::Body;
+use mainspring_action::body::Body;
 
 fn file(text: &str) -> JobFile {
     JobFile::parse(&Source::new("test", text), &TimeZone::UTC)
@@ -13,7 +13,7 @@ fn job(text: &str) -> Job {
     file.jobs[0].job.clone()
 }
 
-fn process(text: &str) -> crate::action::ProcessBody {
+fn process(text: &str) -> mainspring_action::body::ProcessBody {
     match Body::decode(&job(text).work.action).unwrap() {
         Body::Process(body) => body,
         Body::Webhook(_) => panic!("a process: {text}"),

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use mainspring_cron::{DayRule, Dialect, DstPolicy, Expression, ParseError, ParseOptions, Schedule};
-use mainspring_job::{Exclusion, JobError, Timetable};
+use mainspring_job::{Exclusion, Timetable, TimetableError};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -64,7 +64,7 @@ pub(super) fn read(
         Ok(timetable) => Some(timetable),
         // With a faulty trigger there is none left, which need not be said as well; that there is none at all is said
         // elsewhere.
-        Err(JobError::NoTrigger) if before_count < faults.count() || !has_trigger(fields) => None,
+        Err(TimetableError::NoTrigger) if before_count < faults.count() || !has_trigger(fields) => None,
         Err(error) => {
             faults.push(Fault::new(name.span(), error.to_string()));
             None

@@ -22,10 +22,10 @@ use ureq::http::{HeaderName, Method, Uri};
 
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
 use super::process::{MAX_OUTPUT_BYTES, path, secrets};
-use crate::action::WebhookBody;
-use crate::action::names::{MAX_HEADERS, has_body};
-use crate::action::template::Template;
 use crate::problem::Fault;
+use mainspring_action::body::WebhookBody;
+use mainspring_action::names::{MAX_HEADERS, has_body};
+use mainspring_action::template::Template;
 
 const KEYS: &[&str] =
     &["url", "method", "headers", "body", "success", "secrets", "signing_secret", "ca_file", "output_bytes"];

@@ -27,6 +27,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
+use crate::error::Error;
 use crate::exit::Exit;
 use crate::loaded::{Loaded, Reader};
 use crate::message::{PROGRAM, say, with_causes};
@@ -190,6 +191,7 @@ impl Files {
                     claimants.push(Claimant { origin: file.origin.source(), loaded });
                 }
                 Err(error) => {
+                    let error = Error::from(error);
                     (file.problems, file.exit) = (format!("{}\n", with_causes(&error)), error.exit());
                 }
             }

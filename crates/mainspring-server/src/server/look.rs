@@ -13,7 +13,8 @@ use mainspring_job::{Cause, Job, JobName, Mark, OnceId, Query, Run, RunKey, RunS
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
-use super::{Keeping, Phase, Server, describe};
+use super::phase::Phase;
+use super::{Keeping, Server, describe};
 use crate::clock::Moment;
 use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
 

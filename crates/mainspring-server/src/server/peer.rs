@@ -28,7 +28,7 @@ use nix::sys::stat::{Mode, umask};
 use super::feed::Feed;
 use super::rate::Bucket;
 use crate::clock::Moment;
-use crate::executor::is_shortage;
+use crate::executor::shortage::is_shortage;
 use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
 use crate::waiting::{is_left, is_readable};
 

@@ -13,9 +13,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Command, Input, Job, JobName};
 
-use super::ask::Purpose;
+use super::Server;
 use super::boot::{definitions, holder};
-use super::{Phase, Server};
+use super::phase::Phase;
+use super::purpose::Purpose;
 use crate::claims::{Claimant, InForce, settle};
 use crate::clock::Moment;
 use crate::crontab::names::Known;

@@ -350,6 +350,14 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         Ok(())
     }
 
+    fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool {
+        let mut state = self.state();
+        if id.lane != self.index || state.is_given_up(id.timer) {
+            return false;
+        }
+        state.queue.payload_mut(id.timer).map(change).is_some()
+    }
+
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         let state = self.state();
         if id.lane != self.index || state.is_given_up(id.timer) {

@@ -224,7 +224,7 @@ impl Inner {
     fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refusal> {
         let generation = state.generation;
         let inner = Arc::downgrade(self);
-        let task: Task = Box::new(move |firing| {
+        let task = Task::new(move |firing| {
             if let Some(inner) = Weak::upgrade(&inner) {
                 inner.fire(generation, firing);
             }

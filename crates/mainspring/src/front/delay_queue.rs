@@ -139,7 +139,7 @@ where
         let notice =
             Notice { shared: Arc::downgrade(&self.shared), key: key.clone(), generation, has_fired: false };
         // The driver's lock is taken inside the queue's, here and in `reset`, and never the other way round.
-        let timer = match part.schedule(deadline, Box::new(move |_| notice.fire())) {
+        let timer = match part.schedule(deadline, Task::new(move |_| notice.fire())) {
             Ok(timer) => timer,
             Err(refused) => {
                 drop(state);

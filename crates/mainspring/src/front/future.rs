@@ -39,8 +39,8 @@
 //! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
 //! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, a pending future stays pending.
 //!
-//! Cost: two allocations per timer; a poll before the deadline is a lock and, if the waker changed, a clone of it. Dropping
-//! cancels in the time that the queue needs, which is O(1) for wheels.
+//! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the waker changed, a clone of
+//! it, which takes the other's place. Dropping cancels in the time that the queue needs, which is O(1) for wheels.
 //!
 //! It does not need, find or start a runtime.
 //!
@@ -53,7 +53,6 @@ pub use interval::{Interval, MissedTicks};
 pub use timeout::{Elapsed, Timeout};
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -64,7 +63,6 @@ use super::task::Task;
 use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes futures of timers.
 #[derive(Clone, Debug)]
@@ -79,7 +77,7 @@ pub struct Sleep {
     place: Place,
     deadline: Tick,
     /// `None` until the first poll.
-    timer: Option<(TimerId, Arc<Signal>)>,
+    timer: Option<TimerId>,
     /// Why no timer could be set.
     refusal: Option<Refusal>,
 }
@@ -110,18 +108,6 @@ impl Place {
             Place::Nowhere(_) => Err(Refusal::NoThread),
         }
     }
-}
-
-/// What the driver's thread and the polling one share.
-#[derive(Debug, Default)]
-struct Signal {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    has_fired: bool,
-    waker: Option<Waker>,
 }
 
 impl Futures {
@@ -174,23 +160,6 @@ impl Futures {
     }
 }
 
-impl Signal {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fire(&self) {
-        let mut state = self.state();
-        state.has_fired = true;
-        let waker = state.waker.take();
-        // Waking is the runtime's code: no lock is held over it.
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-}
-
 impl Sleep {
     /// Returns the tick at which it is ready.
     pub fn deadline(&self) -> Tick {
@@ -218,34 +187,29 @@ impl Sleep {
         let deadline = deadline.into().tick(self.place.clock());
         self.deadline = deadline;
         self.refusal = None;
-        let Some((id, signal)) = &self.timer else { return };
-        let Place::Part(part) = &self.place else { return };
-        if !signal.state().has_fired && part.reset(*id, deadline).is_ok() {
-            return;
+        let (Some(id), Place::Part(part)) = (self.timer, &self.place) else { return };
+        if part.reset(id, deadline).is_err() {
+            // It fired, or the queue's horizon lies before that: the next poll registers another.
+            self.cancel();
         }
-        // It fired, or is firing into a signal that nobody will look at any more: the next poll registers another.
-        self.cancel();
     }
 
     fn cancel(&mut self) {
-        if let (Some((id, _)), Place::Part(part)) = (self.timer.take(), &self.place) {
+        if let (Some(id), Place::Part(part)) = (self.timer.take(), &self.place) {
             drop(part.cancel(id));
         }
     }
 
-    /// Registers the timer. Its waker is in place before the timer can fire.
+    /// Registers the timer, whose payload is the waker.
     fn register(&mut self, waker: &Waker) -> Poll<()> {
-        let signal = Arc::new(Signal::default());
-        signal.state().waker = Some(waker.clone());
-        let fired = Arc::clone(&signal);
-        let (deadline, task): (Tick, Task) = (self.deadline, Box::new(move |_| fired.fire()));
+        let (deadline, task) = (self.deadline, Task::waking(waker.clone()));
         let scheduled = self
             .place
             .part()
             .and_then(|part| part.schedule_assured(deadline, task).map_err(|refused| refused.reason));
         match scheduled {
             Ok(id) => {
-                self.timer = Some((id, signal));
+                self.timer = Some(id);
                 Poll::Pending
             }
             Err(refusal) => {
@@ -255,27 +219,40 @@ impl Sleep {
         }
     }
 
+    /// Makes the timer wake `waker`; tells whether it still can.
+    fn keep(&self, id: TimerId, waker: &Waker) -> bool {
+        let Place::Part(part) = &self.place else { return false };
+        let mut is_kept = false;
+        let is_pending = part.update(id, &mut |task| {
+            is_kept = task.waker_mut().is_some_and(|own| own.will_wake(waker));
+        });
+        if !is_pending || is_kept {
+            return is_pending;
+        }
+        // A waker's clone and drop are the runtime's code: no lock is held over them.
+        let mut other = waker.clone();
+        part.update(id, &mut |task| {
+            if let Some(own) = task.waker_mut() {
+                std::mem::swap(own, &mut other);
+            }
+        })
+    }
+
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.is_elapsed() {
             self.cancel();
             return Poll::Ready(());
         }
-        let Some((_, signal)) = &self.timer else { return self.register(context.waker()) };
-        let mut state = signal.state();
-        if state.has_fired {
-            // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond the
-            // queue's horizon.
-            drop(state);
-            self.cancel();
-            return if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) };
+        match self.timer {
+            Some(id) if self.keep(id, context.waker()) => Poll::Pending,
+            Some(_) => {
+                // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond
+                // the queue's horizon; or the queue lends no payloads.
+                self.cancel();
+                if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) }
+            }
+            None => self.register(context.waker()),
         }
-        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            let old = state.waker.replace(context.waker().clone());
-            // A waker's drop is the runtime's code: no lock is held over it.
-            drop(state);
-            drop(old);
-        }
-        Poll::Pending
     }
 }
 

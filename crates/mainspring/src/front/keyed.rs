@@ -21,7 +21,8 @@
 //! next run is scheduled when the last has ended, so it never runs beside itself. Runs that are over when the driver comes to
 //! them are dropped, not made up for; they do not count. Once taken, a task goes on even if the driver's queue is full.
 //!
-//! Cost: a hash map entry beside the timer; every call takes the front's lock. It does not keep tasks across a restart.
+//! Cost: a hash map entry beside the timer, and no allocation per run for a key of up to 24 bytes; every call takes the
+//! front's lock. It does not keep tasks across a restart.
 //!
 //! Source: the article on a timing wheel with virtual levels: keyed tasks, `-1` for endless repetition.
 
@@ -218,7 +219,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
     /// A run. It is scheduled while the map's lock is held: the driver's is taken inside it.
     fn task(self: &Arc<Self>, key: K, generation: u64) -> Task {
         let shared = Arc::downgrade(self);
-        Box::new(move |firing| {
+        Task::new(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.fire(key, generation, firing);
             }

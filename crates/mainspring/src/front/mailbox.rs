@@ -22,7 +22,7 @@
 //! Sending never blocks: a mailbox has no limit, and its owner should read it. A message to a service that is gone is
 //! dropped.
 //!
-//! Cost: one allocation per timeout and one per message.
+//! Cost: one allocation per message.
 //!
 //! It does not deliver between processes, and it does not cancel.
 //!
@@ -134,7 +134,7 @@ impl Mailboxes {
             return Err(SendError::NoService);
         }
         let shared = Arc::downgrade(&self.shared);
-        let task: Task = Box::new(move |firing| {
+        let task = Task::new(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.send(service, Message { session, now: firing.now });
             }
