@@ -27,15 +27,15 @@ use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
 use crate::alarm::Alarm;
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::executor::Executor;
-use crate::executor::deliveries::Deliveries;
 use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::executor::Executor;
 use mainspring_host::accounts::Account;
 
 pub mod alone;

@@ -203,7 +203,7 @@ fn what_cannot_start_is_refused_and_the_others_run() {
 
 #[test]
 fn runs_beyond_the_limit_wait_for_a_place() {
-    let limit = mainspring_server::executor::MAX_RUNNING;
+    let limit = mainspring_exec::executor::MAX_RUNNING;
     let crontab = "@reboot echo ready; exec sleep 1000\n".repeat(limit + 1);
     let mut running = Running::start(&["--grace", "100ms"], &crontab);
     for _ in 0..limit {
@@ -217,7 +217,7 @@ fn runs_beyond_the_limit_wait_for_a_place() {
 
 #[test]
 fn more_short_runs_than_the_limit_at_one_time_all_run() {
-    let count = 2 * mainspring_server::executor::MAX_RUNNING + 10;
+    let count = 2 * mainspring_exec::executor::MAX_RUNNING + 10;
     let running = Running::start(&[], &"@reboot true\n".repeat(count));
     let (_, lines, _) = stop_when_ended(running, count);
     assert_eq!(lines.iter().filter(|line| line.contains(" end    exit status 0")).count(), count);

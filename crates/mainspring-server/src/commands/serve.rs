@@ -11,14 +11,14 @@ use std::sync::Arc;
 use super::takeover::{owned_store, take};
 use super::{memory, zone_or_system};
 use crate::cli::serve::ServeArgs;
-use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::loaded::Reader;
 use crate::message::say;
 use crate::server::rate::Rates;
 use crate::server::{Keeping, Server, Serving, Stopping};
 use crate::store::{Directory, DirectoryError};
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {

@@ -25,14 +25,14 @@ use super::phase::Phase;
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::{Server, describe};
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::jobfile::JobFile;
 use crate::message::counted;
-use crate::origin::Origin;
 use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
-use crate::source::Source;
 use mainspring_action::body::Body;
+use mainspring_exec::clock::Moment;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;

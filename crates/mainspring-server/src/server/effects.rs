@@ -27,14 +27,14 @@ use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 use super::Server;
 use super::postponed::MAX_WAIT;
 use super::reports::{Ended, Heard, Started, subject};
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
-use crate::executor::specs;
 use crate::log::Kind;
 use mainspring_action::body::Body;
 use mainspring_action::template::Values;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
+use mainspring_exec::specs;
 
 impl Server {
     pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {

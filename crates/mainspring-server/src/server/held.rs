@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainspring_job::Batch;
 
-use crate::clock::Moment;
+use mainspring_exec::clock::Moment;
 
 /// How often a batch is tried for which the disk has no room.
 pub(super) const ROOM_WAIT: Duration = Duration::from_secs(1);

@@ -18,9 +18,9 @@ use mainspring_job::{Answer, Batch, Input, Output, StoreError};
 
 use super::held::Held;
 use super::{Server, polling};
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::waiting::wait_for;
+use mainspring_exec::clock::Moment;
 
 /// How often one commit is tried again while the store is busy or its answer was lost.
 const MAX_COMMIT_TRIES: usize = 100;

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use mainspring_job::{Failure, Outcome, RunKey};
 
 use super::output::{Outputs, lost_text};
-use crate::executor::process;
-use crate::executor::run::{End, KillCause, Reports, Stream};
 use crate::log::{Kind, Log};
+use mainspring_exec::process;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
 
 /// An attempt of a run, as executors know it.
 pub(super) type Attempted = (RunKey, u32);

@@ -23,10 +23,10 @@ use mainspring_job::{Input, Outcome};
 use super::phase::Phase;
 use super::reports::{Ended, Heard};
 use super::{Keeping, Server};
-use crate::clock::Moment;
-use crate::executor::orphans;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::orphans;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 const GATHER: Duration = Duration::from_millis(20);
