@@ -32,8 +32,8 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::{Period, PeriodError};
-use super::task::{Add, Firing, Task, run_then};
+use super::period::{Add, Period, PeriodError};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
