@@ -29,6 +29,7 @@ mod printing;
 mod progress;
 mod serve;
 mod simulate;
+mod takeover;
 mod translate;
 
 use printing::{json_line, print, print_faithfully, print_json, printed, zone_name, zone_or_system};

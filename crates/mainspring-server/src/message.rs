@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use crate::plain;
+use mainspring_file::plain;
 
 /// The program's name, in messages and as a subject of the log.
 pub const PROGRAM: &str = "mainspring";
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn an_error_is_shown_with_its_causes() {
         let source = io::Error::from(io::ErrorKind::NotFound);
-        let error = crate::error::Error::Read { name: "f".into(), source };
+        let error = mainspring_file::source::FileError::Read { name: "f".into(), source };
         assert_eq!(with_causes(&error), "cannot read f: entity not found");
     }
 }

@@ -14,7 +14,7 @@
 
 use std::io::{self, IsTerminal};
 
-use crate::plain::is_plain;
+use mainspring_file::plain::is_plain;
 
 /// The width where nobody says: what a mail or a file still shows well.
 pub const USUAL_WIDTH: usize = 120;

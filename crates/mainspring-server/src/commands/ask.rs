@@ -11,17 +11,17 @@ use jiff::Timestamp;
 use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::counted;
 use crate::place::Place;
-use crate::plain;
 use crate::protocol::{AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
 use crate::store::DirectoryError;
 use crate::table::{table, width};
+use mainspring_exec::clock::Moment;
+use mainspring_file::plain;
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::plain;
+use mainspring_file::plain;
 
 /// The zone to use when none is given: the system's, or UTC when the system does not say.
 pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {

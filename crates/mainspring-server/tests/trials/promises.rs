@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use mainspring_server::descriptors;
-use mainspring_server::executor::MAX_RUNNING;
-use mainspring_server::executor::secret::MAX_SECRET_BYTES;
-use mainspring_server::jobfile::MAX_JOBS;
+use mainspring_exec::descriptors::{self, MAX_RUNNING};
+use mainspring_exec::secret::MAX_SECRET_BYTES;
+use mainspring_file::jobfile::MAX_JOBS;
+use mainspring_file::source::MAX_FILE_BYTES;
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
-use mainspring_server::source::MAX_FILE_BYTES;
 
 const SECURITY: &str = include_str!("../../../../SECURITY.md");
 const MANUAL: &str = include_str!("../../../../docs/manual.md");

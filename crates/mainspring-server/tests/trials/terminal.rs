@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::process::Command;
 use std::thread;
 
-use mainspring_server::plain::is_plain;
+use mainspring_file::plain::is_plain;
 
 use crate::ground::{Ground, Said};
 
