@@ -125,6 +125,11 @@ impl Planner {
         past.into_iter().any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
     }
 
+    /// Whether a run of this key is open, one that the next turn admits among them.
+    pub(super) fn is_open(&self, key: &RunKey) -> bool {
+        self.runs.contains_key(key) || self.postponed.iter().any(|live| live.run.key == *key)
+    }
+
     /// The next turn admits a run.
     fn postpone(&mut self, live: Live, is_recorded: bool) {
         if !is_recorded {

@@ -181,7 +181,7 @@ impl Planner {
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
         let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
-        if self.runs.contains_key(&key) {
+        if self.is_open(&key) {
             // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
