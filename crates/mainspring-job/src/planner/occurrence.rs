@@ -157,10 +157,8 @@ impl Planner {
         let spread = job.work.policies.misfire.spread;
         let due = hash::placed(now, spread, &key, Purpose::Spread);
         let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
-        let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
-        let of_before =
-            earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
-        of_before.map_or(due, |run| run.due.clamp(due, latest))
+        let run = Run::new(key, Cause::CatchUp, RunState::Scheduled, due, now);
+        self.before_in_line(&run).map_or(due, |before| before.run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
