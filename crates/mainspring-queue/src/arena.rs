@@ -109,7 +109,7 @@ impl<L, T> Arena<L, T> {
 
     /// The payload of the record that `id` names, if it lives, to be changed.
     pub(crate) fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
-        match self.records.get_mut(id.index as usize)? {
+        match self.records.find_mut(id.index)? {
             Record { generation, state: State::Live(payload), .. } if *generation == id.generation => {
                 Some(payload)
             }
