@@ -96,6 +96,8 @@ pub struct Planner {
     postponed: Vec<Live>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
+    /// Running runs whose next attempt is not due before a time.
+    deferred: BTreeMap<RunKey, Timestamp>,
     ledger: Ledger,
     /// The number of the next one-shot job; the epoch is in its upper bits.
     next_number: u64,
@@ -172,6 +174,7 @@ impl Planner {
             turn: 0,
             postponed: Vec::new(),
             restored: Vec::new(),
+            deferred: BTreeMap::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
             request_count: epoch.wrapping_mul(37),
@@ -194,6 +197,7 @@ impl Planner {
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
+            Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
             Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,

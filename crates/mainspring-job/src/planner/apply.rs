@@ -29,8 +29,9 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Applied, Reply};
 use crate::record::Mark;
-use crate::run::{Cause, Run, RunKey, Span};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::timetable::Span;
 
 /// Why what an old timetable named did not run.
 const CHANGED: &str = "its timetable was changed before it could run";

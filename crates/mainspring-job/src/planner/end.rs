@@ -38,14 +38,19 @@ fn attempt_in_round(run: &Run) -> u32 {
 
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, key: &RunKey, attempt: u32, outcome: Outcome) {
-        let Some(live) = self.runs.get(key) else { return };
-        if live.run.state != RunState::Running || live.run.attempt != attempt {
+        let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
+        let Some(live) = self.runs.get(key).filter(is_this) else {
+            self.deferred.remove(key);
             return;
-        }
+        };
         let (state, reason) = match (&outcome, live.kill_reason) {
             (Outcome::Succeeded, _) => (RunState::Succeeded, ""),
             (_, Some(reason)) => (RunState::Cancelled, reason),
             (Outcome::TimedOut, None) => (RunState::TimedOut, ""),
+            // The shell killed it in order to end: as if the server had died, but with the time of its end.
+            (Outcome::Killed, None) if self.is_stopping => {
+                (RunState::Abandoned, "the server was stopped while it ran")
+            }
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
@@ -53,6 +58,7 @@ impl Planner {
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        self.deferred.remove(key);
         self.promote(&key.job);
     }
 
@@ -98,12 +104,13 @@ impl Planner {
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
         let (key, state) = (live.run.key.clone(), live.run.state);
+        let not_before = self.deferred.remove(&key);
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
         if !is_crash_loop && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
-            let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+            let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
             self.move_run(now, &live, RunState::Scheduled, due, "");
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);

@@ -127,8 +127,11 @@ fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operat
             (key, Told { index, state: RunState::Running, at: *at, due: *at, attempt: *attempt })
         }
         Operation::End { key, attempt, state, at, outcome, .. } => {
-            let is_untold = *state == RunState::Abandoned;
-            ensure!(outcome.is_none() == is_untold, "untrue: {key} ended as {state} with {outcome:?}");
+            // Its end was never told, or the server killed it in order to stop.
+            let is_cut_off = matches!(outcome, None | Some(Outcome::Killed));
+            let is_abandoned = *state == RunState::Abandoned;
+            let is_told = if is_abandoned { is_cut_off } else { outcome.is_some() };
+            ensure!(is_told, "untrue: {key} ended as {state} with {outcome:?}");
             let has_succeeded = *outcome == Some(Outcome::Succeeded);
             let is_right = has_succeeded == (*state == RunState::Succeeded);
             ensure!(is_right, "untrue: {key}: {outcome:?} became {state}");

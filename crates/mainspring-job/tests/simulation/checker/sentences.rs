@@ -315,6 +315,20 @@ const ROWS: &[(&str, &[&str])] = &[
     ("| `jitter` | `0s` | how much later than its nominal time may it start |", &["coverage::check"]),
 ];
 
+/// Sentences of other sections that are about planning, and the names of their checks.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    (
+        "A webhook's answer may put the next attempt off: `Retry-After`, in seconds or as a date, holds \
+         where the policy would try again earlier, for at most a day.",
+        &["rules/server::a_receiver_may_put_the_next_attempt_off"],
+    ),
+    (
+        "What the server killed is recorded as `abandoned`, with the time of its end, and its retry \
+         policy decides what follows at the next start.",
+        &["attempts::check_retries", "starting::watch_dead_first"],
+    ),
+];
+
 /// A text without its line ends.
 fn joined(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -372,11 +386,14 @@ fn every_sentence_of_the_manual_about_planning_names_its_check() {
     for (row, _) in ROWS {
         assert!(manual.lines().any(|line| line == *row), "the manual has no row {row}");
     }
+    for (sentence, _) in ELSEWHERE {
+        assert!(joined(&manual).contains(sentence), "the manual does not say: {sentence}");
+    }
 }
 
 #[test]
 fn every_check_that_a_sentence_names_is_there() {
-    for (sentence, checks) in SENTENCES.iter().chain(ROWS) {
+    for (sentence, checks) in SENTENCES.iter().chain(ROWS).chain(ELSEWHERE) {
         for check in *checks {
             let (file, function) = check.split_once("::").unwrap();
             let path = match file.strip_prefix("rules") {

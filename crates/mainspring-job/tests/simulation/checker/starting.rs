@@ -26,8 +26,9 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
             left.unwrap()
         );
     }
-    if let Operation::End { key, state: RunState::Abandoned, reason, .. } = operation {
+    if let Operation::End { key, state: RunState::Abandoned, reason, outcome, .. } = operation {
         let is_true = match model.takeover {
+            _ if outcome.is_some() => model.is_stopping && reason == "the server was stopped while it ran",
             Takeover::Clean => reason == "the server ended while it ran",
             Takeover::Rebooted => reason == "the machine went down while it ran",
             Takeover::Unclean => reason.starts_with("the server died"),
