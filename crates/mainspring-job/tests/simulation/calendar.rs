@@ -96,9 +96,8 @@ pub(crate) fn expected(
     };
     let is_young = |nominal: Timestamp| age(now, nominal) <= misfire.window;
     let made_good = match (misfire.catch_up, last_misfired) {
-        (_, None) | (CatchUp::None, _) => Vec::new(),
         (CatchUp::Latest, Some(latest)) if on_time.is_none() && is_young(latest) => vec![latest],
-        (CatchUp::Latest, _) => Vec::new(),
+        (_, None) | (CatchUp::None | CatchUp::Latest, _) => Vec::new(),
         (CatchUp::Earliest, Some(latest)) => {
             let oldest = now.checked_sub(misfire.window).unwrap_or(Timestamp::MIN);
             let edge = calendar.next(oldest - SignedDuration::from_nanos(1));

@@ -34,8 +34,15 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("attempts::check_retries", "a retry waits a day longer", |world| {
         let wait = world.log.iter_mut().rev().find_map(|event| match event {
             Event::Wrote {
-                operation: Operation::Move { from, to: RunState::Scheduled, due, .. }, ..
-            } if matches!(from, RunState::Failed | RunState::TimedOut) => Some(due),
+                operation:
+                    Operation::Move {
+                        from: RunState::Failed | RunState::TimedOut,
+                        to: RunState::Scheduled,
+                        due,
+                        ..
+                    },
+                ..
+            } => Some(due),
             _ => None,
         });
         *wait? += DAY;

@@ -44,7 +44,7 @@ impl Lives {
             let Event::Wrote { operation, answer: Answer::New, .. } = event else { continue };
             match operation {
                 Operation::Define { mark, .. } => {
-                    lives.entry(mark.job.clone()).or_default().push((index, true))
+                    lives.entry(mark.job.clone()).or_default().push((index, true));
                 }
                 Operation::Forget(name) => lives.entry(name.clone()).or_default().push((index, false)),
                 _ => (),
