@@ -318,6 +318,10 @@ const ROWS: &[(&str, &[&str])] = &[
 /// Sentences of other sections that are about planning, and the names of their checks.
 const ELSEWHERE: &[(&str, &[&str])] = &[
     (
+        "Where jobs that came by `apply` give it another limit than a file does, the smaller one holds.",
+        &["rules/group::the_smallest_limit_holds_as_long_as_a_source_defines_it"],
+    ),
+    (
         "A webhook's answer may put the next attempt off: `Retry-After`, in seconds or as a date, holds \
          where the policy would try again earlier, for at most a day.",
         &["rules/server::a_receiver_may_put_the_next_attempt_off"],
