@@ -1,27 +1,28 @@
-//! Judges what kills the server: it starts singly, not for ever, and ends as a dead letter.
+//! What kills the server starts a few at a time, not for ever, and ends as a dead letter; a power cut changes none of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Policies, RunKey,
-    RunState, Scope,
+    Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, RunKey, RunState, Scope,
 };
 
-use crate::simulation::checker::{Story, Verdict, ensure, policies};
+use crate::simulation::checker::attempts::Stories;
+use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
+use crate::simulation::script::Script;
 use crate::simulation::world::World;
 
-pub(crate) fn check(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdict {
+pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
     check_count(world)?;
-    check_singly(world)?;
+    check_few(world)?;
     check_ends(world, stories)
 }
 
 /// No job kills the server more often in a row than it may, unless a person has a hand in it.
 fn check_count(world: &World<'_>) -> Verdict {
     let mut crashes: BTreeMap<JobName, u32> = BTreeMap::new();
-    let mut there: BTreeSet<JobName> = world.script.jobs.iter().map(|job| job.name.clone()).collect();
+    let mut there: BTreeSet<JobName> = (0..world.script.subjects.len()).map(Script::name).collect();
     for event in &world.log {
         match event {
             Event::Started { key, cause, .. } if world.script.is_poison(&key.job) => {
@@ -47,12 +48,12 @@ fn check_count(world: &World<'_>) -> Verdict {
 
 /// What is in quarantine when the server dies in a run: its job, or a one-shot job itself.
 fn held(key: &RunKey) -> String {
-    if key.job.as_str().starts_with("job-") { key.job.to_string() } else { key.to_string() }
+    if Script::index(&key.job).is_some() { key.job.to_string() } else { key.to_string() }
 }
 
 /// What may have killed the server starts a few at a time, and after a second crash alone: the next when one has ended or has
 /// outlived its probation.
-fn check_singly(world: &World<'_>) -> Verdict {
+fn check_few(world: &World<'_>) -> Verdict {
     let mut running: BTreeSet<RunKey> = BTreeSet::new();
     let mut crashes: BTreeMap<String, u32> = BTreeMap::new();
     // Since when, and with how many crashes.
@@ -91,6 +92,10 @@ fn check_singly(world: &World<'_>) -> Verdict {
                     running.clear();
                 }
             }
+            Event::Rebooted => {
+                on_probation.clear();
+                running.clear();
+            }
             Event::Crashed { at } => {
                 for (key, (since, _)) in std::mem::take(&mut on_probation) {
                     if PROBATION <= at.duration_since(since) {
@@ -107,14 +112,18 @@ fn check_singly(world: &World<'_>) -> Verdict {
 }
 
 /// A run in which the server died too often is a dead letter, unless the policy keeps none.
-fn check_ends(world: &World<'_>, stories: &BTreeMap<RunKey, Story>) -> Verdict {
+fn check_ends(world: &World<'_>, stories: &Stories) -> Verdict {
     for (key, story) in stories.iter().filter(|(_, story)| story.is_crash_loop) {
-        let is_dead = story.states.contains(&RunState::Dead);
-        let Policies { dead_letters, .. } = policies(world.script, story, key);
+        let is_dead = story.steps.iter().any(|told| told.state == RunState::Dead);
         // After a start by hand the count may stand at its end though nobody died.
-        let is_asked =
-            story.was_revived || story.first.as_ref().is_none_or(|run| run.cause == Cause::Request);
-        let may = is_asked || is_dead || dead_letters == DeadLetters::Never || world.was_removed(&key.job);
+        let is_asked = story.first.cause == Cause::Request
+            || story.steps.iter().any(|told| told.state == RunState::Dead);
+        let keeps = story.policies.dead_letters != DeadLetters::Never;
+        let is_removed = world.log.iter().any(|event| {
+            matches!(event, Event::Asked { command: Command::Apply(set), .. }
+                if !set.jobs.iter().any(|job| job.name == key.job))
+        });
+        let may = is_asked || is_dead || !keeps || is_removed;
         ensure!(may, "lost: the server died in {key} {MAX_CRASHES} times, and it is no dead letter");
     }
     Ok(())
