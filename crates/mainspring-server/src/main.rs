@@ -4,10 +4,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mainspring_server::cli::Cli;
+use mainspring_server::exit::Exit;
 use mainspring_server::{commands, message};
 
 fn main() -> ExitCode {
-    let exit = commands::execute(Cli::parse().command).unwrap_or_else(|error| {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // It repeats what was typed, such as the name of a file that another user gave it.
+        Err(error) if error.use_stderr() => {
+            message::say(&error.render().to_string());
+            return ExitCode::from(Exit::Usage);
+        }
+        // Help, or the version.
+        Err(error) => error.exit(),
+    };
+    let exit = commands::execute(cli.command).unwrap_or_else(|error| {
         message::complain(&error);
         error.exit()
     });

@@ -188,17 +188,14 @@ fn what_cannot_start_is_refused_and_the_others_run() {
     let crontab = "HOME=/no/such/home\n# mainspring: name=homeless\n@reboot true\nHOME=/\nSHELL=/no/such/shell\n\
                    # mainspring: name=shellless\n@reboot true\nSHELL=/bin/sh\n@reboot echo ok\n";
     let mut running = Running::start(&[], crontab);
-    running.wait_for_all(&[&["echo", "stdout ok"], &["homeless", "refuse"], &["shellless", "refuse"]]);
+    // A machine that is busy enough says it at the end of the run.
+    let (homeless, shellless) = ("cannot enter the directory", "cannot execute the shell");
+    running.wait_for_all(&[&["echo", "stdout ok"], &["homeless", homeless], &["shellless", shellless]]);
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
-    assert!(
-        of(&lines, "homeless")[0].contains("cannot enter the directory /no/such/home: No such file"),
-        "{lines:#?}"
-    );
-    assert!(
-        of(&lines, "shellless")[0].contains("cannot execute the shell /no/such/shell: No such file"),
-        "{lines:#?}"
-    );
+    let said = |name: &str, what: &str| of(&lines, name).iter().any(|line| line.contains(what));
+    assert!(said("homeless", "cannot enter the directory /no/such/home: No such file"), "{lines:#?}");
+    assert!(said("shellless", "cannot execute the shell /no/such/shell: No such file"), "{lines:#?}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{self, counted};
+use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
@@ -27,7 +28,7 @@ use mainspring_file::loaded::Loaded;
 use mainspring_file::plain;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
 use mainspring_file::source::Source;
-use mainspring_file::warning::warnings;
+use mainspring_file::warning::{exposures, warnings};
 use mainspring_host::accounts::Account;
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
@@ -134,7 +135,7 @@ fn crontab_findings(crontab: &Crontab, zone: &TimeZone, from: Timestamp) -> (Vec
     (unknown_users, warnings)
 }
 
-/// The warnings about the triggers of a job, under its name.
+/// The warnings about the triggers and the action of a job, under its name.
 fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Problem> {
     let line = source.lines().nth(placed.line_number - 1).expect("a job stands on a line of its file");
     let of_trigger = |trigger: &Schedule| {
@@ -142,7 +143,9 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
         let faults = warnings(trigger, &text, from).into_iter();
         faults.map(move |fault| format!("{}: {}", text, fault.message)).collect::<Vec<_>>()
     };
-    let messages = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    let of_triggers = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
+    let messages = of_triggers.chain(of_action);
     messages.map(|message| Problem::warning(line, Fault::new(0..line.bytes.len(), message))).collect()
 }
 

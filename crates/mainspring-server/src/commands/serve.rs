@@ -19,12 +19,17 @@ use crate::server::{Keeping, Server, Serving, Stopping};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
 use mainspring_store::{Directory, DirectoryError};
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
-    let reader = Reader { format: Format::from(args.format), zone: zone_or_system(args.zone), ourselves };
+    let reader = Reader {
+        format: Format::from(args.format),
+        zone: zone_or_system(args.zone),
+        users: Users::new(ourselves),
+    };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let stopping = Stopping { drain: args.drain, grace: args.grace };
     let files = args.files;

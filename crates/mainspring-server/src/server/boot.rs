@@ -113,7 +113,7 @@ impl Server {
             asked: HashMap::new(),
             last_ticket: 0,
             waiters: Vec::new(),
-            ourselves: files.reader().ourselves.clone(),
+            users: files.reader().users.clone(),
             files,
             signals,
             alarm: Alarm::new().map_err(setup("a timer"))?,

@@ -52,3 +52,25 @@ fn a_deploy_of_roots_is_served_through_its_links() {
     assert_eq!(ground.ask(&["apply", &file]).code, Some(0));
     server.stop();
 }
+
+#[test]
+fn what_a_job_gives_away_is_warned_of() {
+    let ground = Ground::of_ours("exposures");
+    let job = |name: &str, lines: &str| format!("[jobs.{name}]\nevery = '1h'\n{lines}\n");
+    let webhook = |name: &str, url: &str| {
+        let lines = format!("[jobs.{name}.webhook]\nurl = '{url}'\nsecrets = {{ TOKEN = '/etc/token' }}");
+        job(name, &lines)
+    };
+    let texts = [
+        (6, "inherit_env", job("x", "user = 'nobody'\ninherit_env = true\nshell = 'id'")),
+        (6, "in the clear", webhook("x", "http://example.org/{secret.TOKEN}")),
+        (0, "no problems", job("x", "inherit_env = true\nshell = 'id'")),
+        (0, "no problems", webhook("x", "http://127.0.0.1:8080/{secret.TOKEN}")),
+        (0, "no problems", webhook("x", "https://example.org/{secret.TOKEN}")),
+    ];
+    for (code, why, text) in texts {
+        ground.write("jobs.toml", &text, 0o644);
+        let said = ground.mainspring(&["check", "--strict", "jobs.toml"]);
+        assert!(said.code == Some(code) && said.text().contains(why), "{text}: {said:?}");
+    }
+}

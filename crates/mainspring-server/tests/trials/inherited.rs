@@ -109,3 +109,20 @@ fn a_job_without_new_privileges_gets_none() {
     assert_eq!(ground.ask(&["logs", "bobs"]).stdout, "65534\nNoNewPrivs:\t1\n");
     server.stop();
 }
+
+#[test]
+fn a_job_in_another_group_has_left_its_users_own() {
+    let Some(ground) = Ground::new("group") else { return };
+    let job = |name: &str, user: &str| job(name, user, "id -u; id -g; id -G");
+    let jobs = job("bobs", "nobody:tty") + &job("roots", "root:tty") + &job("own", "nobody");
+    let server = ground.serve(&jobs);
+    let tty = ground.root("getent group tty | cut -d: -f3").stdout;
+    let own = "65534\n".to_owned();
+    for (name, expected) in [("bobs", own.clone() + &tty + &tty), ("roots", "0\n".to_owned() + &tty + &tty)] {
+        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+        assert_eq!(ground.ask(&["logs", name]).stdout, expected, "{name}");
+    }
+    assert_eq!(ground.ask(&["run", "own", "--wait"]).code, Some(0));
+    assert_eq!(ground.ask(&["logs", "own"]).stdout, own.repeat(3));
+    server.stop();
+}

@@ -128,3 +128,90 @@ fn jobs_say_nothing_to_the_terminal() {
     let (_, lines, _) = server.stop();
     assert!(lines.iter().flat_map(|line| line.chars()).all(is_plain), "{lines:?}");
 }
+
+/// What a terminal shows of a command.
+fn on_a_terminal(ground: &Ground, command: &str) -> String {
+    let mut script = Command::new("script");
+    script.args(["-qec", &format!("{} {command}", ground.text("mainspring")), "/dev/null"]);
+    let output =
+        script.current_dir(&ground.folder).env("ODD", ODD).env_remove("MAINSPRING_DATA").output().unwrap();
+    // The terminal itself ends lines like this.
+    String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
+}
+
+/// All commands but `serve`, with a job whose every text is hostile.
+const COMMANDS: [&str; 39] = [
+    "check odd.toml",
+    "check odd.crontab",
+    "simulate odd.toml odd.crontab --for 1h",
+    "apply odd.toml --data data",
+    "apply bad.toml --data data",
+    "every 1h --data data --name typed -- \"echo $ODD\"",
+    "at +1h --data data --key \"$ODD\" -- echo \"$ODD\"",
+    "run odd --wait --data data",
+    "run \"$ODD\" --data data",
+    "logs odd --data data",
+    "logs \"$ODD\" --data data",
+    "list --data data",
+    "list --json --data data",
+    "show odd --data data",
+    "show typed --data data",
+    "show \"$ODD\" --data data",
+    "history --data data",
+    "history --json --data data",
+    "dead list --data data",
+    "dead drop \"$ODD\" --data data",
+    "backfill odd --from 2026-01-01 --to \"$ODD\" --data data",
+    "pause odd --data data",
+    "resume odd --data data",
+    "resume \"$ODD\" --data data",
+    "cancel \"$ODD\" --data data",
+    "status --data data",
+    "doctor --data data",
+    "doctor --json --data data",
+    "export --data data",
+    "remove \"$ODD\" --data data",
+    "remove typed --data data",
+    "next \"* * * * $ODD\"",
+    "explain \"* * * * $ODD\"",
+    "translate \"* * * * $ODD\"",
+    "translate \"$ODD\" --to oncalendar",
+    "completions bash",
+    "man list",
+    "help \"$ODD\"",
+    "--\"$ODD\"",
+];
+
+#[test]
+fn no_command_says_what_a_hostile_job_says() {
+    let ground = Ground::of_ours("odd-jobs");
+    let odd = serde_json::to_string(ODD).unwrap();
+    let jobs = format!(
+        "[groups.g]\nlimit = 1\n[jobs.odd]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\ngroup = 'g'\nstdin = {odd}\nenv = {{ ODD = {odd} }}
+        shell = {}\n",
+        serde_json::to_string(&format!("cat; printf '%s' \"$ODD\"; exit 3 # {ODD}")).unwrap()
+    );
+    fs::write(ground.path("odd.toml"), &jobs).unwrap();
+    fs::write(ground.path("bad.toml"), jobs.replace("limit = 1", &format!("limit = {odd}"))).unwrap();
+    fs::write(ground.path("odd.crontab"), format!("@daily {}\n", ODD.replace('\r', ""))).unwrap();
+    let server = ground.serve("");
+    let mut said = String::new();
+    for command in COMMANDS {
+        let text = on_a_terminal(&ground, command);
+        for c in text.chars() {
+            assert!(c == '\n' || is_plain(c), "{command}: {c:?} in {text:?}");
+        }
+        said.push_str(&text);
+    }
+    // The texts were said, in other characters.
+    assert!(10 < said.matches("\\u{1b}]0;owned").count(), "{said}");
+    let (_, lines, errors) = server.stop();
+    assert!(lines.iter().flat_map(|line| line.chars()).all(is_plain), "{lines:?}");
+    assert!(errors.chars().all(|c| c == '\n' || is_plain(c)), "{errors:?}");
+    // No command is left out.
+    let help = ground.mainspring(&["--help"]).stdout;
+    let commands = help.split("Commands:\n").nth(1).unwrap().lines().take_while(|line| !line.is_empty());
+    for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "serve") {
+        assert!(COMMANDS.iter().any(|command| command.split(' ').next() == Some(name)), "{name}");
+    }
+}
