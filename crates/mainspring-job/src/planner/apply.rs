@@ -139,6 +139,10 @@ impl Planner {
             return;
         }
         self.close(now, name, REMOVED);
+        // What the next turn was to admit waits like the others.
+        for live in self.postponed.extract_if(.., |live| live.run.key.job == *name).collect::<Vec<_>>() {
+            self.schedule(now, live);
+        }
         for key in self.waiting_of(name) {
             self.withdraw_run(now, &key, "its job was removed");
             self.ledger.end_unit();
