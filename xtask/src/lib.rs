@@ -1,4 +1,4 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
 //! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
 //! that go wrong, [`dependencies`] asks what is known against other people's crates, [`trials`] tries what
 //! SECURITY.md promises, and [`tidy`] checks what a machine can check of STYLE.md.
@@ -16,6 +16,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+
+pub mod api;
 
 pub mod ci;
 
