@@ -28,11 +28,12 @@
 
 mod generator;
 mod laws;
+mod owners;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Lease, MemoryStore, Owner, Query, Shard, Store, StoreError};
+use super::{Lease, MemoryStore, Owner, Query, Reader, Shard, Store, StoreError};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, Operation};
@@ -49,6 +50,13 @@ pub trait Ground {
 
     /// The same store, closed and opened again.
     fn reopened(&mut self, store: Self::Store) -> Self::Store;
+
+    /// The same store, opened a second time for another owner while the first still has it. `None` where that cannot be; the
+    /// laws for two owners then hold for two leases of one connection.
+    fn beside(&mut self, store: &Self::Store) -> Option<Self::Store> {
+        let _ = store;
+        None
+    }
 }
 
 /// Says what a store did that it should not.
@@ -93,7 +101,8 @@ fn committed<S: Store>(
     operations: &[Operation],
 ) -> Result<Vec<Answer>, String> {
     let batch = Batch { number, operations: operations.to_vec() };
-    store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))
+    let committed = store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))?;
+    Ok(committed.answers)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]

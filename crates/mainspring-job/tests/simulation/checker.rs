@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Answer, CatchUp, Cause, Command, DeadLetters, JobName, MAX_CRASHES, Operation, Outcome, Overlap,
-    Policies, Query, Reply, Retry, Run, RunKey, RunState, Scope, Shard, Store, Ticket,
+    Policies, Query, Reader, Reply, Retry, Run, RunKey, RunState, Scope, Shard, Ticket,
 };
 
 use crate::simulation::event::Event;

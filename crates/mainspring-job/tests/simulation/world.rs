@@ -8,8 +8,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
-    MemoryStore, OnceId, Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reply, Run,
-    RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    MemoryStore, OnceId, Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reader, Reply,
+    Run, RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;
@@ -284,7 +284,7 @@ impl<'s> World<'s> {
             let answers = if self.flaw == Flaw::EffectBeforeCommit {
                 // Believes the answers of a store that has not written them.
                 let mut copy = self.disk.clone();
-                let answers = copy.commit(self.lease, &batch).unwrap();
+                let answers = copy.commit(self.lease, &batch).unwrap().answers;
                 let mut outputs = Vec::new();
                 let committed = Input::Committed { number, answers };
                 self.planner.handle(self.now, committed, &mut outputs);
@@ -334,7 +334,7 @@ impl<'s> World<'s> {
         }
         let before = (self.flaw == Flaw::FlushLies).then(|| (self.disk.clone(), self.journal.len()));
         let is_new = self.journal_number != Some((self.lease.epoch, batch.number));
-        let answers = self.disk.commit(self.lease, batch).unwrap();
+        let answers = self.disk.commit(self.lease, batch).unwrap().answers;
         if is_new {
             self.before_last = before;
             self.journal_number = Some((self.lease.epoch, batch.number));

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Run, RunState, Shard, Store};
+use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Reader, Run, RunState, Shard};
 
 use super::ask::{not_found, run_key};
 use super::feed::Feed;

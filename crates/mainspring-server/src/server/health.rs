@@ -22,7 +22,7 @@ const MAX_AHEAD_SECONDS: i64 = 5;
 impl Server {
     pub(super) fn health(&mut self, now: Moment) -> Asking {
         let mut health = of_marks(self.planner.jobs().map(|(_, mark)| mark), now.wall);
-        let checked = self.store.renew(self.lease).and_then(|()| self.store.counts(self.lease.shard));
+        let checked = self.store.renew(self.lease).and_then(|_| self.store.counts(self.lease.shard));
         match checked {
             Ok(counts) => health.dead = counts.dead,
             Err(error) => health.fault = Some(error.to_string()),

@@ -86,7 +86,7 @@ impl Server {
         let mut tries = 0;
         loop {
             match self.store.commit(self.lease, batch) {
-                Ok(answers) => return Ok(Some(answers)),
+                Ok(committed) => return Ok(Some(committed.answers)),
                 Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
                     tries += 1;
                     wait_for(&[], &[], Some(TRY_WAIT)).map_err(polling)?;
@@ -148,7 +148,7 @@ impl Server {
     pub(super) fn look_at_store(&mut self, now: Moment) -> Result<(), Error> {
         match self.store.renew(self.lease) {
             // Room and patience are for the next commit.
-            Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
+            Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
             Err(error) => {
                 self.say_notes_of_store(now);
                 return Err(self.stop_for(error));

@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query, Run, RunKey,
-    Shard, Store, StoreError, Takeover,
+    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query,
+    Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover,
 };
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
@@ -183,7 +183,7 @@ impl SqliteStore {
         let values = params![shard.0, owner.name, owner.machine_start];
         let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
+        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover, lasts: None })
     }
 }
 
@@ -251,10 +251,10 @@ impl Store for SqliteStore {
         self.judged(result)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
         self.usable()?;
         self.stand()?;
-        owned(&self.connection, lease).map(|_| ())
+        owned(&self.connection, lease).map(|_| Renewed::default())
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -275,14 +275,16 @@ impl Store for SqliteStore {
         std::mem::take(&mut self.notes)
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.usable()?;
         self.stand()?;
-        let result = self.commit_batch(lease, batch);
+        let result = self.commit_batch(lease, batch).map(Committed::new);
         let result = self.weighed(result);
         self.judged(result)
     }
+}
 
+impl Reader for SqliteStore {
     fn load(
         &mut self,
         _shard: Shard,
