@@ -12,6 +12,7 @@ mod fault;
 mod golden;
 mod json;
 mod live;
+mod locked;
 mod names;
 mod next;
 mod process;

@@ -26,7 +26,7 @@ use crate::exit::Exit;
 use crate::folder::Folder;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire};
-use crate::server::{Server, Serving};
+use crate::server::{Server, Serving, Stores};
 
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
 pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
@@ -53,7 +53,8 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
     let place = place.with_output(output.clone());
     let mut store = MemoryStore::new();
     let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
-    let result = Server::prepare(serving(place), Box::new(store), lease).and_then(Server::run);
+    let stores = Stores { store: Box::new(store), reader: None };
+    let result = Server::prepare(serving(place), stores, lease).and_then(Server::run);
     // It is in nobody's way if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);

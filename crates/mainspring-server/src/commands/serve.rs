@@ -22,7 +22,7 @@ use crate::message::{PROGRAM, say};
 use crate::place::Place;
 use crate::server::rate::Rates;
 use crate::server::room::give_up;
-use crate::server::{Keeping, Server, Serving, Stopping};
+use crate::server::{Keeping, Server, Serving, Stopping, Stores};
 use crate::store::{Directory, DirectoryError, SqliteStore};
 use crate::waiting::wait_for;
 
@@ -63,7 +63,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
     let (store, lease) = owned_store(&directory, &place)?;
-    Server::prepare(serving(place), Box::new(store), lease)?.run()?;
+    let reader = Box::new(store.reader());
+    let stores = Stores { store: Box::new(store), reader: Some(reader) };
+    Server::prepare(serving(place), stores, lease)?.run()?;
     drop(directory);
     Ok(Exit::Ok)
 }

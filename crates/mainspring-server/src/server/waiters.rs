@@ -1,36 +1,99 @@
 //! Clients that wait for the ends of runs.
 //!
 //! ```text
-//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the end
-//! wait ──────▶ admit ────────────────────────────▶ │
+//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
+//! wait ──────▶ admit ────────────────────────────▶ │             ▲────────── its end is not on disk yet ──┘
 //! the connection ends ────────────────────────────▶ forgotten
 //! ```
 //!
-//! Cost: while somebody waits, a look at all open runs in each turn.
+//! Cost: a lookup for each run that is waited for, in turns in which the planner was told something.
 //!
-//! Does not end a run for whom nobody waits any more.
-//!
-//! Source: own.
+//! Does not end a run for which no client waits any more.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use mainspring_job::RunKey;
+use mainspring_job::{Reader, RunKey, Shard};
 
-use super::ask::not_found;
+use super::ask::{Asking, Next, not_found, store_failed};
 use super::peer::MAX_WAITING;
+use super::questions::Asker;
 use super::{Server, describe};
-use crate::error::Error;
 use crate::protocol::{ErrorKind, ErrorWire, Request, Response};
 
-/// How many requests may wait for the ends of runs: each is looked at in every turn.
+/// How many requests may wait for the ends of runs: each costs memory and a lookup.
 const MAX_WAITERS: usize = 10_000;
+
+/// Who waits for the end of which run.
+#[derive(Debug, Default)]
+pub(super) struct Waiters {
+    /// The connection and the request of each, by the run.
+    waiting: BTreeMap<RunKey, Vec<(u64, u64)>>,
+    /// Whether a run may have ended since they were looked through.
+    is_stale: bool,
+}
+
+impl Waiters {
+    /// Adds one whose run may be over already.
+    pub(super) fn add(&mut self, key: RunKey, peer: u64, id: u64) {
+        self.add_known(key, peer, id);
+        self.is_stale = true;
+    }
+
+    fn add_known(&mut self, key: RunKey, peer: u64, id: u64) {
+        self.waiting.entry(key).or_default().push((peer, id));
+    }
+
+    /// Says that a run may have ended, or that an end may be on disk.
+    pub(super) fn look(&mut self) {
+        self.is_stale = true;
+    }
+
+    fn retain(&mut self, mut is_there: impl FnMut(u64) -> bool) {
+        self.waiting.retain(|_, askers| {
+            askers.retain(|(peer, _)| is_there(*peer));
+            !askers.is_empty()
+        });
+    }
+
+    /// Takes those whose run is over.
+    fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, u64, u64)> {
+        if !std::mem::take(&mut self.is_stale) {
+            return Vec::new();
+        }
+        let over = self.waiting.extract_if(.., |key, _| is_over(key));
+        over.flat_map(|(key, askers)| askers.into_iter().map(move |(peer, id)| (key.clone(), peer, id)))
+            .collect()
+    }
+}
+
+/// The end of a run. Where the store has it as open, it is not written yet: who waits waits on, unless nothing is to be written.
+fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
+    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    match run {
+        None => Err(not_found("such run any more")),
+        Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
+        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(describe::run(&run))))),
+    }
+}
 
 impl Server {
     pub(super) fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
         if let Some(found) = self.peers.get(peer) {
             found.awaited_count += 1;
             found.waited_count += 1;
-            self.waiters.push((key, peer, id));
+            self.waiters.add(key, peer, id);
+        }
+    }
+
+    /// The same for a run whose end is not on disk, though it is over: the next batch may have it.
+    pub(super) fn wait_for_end_on_disk(&mut self, peer: u64, id: u64, key: RunKey, committed_count: u64) {
+        if let Some(found) = self.peers.get(peer) {
+            found.awaited_count += 1;
+            found.waited_count += 1;
+            self.waiters.add_known(key, peer, id);
+        }
+        if committed_count < self.writer.committed_count {
+            self.waiters.look();
         }
     }
 
@@ -67,25 +130,28 @@ impl Server {
         self.answer_awaited(peer, id, response);
     }
 
-    /// Tells those who wait for a run that it has ended, and forgets those who have gone.
-    pub(super) fn answer_waiters(&mut self) -> Result<(), Error> {
+    /// Another answer than the one that a client waits for comes first.
+    pub(super) fn await_less(&mut self, peer: u64) {
+        if let Some(peer) = self.peers.get(peer) {
+            peer.awaited_count = peer.awaited_count.saturating_sub(1);
+        }
+    }
+
+    /// Asks the store how those runs ended that are over, and forgets clients that have gone.
+    pub(super) fn answer_waiters(&mut self) {
         if self.peers.take_lost() {
-            self.waiters.retain(|(_, peer, _)| self.peers.get(*peer).is_some());
+            let peers = &mut self.peers;
+            self.waiters.retain(|peer| peers.get(peer).is_some());
         }
-        if self.waiters.is_empty() {
-            return Ok(());
+        let planner = &self.planner;
+        let (is_settled, committed_count) = (self.writer.is_idle(), self.writer.committed_count);
+        for (key, peer, id) in self.waiters.take_over(|key| planner.run(key).is_none()) {
+            if let Some(found) = self.peers.get(peer) {
+                found.awaited_count = found.awaited_count.saturating_sub(1);
+                found.waited_count = found.waited_count.saturating_sub(1);
+            }
+            let ask = move |reader: &mut dyn Reader| end(reader, key, is_settled, committed_count);
+            self.ask_store(Asker { peer, id, follows: false }, Box::new(ask));
         }
-        let open: BTreeSet<&RunKey> = self.planner.open_runs().map(|run| &run.key).collect();
-        let is_over = |waiter: &mut (RunKey, u64, u64)| !open.contains(&waiter.0);
-        let over: Vec<(RunKey, u64, u64)> = self.waiters.extract_if(.., is_over).collect();
-        for (key, peer, id) in over {
-            let run = self.store.run(self.shard(), &key).map_err(Error::Store)?;
-            let response = run.map_or_else(
-                || Response::Error(not_found("such run any more")),
-                |run| Response::Ended(Box::new(describe::run(&run))),
-            );
-            self.answer_waited(peer, id, response);
-        }
-        Ok(())
     }
 }
