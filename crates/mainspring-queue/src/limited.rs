@@ -61,6 +61,10 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
         self.queue.deadline(id)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.queue.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         self.queue.next_wakeup()
     }

@@ -74,6 +74,10 @@ impl<T> TimerQueue<T> for Naive<T> {
         self.place(id).map(|place| self.timers[place].deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.place(id).map(|place| &mut self.timers[place].payload)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         self.earliest().map(|place| self.timers[place].deadline)
     }
@@ -104,7 +108,7 @@ impl<T> TimerQueue<T> for Naive<T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Fifo }
+        Profile::exact(Order::Deadline, Equals::Fifo)
     }
 
     fn check(&self) {

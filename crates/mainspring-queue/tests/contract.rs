@@ -2,7 +2,7 @@
 
 use mainspring_queue::contract::exercise;
 use mainspring_queue::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
-use mainspring_queue::{Limited, Naive, RedBlackTree, SkipList, heap};
+use mainspring_queue::{Limited, Naive, RedBlackTree, SkipList, Tick, TimerQueue, heap};
 
 #[test]
 fn the_oracle_keeps_its_own_contract() {
@@ -79,4 +79,31 @@ fn the_bitmapped_wheel_keeps_the_contract() {
 #[test]
 fn the_chunked_wheel_keeps_the_contract() {
     exercise(Chunked::new);
+}
+
+#[test]
+fn every_structure_lends_payloads_until_they_are_handed_out() {
+    fn trial(mut queue: impl TimerQueue<u32>) {
+        let ids = [5, 9, 9].map(|deadline| queue.schedule(Tick::new(deadline), 0).unwrap());
+        for (id, payload) in ids.into_iter().zip(1..) {
+            *queue.payload_mut(id).unwrap() = payload;
+        }
+        assert_eq!(queue.cancel(ids[1]), Some(2));
+        assert_eq!(queue.payload_mut(ids[1]), None);
+        queue.advance(Tick::new(20));
+        *queue.payload_mut(ids[0]).expect("expired is still pending") = 10;
+        let popped: Vec<u32> =
+            std::iter::from_fn(|| queue.pop_expired()).map(|timer| timer.payload).collect();
+        assert_eq!(popped, [10, 3]);
+        assert!(ids.into_iter().all(|id| queue.payload_mut(id).is_none()));
+    }
+    trial(Naive::new());
+    trial(heap::Quaternary::new());
+    trial(heap::Lazy::new());
+    trial(RedBlackTree::new());
+    trial(SkipList::new());
+    trial(Simple::new(60));
+    trial(Bitmap::new());
+    trial(Chunked::new());
+    trial(Limited::new(Overflow::new(20, 1), 3));
 }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::Uid;
 
 use crate::error::Error;
-use crate::folder::make_folder;
+use mainspring_host::folder::make_folder;
 
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "MAINSPRING_DATA";

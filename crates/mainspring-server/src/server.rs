@@ -27,21 +27,23 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Ticket};
 
-use crate::accounts::Account;
 use crate::alarm::Alarm;
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::executor::Executor;
-use crate::executor::deliveries::Deliveries;
 use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::executor::Executor;
+use mainspring_host::accounts::Account;
 
 pub mod alone;
 mod apply;
 mod ask;
+mod asking;
+mod awaiting;
 mod boot;
 mod describe;
 mod effects;
@@ -51,7 +53,9 @@ mod health;
 mod look;
 mod output;
 mod peer;
+mod phase;
 mod postponed;
+mod purpose;
 mod queries;
 mod questions;
 pub mod rate;
@@ -63,19 +67,18 @@ mod stop;
 mod waiters;
 mod writer;
 
-use ask::Purpose;
 pub use boot::{Keeping, Serving, Stores};
-use effects::Started;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
+use phase::Phase;
+pub use phase::Stopping;
 use postponed::Postponed;
+use purpose::Purpose;
 use questions::Questions;
 use rate::{Bucket, Rates};
-use reports::Heard;
+use reports::{Attempted, Heard, Started};
 use room::Room;
-use stop::Phase;
-pub use stop::Stopping;
 use waiters::Waiters;
 use writer::Writer;
 
@@ -87,9 +90,6 @@ pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
-
-/// An attempt of a run, as executors know it.
-pub type Attempted = (RunKey, u32);
 
 /// The server.
 pub struct Server {
@@ -208,7 +208,7 @@ impl Server {
     /// Whether a tick that is due then would do something. While the store is full nothing is planned; and what is due already
     /// and was not planned while the store is behind waits until it has caught up.
     fn can_tick(&self, due: Timestamp, now: Moment) -> bool {
-        !self.writer.is_full() && (self.writer.has_room() || now.wall < due)
+        !self.writer.is_full() && (self.writer.is_idle() || now.wall < due)
     }
 
     /// What the executors have to tell becomes facts for the planner.
@@ -308,7 +308,7 @@ impl Server {
         writable.extend(self.log.fd());
         let phase_wait = self.phase_wait(now);
         let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
-        let full_wait = self.writer.full_wait(record::ROOM_WAIT, now);
+        let full_wait = self.writer.full_wait(now);
         let late_wait = self.writer.late_wait(now);
         let of_all =
             [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];

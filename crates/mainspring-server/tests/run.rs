@@ -203,7 +203,7 @@ fn what_cannot_start_is_refused_and_the_others_run() {
 
 #[test]
 fn runs_beyond_the_limit_wait_for_a_place() {
-    let limit = mainspring_server::executor::MAX_RUNNING;
+    let limit = mainspring_exec::executor::MAX_RUNNING;
     let crontab = "@reboot echo ready; exec sleep 1000\n".repeat(limit + 1);
     let mut running = Running::start(&["--grace", "100ms"], &crontab);
     for _ in 0..limit {
@@ -217,7 +217,7 @@ fn runs_beyond_the_limit_wait_for_a_place() {
 
 #[test]
 fn more_short_runs_than_the_limit_at_one_time_all_run() {
-    let count = 2 * mainspring_server::executor::MAX_RUNNING + 10;
+    let count = 2 * mainspring_exec::executor::MAX_RUNNING + 10;
     let running = Running::start(&[], &"@reboot true\n".repeat(count));
     let (_, lines, _) = stop_when_ended(running, count);
     assert_eq!(lines.iter().filter(|line| line.contains(" end    exit status 0")).count(), count);
@@ -375,7 +375,7 @@ fn zones_come_from_the_option_and_the_crontab() {
 
 #[test]
 fn a_system_crontab_runs_commands_as_the_user_it_names() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap();
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
     let crontab = format!("@reboot {} echo \"$LOGNAME\"\n", ourselves.name);
     let mut running = Running::start(&["--system"], &crontab);
     running.wait_for(&["echo", &format!("stdout {}", ourselves.name)]);
@@ -408,7 +408,7 @@ fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
 
 #[test]
 fn only_root_runs_commands_as_another_user() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap().name;
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap().name;
     let other = if ourselves == "root" { "nobody" } else { "root" };
     let crontab = format!("HOME=/\n@reboot {ourselves} echo ok\n@reboot {other} id -un; id -Gn; pwd\n");
     let running = Running::start(&["--system"], &crontab);

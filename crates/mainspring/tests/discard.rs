@@ -258,14 +258,14 @@ impl Desk {
         let (queue, hold) = Held::new(Chunked::new());
         let (sender, panics) = channel();
         let engine = Engine::start(queue, Arc::new(clock.clone()), Report(sender)).expect("a thread starts");
-        let far = engine.handle().schedule_at(Tick::new(1_000_000), Box::new(|_| ())).expect("it is taken");
+        let far = engine.handle().schedule_at(Tick::new(1_000_000), Task::new(|_| ())).expect("it is taken");
         Desk { clock, engine, hold, panics, far }
     }
 
     /// Schedules a task that owns something, and discards it while another thread holds the queue.
     fn discard_with_a_note<S: Send + 'static>(&self, owned: S) {
         let handle = self.engine.handle();
-        let task: Task = Box::new(move |_| drop(owned));
+        let task = Task::new(move |_| drop(owned));
         let id = handle.schedule_at(Tick::new(500_000), task).expect("it is taken");
         self.hold.while_held(handle, self.far, || handle.discard(id));
     }
@@ -297,7 +297,7 @@ fn a_discarded_payload_is_not_dropped_by_a_thread_that_schedules_or_asks() {
     let handle = desk.engine.handle();
     assert_eq!(handle.pending_count(), 1, "what is discarded does not count");
     assert_eq!(handle.counts().cancelled, 1);
-    handle.schedule_at(Tick::new(900_000), Box::new(|_| ())).expect("it is taken");
+    handle.schedule_at(Tick::new(900_000), Task::new(|_| ())).expect("it is taken");
     let dropped_by = receiver.recv_timeout(PATIENCE).expect("the driver's thread was woken for it");
     assert_ne!(dropped_by, thread::current().id());
 }
@@ -317,7 +317,7 @@ fn a_discarded_payload_may_use_the_front_that_schedules() {
 fn a_timer_that_was_discarded_can_be_neither_cancelled_nor_reset() {
     let desk = Desk::new();
     let handle = desk.engine.handle();
-    let id = handle.schedule_at(Tick::new(500_000), Box::new(|_| ())).expect("it is taken");
+    let id = handle.schedule_at(Tick::new(500_000), Task::new(|_| ())).expect("it is taken");
     desk.hold.while_held(handle, desk.far, || handle.discard(id));
     assert_eq!(handle.pending_count(), 1);
     assert!(handle.reset_at(id, Tick::ZERO).is_err());
@@ -345,7 +345,7 @@ fn what_a_front_cannot_schedule_is_dropped_with_no_lock_held() {
             let wall = Arc::new(ManualWall::new(Manual::stepped(), noon));
             let calendar = Calendar::with_wall(handle, wall);
             let inner = calendar.clone();
-            let drops = OnDrop(move || assert!(inner.next().is_none()));
+            let drops = OnDrop(move || assert!(inner.next_run().is_none()));
             let schedule = Schedule::new(Expression::parse("* * * * *").unwrap(), TimeZone::UTC);
             assert!(calendar.schedule(schedule, move |_| _ = &drops).is_err());
             done.send(()).unwrap();

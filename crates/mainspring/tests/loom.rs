@@ -365,7 +365,7 @@ fn shutdown_and_schedule_meet_without_losing_a_payload() {
         let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
         let scheduler = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.schedule(Tick::new(5), 7).err().map(|refused| refused.payload)
+            move || driver.schedule(Tick::new(5), 7).err().map(mainspring::driver::Refused::into_payload)
         });
         let unfired = Driver::<u32>::shutdown(&*driver).len();
         let refused = scheduler.join().unwrap();
@@ -447,7 +447,7 @@ fn a_worker_never_sleeps_past_a_timer_that_another_thread_schedules() {
         let mut worker = driver.worker().unwrap();
         let runner = thread::spawn(move || worker.run(&mut RunTasks));
         let stop = Arc::downgrade(&driver);
-        let task: Task = Box::new(move |_| drop(Driver::<Task>::shutdown(&*stop.upgrade().unwrap())));
+        let task = Task::new(move |_| drop(Driver::<Task>::shutdown(&*stop.upgrade().unwrap())));
         handle.schedule_at(Tick::ZERO, task).unwrap();
         runner.join().unwrap();
     });
@@ -465,9 +465,9 @@ fn what_a_stuck_worker_scheduled_is_run_by_a_sleeper() {
         let order = Arc::new(Mutex::new(Vec::new()));
         let (stuck_order, freeing_order) = (Arc::clone(&order), Arc::clone(&order));
         let stop = Arc::downgrade(&driver);
-        let stuck: Task = Box::new(move |_| {
+        let stuck = Task::new(move |_| {
             let bell = freed.clone();
-            let freeing: Task = Box::new(move |_| {
+            let freeing = Task::new(move |_| {
                 freeing_order.lock().unwrap().push("freed");
                 bell.ring();
             });

@@ -28,11 +28,11 @@ fn timers_of_a_stuck_worker_are_run_by_another() {
     let (fired, is_fired) = channel();
     let (verdict, is_decided) = channel();
     let inner = handle.clone();
-    let stuck: Task = Box::new(move |_| {
+    let stuck = Task::new(move |_| {
         for name in 0..10_u64 {
             let fired = fired.clone();
-            let task: Task =
-                Box::new(move |firing| fired.send((name, firing.deadline <= firing.now)).unwrap_or(()));
+            let task =
+                Task::new(move |firing| fired.send((name, firing.deadline <= firing.now)).unwrap_or(()));
             inner.schedule_after(Duration::from_millis(name), task).unwrap();
         }
         // This worker is stuck until all of its timers have fired, which it cannot do itself.
@@ -59,10 +59,10 @@ fn timers_of_a_worker_that_ended_move_to_another_and_keep_their_ids() {
     // While it fires, a worker schedules into its own lane.
     let inner = handle.clone();
     let (ids, are_known) = channel();
-    let task: Task = Box::new(move |_| {
+    let task = Task::new(move |_| {
         for name in 0..4_u64 {
             let fired = fired.clone();
-            let task: Task = Box::new(move |_| fired.send(name).unwrap_or(()));
+            let task = Task::new(move |_| fired.send(name).unwrap_or(()));
             ids.send(inner.schedule_at(Tick::new(10 + name), task).unwrap()).unwrap();
         }
     });
@@ -89,7 +89,7 @@ fn a_lane_that_is_orphaned_while_others_sleep_is_adopted() {
     // From a thread that is no worker, timers go round the lanes: both lanes get some.
     for name in 0..4_u64 {
         let fired = fired.clone();
-        handle.schedule_at(Tick::new(10), Box::new(move |_| fired.send(name).unwrap_or(()))).unwrap();
+        handle.schedule_at(Tick::new(10), Task::new(move |_| fired.send(name).unwrap_or(()))).unwrap();
     }
     driver.start(&RunTasks).unwrap();
     drop(leaving);
@@ -119,7 +119,7 @@ fn a_timer_wakes_workers_that_sleep_without_limit() {
         thread::yield_now();
     }
     let (fired, is_fired) = channel();
-    handle.schedule_at(Tick::new(7), Box::new(move |firing| fired.send(firing.now).unwrap_or(()))).unwrap();
+    handle.schedule_at(Tick::new(7), Task::new(move |firing| fired.send(firing.now).unwrap_or(()))).unwrap();
     clock.advance_to(Tick::new(7));
     assert_eq!(is_fired.recv_timeout(PATIENCE), Ok(Tick::new(7)));
     Driver::<Task>::shutdown(&*driver);

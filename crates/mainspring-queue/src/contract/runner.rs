@@ -40,6 +40,7 @@ impl Drop for Token {
 
 /// Where a queue and the contract disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The index of the step after which it showed.
     pub step: usize,
@@ -58,6 +59,7 @@ impl std::error::Error for Difference {}
 /// What [`run`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
+#[expect(clippy::exhaustive_enums, reason = "all steps were run, or not: there is no third")]
 pub enum Outcome {
     /// All steps were run.
     Complete,
@@ -245,6 +247,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         let serial = match target {
             Ok(serial) => serial,
             Err(stale) => {
+                ensure!(self.queue.payload_mut(stale).is_none(), "the stale id {stale} has a payload");
                 ensure!(self.queue.cancel(stale).is_none(), "the stale id {stale} cancelled a timer");
                 return Ok(());
             }
@@ -452,6 +455,9 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             let (deadline, expected) = (self.queue.deadline(known.id), self.oracle.deadline(known.oracle_id));
             ensure!(deadline == expected, "{} is due at {deadline:?}, expected {expected:?}", known.name);
             ensure!(self.drop_counts.borrow()[*serial] == 0, "the payload of {} was dropped", known.name);
+            // A structure need not lend payloads.
+            let lent = self.queue.payload_mut(known.id).map(|token| token.serial);
+            ensure!(lent.is_none_or(|lent| lent == *serial), "the payload of {} is another's", known.name);
         }
         for &stale in self.stale.iter().rev().take(STALE_TRIED_COUNT) {
             ensure!(self.queue.deadline(stale).is_none(), "the stale id {stale} has a deadline");

@@ -178,6 +178,10 @@ impl<T> TimerQueue<T> for Lazy<T> {
         self.arena.find(id).map(|record| record.deadline)
     }
 
+    fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        self.arena.payload_mut(id)
+    }
+
     fn next_wakeup(&self) -> Option<Tick> {
         if self.is_empty() {
             return None;
@@ -229,7 +233,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Unspecified }
+        Profile::exact(Order::Deadline, Equals::Unspecified)
     }
 
     fn check(&self) {

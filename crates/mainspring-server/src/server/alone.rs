@@ -19,17 +19,17 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, JobRecord, Reader, Shard};
 
-use super::ask::{Next, not_found, run_key};
+use super::asking::{Next, not_found, run_key};
 use super::feed::Feed;
 use super::output::Outputs;
 use super::room::free_bytes;
 use super::{describe, health, queries};
 use crate::error::Error;
-use crate::jobfile::JobFile;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
-use crate::source::Source;
 use crate::store::{Directory, SqliteStore};
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
 
 /// The store of a data directory, for looking.
 pub struct Alone {

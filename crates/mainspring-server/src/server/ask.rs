@@ -15,96 +15,32 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reader, Refusal, Reply, RunKey,
-    Scope, Submission, Ticket, Work, preview,
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reader, Reply, RunKey, Scope,
+    Submission, Ticket, Work, preview,
 };
 
+use super::asking::{
+    Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, usage,
+};
 use super::feed::Feed;
 use super::peer::TURN_TIME;
-use super::questions::{Answered, Asker, Query, Question};
+use super::phase::Phase;
+use super::purpose::Purpose;
 use super::rate::Rates;
-use super::stop::Phase;
 use super::{Server, describe, queries};
-use crate::action::Body;
-use crate::clock::Moment;
-use crate::jobfile::JobFile;
 use crate::message::counted;
-use crate::origin::Origin;
-use crate::protocol::{AppliedWire, Asked, Done, ErrorKind, ErrorWire, Request, Response, SubmitWire};
-use crate::source::Source;
+use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
+use mainspring_action::body::Body;
+use mainspring_exec::clock::Moment;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
 
-/// Who gets the reply to a command, and as what.
-#[derive(Clone, Debug)]
-pub(super) enum Purpose {
-    /// A client, as it is.
-    Answer { peer: u64, id: u64 },
-    /// A client that waits for the end of the run as well.
-    AnswerAndWait { peer: u64, id: u64 },
-    /// A client that applied files, of which this is the last.
-    LastOf { peer: u64, id: u64, applied: AppliedWire },
-    /// The log: a served file was read again.
-    Reload { path: String },
-    /// The log, if anything is wrong: what was in force before the start, or was read at the start.
-    Restored { source: String },
-}
-
-/// What a request leads to.
-pub(super) enum Next {
-    Answer(Response),
-    Command(Command),
-    Wait(Command),
-    End(RunKey),
-    /// The end of a run which was not on disk when so many batches were.
-    Unwritten {
-        key: RunKey,
-        committed_count: u64,
-    },
-    Files(Vec<Definitions>),
-    /// The output of a run, and of later ones of the job.
-    Feed {
-        key: RunKey,
-        job: Option<JobName>,
-        is_once: bool,
-    },
-    /// The store is to be asked first.
-    Query(Query),
-}
-
-/// What the store is to be asked first.
-pub(super) fn query(ask: impl FnOnce(&mut dyn Reader) -> Asking + Send + 'static) -> Asking {
-    Ok(Next::Query(Box::new(ask)))
-}
-
-pub(super) type Asking = Result<Next, ErrorWire>;
-
-pub(super) fn not_found(what: &str) -> ErrorWire {
-    ErrorWire::new(ErrorKind::NotFound, format!("there is no {what}"))
-}
-
-pub(super) fn usage(message: impl Into<String>) -> ErrorWire {
-    ErrorWire::new(ErrorKind::Usage, message)
-}
-
 fn time(text: &str) -> Result<Timestamp, ErrorWire> {
     text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
-}
-
-pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
-    JobName::new(text).map_err(|_| not_found(&format!("job `{text}`")))
-}
-
-/// The key in the text of a run: `job@time` or `job@time#series`.
-pub(super) fn run_key(text: &str) -> Option<RunKey> {
-    let (job, rest) = text.rsplit_once('@')?;
-    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
-    Some(RunKey {
-        job: JobName::new(job).ok()?,
-        nominal: nominal.parse().ok()?,
-        series: series.parse().ok()?,
-    })
 }
 
 impl Server {
@@ -455,40 +391,4 @@ fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
         wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
     let work = Arc::new(Work { policies, ..Work::new(action) });
     Ok(Command::Submit(Submission { due: time(&wire.due)?, name, key: wire.key, work }))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
-pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
-    ErrorWire::new(ErrorKind::Failed, error.to_string())
-}
-
-/// Which kind of error a refusal is.
-pub(super) fn kind_of(refusal: &Refusal) -> ErrorKind {
-    match refusal {
-        Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
-        Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
-        Refusal::Conflict => ErrorKind::Conflict,
-        Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
-        _ => ErrorKind::Failed,
-    }
-}
-
-/// An answer without content.
-pub(super) fn done() -> Response {
-    Response::Done(Done {})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_text_of_a_run_is_read_back() {
-        for text in ["a@2026-11-21T03:00:00Z", "user@host@2026-11-21T03:00:00.5Z#2"] {
-            assert_eq!(run_key(text).unwrap().to_string(), text);
-        }
-        for bad in ["a", "a@", "@2026-11-21T03:00:00Z", "a@2026-11-21T03:00:00Z#x"] {
-            assert_eq!(run_key(bad), None, "{bad}");
-        }
-    }
 }

@@ -17,35 +17,36 @@ use mainspring_job::{
     Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
-use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::phase::{Phase, Stopping};
 use super::postponed::Postponed;
+use super::purpose::Purpose;
 use super::questions::Questions;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
-use super::stop::{Phase, Stopping};
 use super::waiters::Waiters;
 use super::writer::Writer;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
-use crate::claims::{Holder, InForce};
-use crate::clock::Moment;
-use crate::crontab::names::Known;
-use crate::descriptors;
 use crate::error::Error;
-use crate::executor::deliveries::Deliveries;
-use crate::executor::{Executor, MAX_RUNNING, orphans};
 use crate::exit::Exit;
-use crate::jobfile::{JobFile, PlacedJob};
-use crate::loaded::{Loaded, Reader};
 use crate::message::counted;
-use crate::origin::Origin;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
-use crate::source::Source;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::descriptors;
+use mainspring_exec::executor::{Executor, MAX_RUNNING};
+use mainspring_exec::orphans;
+use mainspring_file::claims::{Holder, InForce};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::jobfile::{JobFile, PlacedJob};
+use mainspring_file::loaded::{Loaded, Reader};
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;

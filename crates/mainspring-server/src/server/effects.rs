@@ -25,23 +25,14 @@ use mainspring_job::{Failure, Input, Outcome, Output, Start};
 
 use super::Server;
 use super::postponed::MAX_WAIT;
-use super::reports::{Ended, Heard, subject};
-use crate::action::Body;
-use crate::action::template::Values;
-use crate::clock::Moment;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
-use crate::executor::specs;
+use super::reports::{Ended, Heard, Started, subject};
 use crate::log::Kind;
-
-/// What is known of an attempt that runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Started {
-    /// Whether it is a one-shot job's.
-    pub(super) is_once: bool,
-    /// How many files of output are kept of its job.
-    pub(super) keep: usize,
-}
+use mainspring_action::body::Body;
+use mainspring_action::template::Values;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
+use mainspring_exec::specs;
 
 impl Server {
     pub(super) fn perform(&mut self, outputs: Vec<Output>) {

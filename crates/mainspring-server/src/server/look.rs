@@ -7,12 +7,12 @@
 
 use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
 
-use super::ask::{Asking, Next, job_name, query, run_key, store_failed};
+use super::asking::{Asking, Next, job_name, query, run_key, store_failed};
 use super::feed::Feed;
-use super::stop::Phase;
+use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
-use crate::clock::Moment;
 use crate::protocol::{JobWire, MAX_ROWS, Response, StatusWire};
+use mainspring_exec::clock::Moment;
 
 /// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work waits meanwhile.
 const MAX_LISTED: usize = 250;

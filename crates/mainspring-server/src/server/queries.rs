@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use jiff::{Span, Timestamp};
 use mainspring_job::{Cause, Command, JobName, OnceId, Reader, Run, RunKey, RunState, Shard, StoreError};
 
-use super::ask::{Asking, Next, not_found, run_key, store_failed, usage};
+use super::asking::{Asking, Next, not_found, run_key, store_failed, usage};
 use super::describe;
 use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response};
 

@@ -17,7 +17,6 @@
 //! Does not know what is asked: see [`queries`](super::queries).
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,48 +24,10 @@ use std::thread::{self, JoinHandle};
 
 use mainspring_job::Reader;
 
-use super::ask::Asking;
+use super::asking::{Answered, Question};
 use super::writer::Writer;
-use crate::bell::{Bell, Ring, bell};
-use crate::clock::Moment;
-
-/// Which request an answer is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asker {
-    /// The number of the connection.
-    pub(super) peer: u64,
-    /// The number of the request.
-    pub(super) id: u64,
-    /// Whether output that comes later is wanted too.
-    pub(super) follows: bool,
-}
-
-/// What is to be found out.
-pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> Asking + Send>;
-
-/// A question with who asks it.
-pub(super) struct Question {
-    pub(super) asker: Asker,
-    pub(super) query: Query,
-}
-
-impl Question {
-    pub(super) fn answer(self, reader: &mut dyn Reader) -> Answered {
-        Answered { asker: self.asker, asking: (self.query)(reader) }
-    }
-}
-
-/// What a question led to.
-pub(super) struct Answered {
-    pub(super) asker: Asker,
-    pub(super) asking: Asking,
-}
-
-impl fmt::Debug for Question {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Question").field(&self.asker).finish()
-    }
-}
+use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::clock::Moment;
 
 /// The loop's side of the thread that reads.
 #[derive(Debug)]
@@ -93,14 +54,14 @@ impl Questions {
     }
 
     pub(super) fn add(&mut self, writer: &Writer, question: Question) {
-        self.waiting.push_back((writer.given_count(), question));
+        self.waiting.push_back((writer.needed_count(), question));
     }
 
     /// Asks those whose time has come.
     pub(super) fn ask(&mut self, writer: &Writer, now: Moment) {
         let is_late = writer.is_full() || writer.late(now).is_some();
         while let Some((_, question)) =
-            self.waiting.pop_front_if(|(given_count, _)| is_late || *given_count <= writer.committed_count)
+            self.waiting.pop_front_if(|(needed_count, _)| is_late || *needed_count <= writer.committed_count)
         {
             match &self.sender {
                 // It fails only after a panic of the thread, which is on standard error.

@@ -3,7 +3,7 @@
 //! ```text
 //! batch ─▶ store's thread ─┬─ done ─────────▶ Committed ─▶ outputs
 //!                          ├─ busy, unknown ─▶ tried again until it is done; people are told after a second
-//!                          ├─ full ─▶ room is made ─▶ again; or the batch is held, and tried each ROOM_WAIT
+//!                          ├─ full ─▶ room is made ─▶ again; or the batch is held, and tried each second
 //!                          └─ anything else ─▶ what runs is killed, and the server ends
 //! ```
 //!
@@ -20,13 +20,10 @@ use mainspring_job::{Command, Input, Output, StoreError};
 
 use super::writer::Report;
 use super::{Server, polling};
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::executor::run::KillCause;
 use crate::waiting::wait_for;
-
-/// How often a batch is tried for which the disk has no room.
-pub(super) const ROOM_WAIT: Duration = Duration::from_secs(1);
+use mainspring_exec::clock::Moment;
+use mainspring_exec::run::KillCause;
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
 const MAX_BACKLOG: usize = 4_096;
@@ -57,15 +54,16 @@ impl Server {
 
     /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
     pub(super) fn send_batches(&mut self, now: Moment) {
-        while self.writer.has_room() {
+        while self.writer.takes_batch() {
             let Some(batch) = self.planner.take_batch() else {
-                self.writer.backlog_count = 0;
+                (self.writer.has_more, self.writer.backlog_count) = (false, 0);
                 return;
             };
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
             self.writer.commit(batch, now);
         }
+        self.writer.has_more = true;
     }
 
     /// What the store's thread has done becomes facts for the planner.
@@ -101,7 +99,7 @@ impl Server {
 
     /// Tries a batch again for which the disk had no room, if it is time.
     pub(super) fn retry_full(&mut self, now: Moment) {
-        if self.writer.full_wait(ROOM_WAIT, now).is_some_and(|wait| wait.is_zero()) {
+        if self.writer.full_wait(now).is_some_and(|wait| wait.is_zero()) {
             self.writer.again(now);
         }
     }

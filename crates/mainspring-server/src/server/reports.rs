@@ -10,14 +10,24 @@ use std::collections::HashMap;
 use std::io::Stdout;
 
 use jiff::Timestamp;
-use mainspring_job::{Failure, Outcome};
+use mainspring_job::{Failure, Outcome, RunKey};
 
-use super::Attempted;
-use super::effects::Started;
 use super::output::{Outputs, lost_text};
-use crate::executor::process;
-use crate::executor::run::{End, KillCause, Reports, Stream};
 use crate::log::{Kind, Log};
+use mainspring_exec::process;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+
+/// An attempt of a run, as executors know it.
+pub(super) type Attempted = (RunKey, u32);
+
+/// What is known of an attempt that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// Whether it is a one-shot job's.
+    pub(super) is_once: bool,
+    /// How many files of output are kept of its job.
+    pub(super) keep: usize,
+}
 
 /// Hears the executors for one turn.
 pub(super) struct Heard<'s> {

@@ -20,37 +20,19 @@ use std::time::Duration;
 
 use mainspring_job::{Input, Outcome};
 
+use super::phase::Phase;
 use super::reports::{Ended, Heard};
 use super::{Keeping, Server};
-use crate::clock::Moment;
-use crate::executor::orphans;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::orphans;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
 const KILL_WAIT: Duration = Duration::from_secs(1);
-
-/// How patient a server is that is to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stopping {
-    /// How long running jobs may end by themselves before they are asked to.
-    pub drain: Duration,
-    /// How long they have then.
-    pub grace: Duration,
-}
-
-/// See the drawing at the head of this file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Running,
-    Gathering { since: Moment },
-    Draining { since: Moment },
-    Asked { since: Moment },
-    Killed { since: Moment },
-}
 
 impl Server {
     pub(super) fn take_signals(&mut self, now: Moment) {

@@ -1,27 +1,12 @@
-//! Clients that wait for the ends of runs.
+//! Who waits for the end of which run.
 //!
-//! ```text
-//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
-//! wait ──────▶ admit ────────────────────────────▶ │             ▲────────── its end is not on disk yet ──┘
-//! the connection ends ────────────────────────────▶ forgotten
-//! ```
+//! Cost: a lookup for each run that is waited for, when one may have ended.
 //!
-//! Cost: a lookup for each run that is waited for, in turns in which the planner was told something.
-//!
-//! Does not end a run for which no client waits any more.
+//! Does not answer: see [`awaiting`](super::awaiting).
 
 use std::collections::BTreeMap;
 
-use mainspring_job::{Reader, RunKey, Shard};
-
-use super::ask::{Asking, Next, not_found, store_failed};
-use super::peer::MAX_WAITING;
-use super::questions::Asker;
-use super::{Server, describe};
-use crate::protocol::{ErrorKind, ErrorWire, Request, Response};
-
-/// How many requests may wait for the ends of runs: each costs memory and a lookup.
-const MAX_WAITERS: usize = 10_000;
+use mainspring_job::RunKey;
 
 /// Who waits for the end of which run.
 #[derive(Debug, Default)]
@@ -39,7 +24,8 @@ impl Waiters {
         self.is_stale = true;
     }
 
-    fn add_known(&mut self, key: RunKey, peer: u64, id: u64) {
+    /// Adds one whose run is over, and its end not on disk.
+    pub(super) fn add_known(&mut self, key: RunKey, peer: u64, id: u64) {
         self.waiting.entry(key).or_default().push((peer, id));
     }
 
@@ -48,7 +34,8 @@ impl Waiters {
         self.is_stale = true;
     }
 
-    fn retain(&mut self, mut is_there: impl FnMut(u64) -> bool) {
+    /// Forgets connections that have gone.
+    pub(super) fn retain(&mut self, mut is_there: impl FnMut(u64) -> bool) {
         self.waiting.retain(|_, askers| {
             askers.retain(|(peer, _)| is_there(*peer));
             !askers.is_empty()
@@ -56,102 +43,12 @@ impl Waiters {
     }
 
     /// Takes those whose run is over.
-    fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, u64, u64)> {
+    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, u64, u64)> {
         if !std::mem::take(&mut self.is_stale) {
             return Vec::new();
         }
         let over = self.waiting.extract_if(.., |key, _| is_over(key));
         over.flat_map(|(key, askers)| askers.into_iter().map(move |(peer, id)| (key.clone(), peer, id)))
             .collect()
-    }
-}
-
-/// The end of a run. Where the store has it as open, it is not written yet: who waits waits on, unless nothing is to be written.
-fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
-    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
-    match run {
-        None => Err(not_found("such run any more")),
-        Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
-        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(describe::run(&run))))),
-    }
-}
-
-impl Server {
-    pub(super) fn wait_for_end(&mut self, peer: u64, id: u64, key: RunKey) {
-        if let Some(found) = self.peers.get(peer) {
-            found.awaited_count += 1;
-            found.waited_count += 1;
-            self.waiters.add(key, peer, id);
-        }
-    }
-
-    /// The same for a run whose end is not on disk, though it is over: the next batch may have it.
-    pub(super) fn wait_for_end_on_disk(&mut self, peer: u64, id: u64, key: RunKey, committed_count: u64) {
-        if let Some(found) = self.peers.get(peer) {
-            found.awaited_count += 1;
-            found.waited_count += 1;
-            self.waiters.add_known(key, peer, id);
-        }
-        if committed_count < self.writer.committed_count {
-            self.waiters.look();
-        }
-    }
-
-    /// Whether a client may wait now: for the end of a run, or for more output.
-    pub(super) fn admit(&mut self, peer: u64, request: &Request) -> Result<(), ErrorWire> {
-        let waits_for_run = matches!(request, Request::Run { wait: true, .. } | Request::Wait { .. });
-        let follows = matches!(request, Request::Logs { follow: true, .. });
-        let too_many = |text: String| Err(ErrorWire::new(ErrorKind::Temporary, text));
-        if waits_for_run && MAX_WAITERS <= self.peers.waited_count() {
-            return too_many(format!("{MAX_WAITERS} requests wait already, which is the limit"));
-        }
-        let waits = self.peers.get(peer).is_some_and(|peer| peer.is_waiting());
-        if (waits_for_run || follows) && !waits && MAX_WAITING <= self.peers.waiting_count() {
-            let message =
-                format!("{MAX_WAITING} connections wait for runs or output already, which is the limit");
-            return too_many(message);
-        }
-        Ok(())
-    }
-
-    /// Gives a client an answer that it waits for.
-    pub(super) fn answer_awaited(&mut self, peer: u64, id: u64, response: Response) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count = peer.awaited_count.saturating_sub(1);
-        }
-        self.answer(peer, id, response);
-    }
-
-    /// The same for who has waited for the end of a run.
-    pub(super) fn answer_waited(&mut self, peer: u64, id: u64, response: Response) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.waited_count = peer.waited_count.saturating_sub(1);
-        }
-        self.answer_awaited(peer, id, response);
-    }
-
-    /// Another answer than the one that a client waits for comes first.
-    pub(super) fn await_less(&mut self, peer: u64) {
-        if let Some(peer) = self.peers.get(peer) {
-            peer.awaited_count = peer.awaited_count.saturating_sub(1);
-        }
-    }
-
-    /// Asks the store how those runs ended that are over, and forgets clients that have gone.
-    pub(super) fn answer_waiters(&mut self) {
-        if self.peers.take_lost() {
-            let peers = &mut self.peers;
-            self.waiters.retain(|peer| peers.get(peer).is_some());
-        }
-        let planner = &self.planner;
-        let (is_settled, committed_count) = (self.writer.is_idle(), self.writer.committed_count);
-        for (key, peer, id) in self.waiters.take_over(|key| planner.run(key).is_none()) {
-            if let Some(found) = self.peers.get(peer) {
-                found.awaited_count = found.awaited_count.saturating_sub(1);
-                found.waited_count = found.waited_count.saturating_sub(1);
-            }
-            let ask = move |reader: &mut dyn Reader| end(reader, key, is_settled, committed_count);
-            self.ask_store(Asker { peer, id, follows: false }, Box::new(ask));
-        }
     }
 }

@@ -16,7 +16,7 @@
 //! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
 //!
 //! Cost: two switches between threads for each batch. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
-//! planner gathers what comes, and the next batch has all of it.
+//! planner gathers what comes, and the next batch has all of it: the second is given only when it is large.
 //!
 //! Does not decide what becomes of a failure: the loop does.
 
@@ -30,15 +30,22 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
 
-use super::questions::{Answered, Question};
-use crate::bell::{Bell, Ring, bell};
-use crate::clock::Moment;
+use super::asking::{Answered, Question};
+use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::clock::Moment;
 
-/// How many batches are on their way at once: one that is written, and one that is next.
+/// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;
+
+/// How many commands make the next batch worth it while one is written. Fewer are better off in one batch with those that come
+/// meanwhile: of 32 clients that wait for their answers, each shares a flush with most others.
+const WORTHWHILE: usize = 256;
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
+
+/// How often a batch is tried again for which the disk has no room.
+const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// After this time a commit is late, and people are told.
 const LATE: Duration = Duration::from_secs(1);
@@ -102,6 +109,8 @@ pub(super) struct Writer {
     tried: Option<Moment>,
     /// Whether people know that a batch is late.
     is_said_late: bool,
+    /// Whether the planner may have more to write than was taken.
+    pub(super) has_more: bool,
     /// How many commands the planner was told whose operations may be in no batch yet.
     pub(super) backlog_count: usize,
     /// How many batches are on disk.
@@ -137,15 +146,17 @@ impl Writer {
             delay: Delay::None,
             tried: None,
             is_said_late: false,
+            has_more: false,
             backlog_count: 0,
             committed_count: 0,
             released: None,
         })
     }
 
-    /// Whether another batch can be given.
-    pub(super) fn has_room(&self) -> bool {
-        self.in_flight.len() < MAX_IN_FLIGHT && self.delay != Delay::Full
+    /// Whether another batch is to be given.
+    pub(super) fn takes_batch(&self) -> bool {
+        let is_worthwhile = self.in_flight.len() < MAX_IN_FLIGHT && WORTHWHILE <= self.backlog_count;
+        self.delay != Delay::Full && (self.in_flight.is_empty() || is_worthwhile)
     }
 
     /// Whether all that was given is on disk.
@@ -153,9 +164,9 @@ impl Writer {
         self.in_flight.is_empty()
     }
 
-    /// How many batches will be on disk when all that is decided now is, but for what waits behind a full load of the thread.
-    pub(super) fn given_count(&self) -> u64 {
-        self.committed_count + self.in_flight.len() as u64
+    /// How many batches will be on disk when all that is decided now is; of what waits for a place, one.
+    pub(super) fn needed_count(&self) -> u64 {
+        self.committed_count + self.in_flight.len() as u64 + u64::from(self.has_more)
     }
 
     /// Whether the disk has no room for what is to be written.
@@ -175,9 +186,9 @@ impl Writer {
     }
 
     /// How long until that is worth it.
-    pub(super) fn full_wait(&self, interval: Duration, now: Moment) -> Option<Duration> {
+    pub(super) fn full_wait(&self, now: Moment) -> Option<Duration> {
         let tried = self.tried.filter(|_| self.is_full())?;
-        Some(interval.saturating_sub(now.since(tried)))
+        Some(ROOM_WAIT.saturating_sub(now.since(tried)))
     }
 
     pub(super) fn renew(&self) {

@@ -7,7 +7,7 @@
 //!
 //! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens, so a crash
 //! leaves nothing to clean up. The folder is made with mode 0700, because commands and their output are nobody's business,
-//! and refused if anybody but root and us decides what is in it: see [`folder`](crate::folder). The files in it are for their
+//! and refused if anybody but root and us decides what is in it: see [`folder`](mainspring_host::folder). The files in it are for their
 //! owner alone in any folder: whoever may read the store or the lock can hold a lock on it, and the server would wait for that.
 //!
 //! Does not work between machines that share a folder over a network: that is what a shared store is for.
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 
-use crate::folder::{Folder, make_folder};
+use mainspring_host::folder::{Folder, make_folder};
 
 const LOCK_FILE: &str = "mainspring.lock";
 const STORE_FILE: &str = "mainspring.db";

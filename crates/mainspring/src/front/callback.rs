@@ -22,7 +22,8 @@
 //!
 //! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what nobody wants to cancel need not be kept.
 //!
-//! Cost: one allocation per timer, two per periodic one and one per period. It does not run callbacks in parallel.
+//! Cost: no allocation for a callback of up to 40 bytes, and one for a larger one; two for a periodic one, and none per period. It
+//! does not run callbacks in parallel.
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
@@ -31,8 +32,8 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::{Period, PeriodError};
-use super::task::{Add, Firing, Task, run_then};
+use super::period::{Add, Period, PeriodError};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,7 +99,7 @@ impl Callbacks {
         callback: impl FnOnce(Firing) + Send + 'static,
     ) -> Result<Timer, Refusal> {
         let part = self.handle.local()?;
-        let id = part.schedule(deadline, Box::new(callback)).map_err(|refused| refused.reason)?;
+        let id = part.schedule(deadline, Task::new(callback)).map_err(|refused| refused.reason)?;
         Ok(Timer { part, id })
     }
 
@@ -189,7 +190,7 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
     if state.is_cancelled {
         return Ok(());
     }
-    let task = Box::new({
+    let task = Task::new({
         let turn = Arc::clone(turn);
         move |firing| run_turn(&turn, firing)
     });

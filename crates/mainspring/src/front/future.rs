@@ -39,8 +39,8 @@
 //! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
 //! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, a pending future stays pending.
 //!
-//! Cost: two allocations per timer; a poll before the deadline is a lock and, if the waker changed, a clone of it. Dropping
-//! cancels in the time that the queue needs, which is O(1) for wheels.
+//! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the waker changed, a clone of
+//! it, which takes the other's place. Dropping cancels in the time that the queue needs, which is O(1) for wheels.
 //!
 //! It does not need, find or start a runtime.
 //!
@@ -53,7 +53,6 @@ pub use interval::{Interval, MissedTicks};
 pub use timeout::{Elapsed, Timeout};
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -61,10 +60,9 @@ use mainspring_queue::Tick;
 
 use super::period::PeriodError;
 use super::task::Task;
-use crate::clock::Clock;
+use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes futures of timers.
 #[derive(Clone, Debug)]
@@ -79,7 +77,7 @@ pub struct Sleep {
     place: Place,
     deadline: Tick,
     /// `None` until the first poll.
-    timer: Option<(TimerId, Arc<Signal>)>,
+    timer: Option<TimerId>,
     /// Why no timer could be set.
     refusal: Option<Refusal>,
 }
@@ -112,18 +110,6 @@ impl Place {
     }
 }
 
-/// What the driver's thread and the polling one share.
-#[derive(Debug, Default)]
-struct Signal {
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    has_fired: bool,
-    waker: Option<Waker>,
-}
-
 impl Futures {
     /// Makes the front of a driver that runs tasks.
     pub fn new(handle: Handle<Task>) -> Futures {
@@ -136,27 +122,32 @@ impl Futures {
         self.sleep_until(self.handle.clock().after(delay))
     }
 
-    /// Is ready once a tick of the driver's clock has begun; at once if it has.
-    pub fn sleep_until(&self, deadline: Tick) -> Sleep {
+    /// Is ready once a tick of the driver's clock has begun, or an instant has come; at once if it has.
+    pub fn sleep_until(&self, deadline: impl Into<Deadline>) -> Sleep {
+        let deadline = deadline.into().tick(&**self.handle.clock());
         let place = self.handle.local().map_or_else(|_| Place::Nowhere(self.handle.clone()), Place::Part);
         Sleep { place, deadline, timer: None, refusal: None }
     }
 
     /// Waits for a future, but not longer than `delay` from now.
-    pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<F> {
-        Timeout::new(self.sleep(delay), future)
+    pub fn timeout<F: IntoFuture>(&self, delay: Duration, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(self.sleep(delay), future.into_future())
     }
 
-    /// Waits for a future, but not longer than until a tick of the driver's clock.
-    pub fn timeout_at<F: Future>(&self, deadline: Tick, future: F) -> Timeout<F> {
-        Timeout::new(self.sleep_until(deadline), future)
+    /// Waits for a future, but not longer than until a tick of the driver's clock, or an instant.
+    pub fn timeout_at<F: IntoFuture>(
+        &self,
+        deadline: impl Into<Deadline>,
+        future: F,
+    ) -> Timeout<F::IntoFuture> {
+        Timeout::new(self.sleep_until(deadline), future.into_future())
     }
 
     /// Ticks once a period, for the first time at `start`.
     ///
     /// # Errors
     /// The period is zero.
-    pub fn interval_at(&self, start: Tick, period: Duration) -> Result<Interval, PeriodError> {
+    pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, PeriodError> {
         Interval::new(self.sleep_until(start), period)
     }
 
@@ -166,23 +157,6 @@ impl Futures {
     /// The period is zero.
     pub fn interval_after(&self, period: Duration) -> Result<Interval, PeriodError> {
         Interval::new(self.sleep(period), period)
-    }
-}
-
-impl Signal {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fire(&self) {
-        let mut state = self.state();
-        state.has_fired = true;
-        let waker = state.waker.take();
-        // Waking is the runtime's code: no lock is held over it.
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
     }
 }
 
@@ -203,43 +177,39 @@ impl Sleep {
         self.refusal
     }
 
-    /// Moves it to another tick, earlier or later, whether it was ready or not. It must be polled again to be woken.
-    pub fn reset(&mut self, deadline: Tick) {
-        self.deadline = deadline;
-        self.refusal = None;
-        let Some((id, signal)) = &self.timer else { return };
-        let Place::Part(part) = &self.place else { return };
-        if !signal.state().has_fired && part.reset(*id, deadline).is_ok() {
-            return;
-        }
-        // It fired, or is firing into a signal that nobody will look at any more: the next poll registers another.
-        self.cancel();
+    /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to be woken.
+    pub fn reset(&mut self, delay: Duration) {
+        self.reset_at(self.place.clock().after(delay));
     }
 
-    /// Moves it to `delay` from now, and not earlier.
-    pub fn reset_after(&mut self, delay: Duration) {
-        self.reset(self.place.clock().after(delay));
+    /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled again to be woken.
+    pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
+        let deadline = deadline.into().tick(self.place.clock());
+        self.deadline = deadline;
+        self.refusal = None;
+        let (Some(id), Place::Part(part)) = (self.timer, &self.place) else { return };
+        if part.reset(id, deadline).is_err() {
+            // It fired, or the queue's horizon lies before that: the next poll registers another.
+            self.cancel();
+        }
     }
 
     fn cancel(&mut self) {
-        if let (Some((id, _)), Place::Part(part)) = (self.timer.take(), &self.place) {
+        if let (Some(id), Place::Part(part)) = (self.timer.take(), &self.place) {
             drop(part.cancel(id));
         }
     }
 
-    /// Registers the timer. Its waker is in place before the timer can fire.
+    /// Registers the timer, whose payload is the waker.
     fn register(&mut self, waker: &Waker) -> Poll<()> {
-        let signal = Arc::new(Signal::default());
-        signal.state().waker = Some(waker.clone());
-        let fired = Arc::clone(&signal);
-        let (deadline, task): (Tick, Task) = (self.deadline, Box::new(move |_| fired.fire()));
+        let (deadline, task) = (self.deadline, Task::waking(waker.clone()));
         let scheduled = self
             .place
             .part()
             .and_then(|part| part.schedule_assured(deadline, task).map_err(|refused| refused.reason));
         match scheduled {
             Ok(id) => {
-                self.timer = Some((id, signal));
+                self.timer = Some(id);
                 Poll::Pending
             }
             Err(refusal) => {
@@ -249,27 +219,40 @@ impl Sleep {
         }
     }
 
+    /// Makes the timer wake `waker`; tells whether it still can.
+    fn keep(&self, id: TimerId, waker: &Waker) -> bool {
+        let Place::Part(part) = &self.place else { return false };
+        let mut is_kept = false;
+        let is_pending = part.update(id, &mut |task| {
+            is_kept = task.waker_mut().is_some_and(|own| own.will_wake(waker));
+        });
+        if !is_pending || is_kept {
+            return is_pending;
+        }
+        // A waker's clone and drop are the runtime's code: no lock is held over them.
+        let mut other = waker.clone();
+        part.update(id, &mut |task| {
+            if let Some(own) = task.waker_mut() {
+                std::mem::swap(own, &mut other);
+            }
+        })
+    }
+
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
         if self.is_elapsed() {
             self.cancel();
             return Poll::Ready(());
         }
-        let Some((_, signal)) = &self.timer else { return self.register(context.waker()) };
-        let mut state = signal.state();
-        if state.has_fired {
-            // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond the
-            // queue's horizon.
-            drop(state);
-            self.cancel();
-            return if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) };
+        match self.timer {
+            Some(id) if self.keep(id, context.waker()) => Poll::Pending,
+            Some(_) => {
+                // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond
+                // the queue's horizon; or the queue lends no payloads.
+                self.cancel();
+                if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) }
+            }
+            None => self.register(context.waker()),
         }
-        if !state.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
-            let old = state.waker.replace(context.waker().clone());
-            // A waker's drop is the runtime's code: no lock is held over it.
-            drop(state);
-            drop(old);
-        }
-        Poll::Pending
     }
 }
 

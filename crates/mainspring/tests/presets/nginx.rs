@@ -36,7 +36,8 @@ fn the_loop_runs_timers_of_the_tree() {
 
     impl Fire<Task> for Tasks {
         fn fire(&mut self, fired: Fired<Task>) {
-            (fired.payload)(Firing { deadline: fired.deadline, now: fired.now });
+            let firing = Firing::from(&fired);
+            fired.payload.run(firing);
         }
     }
 
@@ -49,7 +50,7 @@ fn the_loop_runs_timers_of_the_tree() {
     let driver = Arc::new(preset::nginx_loop::<AnySource>(Arc::new(Manual::leaping())).unwrap());
     let (sender, told) = channel();
     let stop = Arc::clone(&driver);
-    let task: Task = Box::new(move |firing| {
+    let task = Task::new(move |firing| {
         sender.send(firing.now).unwrap();
         stop.stop();
     });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Ground, Held, committed, owners, same, text};
+use super::ground::{Ground, Held, committed, same, text};
 use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -15,7 +15,7 @@ use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
 
-type Law<G> = (&'static str, fn(&mut G) -> Held);
+pub(super) type Law<G> = (&'static str, fn(&mut G) -> Held);
 
 pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
     vec![
@@ -26,15 +26,6 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
             applied_once_after_reopening,
         ),
         ("who was fenced out writes nothing", fenced),
-        ("who lost its shard to another writes nothing", owners::fenced_after_a_steal),
-        (
-            "a batch whose answer was lost is not applied for who lost its shard",
-            owners::lost_answer_after_a_steal,
-        ),
-        ("an owner finds all that the one before it wrote", owners::taken_over_whole),
-        ("a commit for several shards answers for each", owners::each_shard_has_its_answer),
-        ("the store's time never runs back", owners::time_never_runs_back),
-        ("of two owners only the latest writes", owners::random_steals),
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
         ("a lease says whether the machine was started anew since the owner before", reboot_told),

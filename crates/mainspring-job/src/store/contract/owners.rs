@@ -7,8 +7,8 @@
 //!
 //! Where the store can be opened a second time beside the first, each owner has a connection of its own; else both share one.
 
-use super::laws::{at, key, name, once, running};
-use super::{Ground, Held, committed, same, text};
+use super::ground::{Ground, Held, committed, same, text};
+use super::laws::{Law, at, key, name, once, running};
 use crate::operation::{Answer, Batch, Operation};
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
@@ -17,6 +17,17 @@ use crate::store::{Lease, Owner, Query, Reader, Shard, Store, StoreError};
 
 /// How many steps a random history of two owners has.
 const STEPS: u64 = 60;
+
+pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
+    vec![
+        ("who lost its shard to another writes nothing", fenced_after_a_steal),
+        ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
+        ("an owner finds all that the one before it wrote", taken_over_whole),
+        ("a commit for several shards answers for each", each_shard_has_its_answer),
+        ("the store's time never runs back", time_never_runs_back),
+        ("of two owners only the latest writes", random_steals),
+    ]
+}
 
 /// A store, and the connection of a second owner if there is one.
 struct Hands<S> {
@@ -57,7 +68,7 @@ fn plan(nominal: i64) -> Operation {
 }
 
 /// Also over a connection of its own.
-pub(super) fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
+fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let old = acquired(hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
@@ -72,7 +83,7 @@ pub(super) fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the owner's.
-pub(super) fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
+fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let old = acquired(hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
@@ -87,7 +98,7 @@ pub(super) fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// What one owner committed, the other finds, and can go on with.
-pub(super) fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
+fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let old = acquired(hands.one(), "one")?;
     let mark = Mark::new(name("job"), at(60), "@daily".to_owned());
@@ -107,7 +118,7 @@ pub(super) fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// A commit for several shards answers for each: one that is lost takes none of the others with it.
-pub(super) fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
+fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let old = acquired(hands.one(), "one")?;
     let new = acquired(hands.other(), "other")?;
@@ -131,7 +142,7 @@ pub(super) fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// Where the store tells its time, it never runs back, and a lease lasts for some of it.
-pub(super) fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
+fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let (mut latest, mut is_one) = (None, true);
     for _ in 0..4 {
@@ -158,7 +169,7 @@ pub(super) fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// Two owners steal, commit, renew and release at random; whoever holds the latest lease writes, and nobody else does.
-pub(super) fn random_steals<G: Ground>(ground: &mut G) -> Held {
+fn random_steals<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     // A generator of Lehmer's: the steps are the same each time.
     let mut state: u64 = 0x2545_f491;

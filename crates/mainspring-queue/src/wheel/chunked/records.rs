@@ -208,6 +208,13 @@ impl<T> Records<T> {
         (record.generation == id.generation && !record.is_given_up()).then_some(record.deadline)
     }
 
+    /// Lends a live timer's payload.
+    #[inline]
+    pub(super) fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
+        let record = self.records.find_mut(id.index)?;
+        if record.generation == id.generation { record.payload.as_mut() } else { None }
+    }
+
     /// Ends a timer and returns its payload.
     #[inline(always)]
     pub(super) fn remove(&mut self, id: TimerId) -> Option<T> {

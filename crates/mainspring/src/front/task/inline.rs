@@ -1,0 +1,246 @@
+//! A closure that lies where it is kept, if it is small: the unsafe code of the fronts.
+//!
+//! ```text
+//!   48 bytes:   [ kind | five words: the closure, or a box of it ]      in a queue's record of 64: one line of memory
+//!                  |
+//!   for each type of closure, and for wakers, once:   run (takes it out), drop
+//! ```
+//!
+//! A `Box<dyn FnOnce>` would be safe, and its allocation and its line of memory are half of what a timer costs: freeing it
+//! touches memory that nothing else has touched since. Crates for such closures (`smallbox`, `stack_dst`) keep a `dyn FnOnce`
+//! behind two words, one of which says where it lies, and give no way to replace a waker in place.
+//!
+//! Cost: a move of up to five words to make one, an indirect call to run or drop it; an allocation for a closure that is
+//! larger or stricter aligned.
+//!
+//! It does not know when it runs: queues and drivers do.
+
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
+use std::task::Waker;
+
+/// How many words lie in place. Five and the kind are what is left of a line of memory beside a queue's own 16 bytes.
+const WORD_COUNT: usize = 5;
+
+/// The words of a closure or a waker.
+type Words = MaybeUninit<[usize; WORD_COUNT]>;
+
+/// A closure that runs once and is told an `A`, or a waker; in place if it fits.
+pub(super) struct Inline<A: 'static> {
+    /// Of the type of what `words` holds: an initialized, aligned value of that type, from `keep` until `run` or `drop`.
+    /// Never null, so an `Option` takes no more room.
+    kind: &'static Kind<A>,
+    words: Words,
+}
+
+const _: () = assert!(size_of::<Option<Inline<u64>>>() == 48);
+
+/// What is done with a kept value of one type, given where it lies.
+///
+/// # Safety
+/// Both functions take the value out. Either may be called if
+/// - an initialized value of the kind's type lies there, aligned, and
+/// - the caller does not use it again.
+struct Kind<A> {
+    run: unsafe fn(*mut Words, A),
+    drop: unsafe fn(*mut Words),
+    /// Whether the type is [`Waker`].
+    is_waker: bool,
+}
+
+/// A type that can be kept.
+trait Keep<A: 'static>: Send + Sized + 'static {
+    const KIND: &'static Kind<A>;
+
+    const FITS: bool = size_of::<Self>() <= size_of::<Words>() && align_of::<Self>() <= align_of::<Words>();
+}
+
+/// Any closure that runs once.
+struct Closure<F>(F);
+
+impl<A: 'static, F: FnOnce(A) + Send + 'static> Keep<A> for Closure<F> {
+    const KIND: &'static Kind<A> = &Kind { run: call::<A, F>, drop: drop_in_place::<Self>, is_waker: false };
+}
+
+impl<A: 'static> Keep<A> for Waker {
+    const KIND: &'static Kind<A> = &Kind { run: wake::<A>, drop: drop_in_place::<Self>, is_waker: true };
+}
+
+/// Takes a closure out and runs it.
+///
+/// # Safety
+/// As [`Kind`], of a `Closure<F>`.
+#[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
+unsafe fn call<A, F: FnOnce(A)>(words: *mut Words, argument: A) {
+    // SAFETY: the caller says that an initialized, aligned closure of this type lies there, and does not use it again.
+    let Closure(closure) = unsafe { ptr::read(words.cast::<Closure<F>>()) };
+    closure(argument);
+}
+
+/// Takes a waker out and wakes its task.
+///
+/// # Safety
+/// As [`Kind`], of a [`Waker`].
+#[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
+unsafe fn wake<A>(words: *mut Words, _: A) {
+    // SAFETY: the caller says that an initialized, aligned waker lies there, and does not use it again.
+    let waker = unsafe { ptr::read(words.cast::<Waker>()) };
+    waker.wake();
+}
+
+/// Drops a value.
+///
+/// # Safety
+/// As [`Kind`], of a `K`.
+#[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
+unsafe fn drop_in_place<K>(words: *mut Words) {
+    // SAFETY: the caller says that an initialized, aligned value of this type lies there, and does not use it again.
+    unsafe { ptr::drop_in_place(words.cast::<K>()) }
+}
+
+impl<A: 'static> Inline<A> {
+    /// Keeps a closure, in place if it fits.
+    #[inline]
+    pub(super) fn new<F: FnOnce(A) + Send + 'static>(closure: F) -> Inline<A> {
+        if <Closure<F> as Keep<A>>::FITS {
+            Inline::keep(Closure(closure))
+        } else {
+            let closure: Box<dyn FnOnce(A) + Send> = Box::new(closure);
+            Inline::keep(Closure(closure))
+        }
+    }
+
+    /// Keeps a waker.
+    #[inline]
+    pub(super) fn waking(waker: Waker) -> Inline<A> {
+        Inline::keep(waker)
+    }
+
+    #[inline]
+    #[expect(unsafe_code, reason = "words have no type")]
+    fn keep<K: Keep<A>>(value: K) -> Inline<A> {
+        // Not a constant block: `new` names this for closures too large, and does not come here with them.
+        assert!(K::FITS, "what does not fit is boxed");
+        let mut words = Words::uninit();
+        // SAFETY: the value fits into the words, in size and in alignment, which the line before asserts.
+        unsafe { ptr::write(words.as_mut_ptr().cast::<K>(), value) };
+        Inline { kind: K::KIND, words }
+    }
+
+    /// Runs the closure, or wakes.
+    #[inline]
+    #[expect(unsafe_code, reason = "the kind knows what lies there")]
+    pub(super) fn run(self, argument: A) {
+        let mut this = ManuallyDrop::new(self);
+        let kind = this.kind;
+        // SAFETY: `keep` put an initialized, aligned value of the kind's type there. Only this and `drop` take it out, and
+        // `drop` does not come after this, not even if the closure panics.
+        unsafe { (kind.run)(&raw mut this.words, argument) }
+    }
+
+    /// The waker, if that is what is kept.
+    #[inline]
+    #[expect(unsafe_code, reason = "the kind knows what lies there")]
+    pub(super) fn waker_mut(&mut self) -> Option<&mut Waker> {
+        // SAFETY: the kind is that of the initialized, aligned value in the words; it is lent out as long as `self` is.
+        self.kind.is_waker.then(|| unsafe { &mut *self.words.as_mut_ptr().cast::<Waker>() })
+    }
+}
+
+impl<A> Drop for Inline<A> {
+    #[expect(unsafe_code, reason = "the kind knows what lies there")]
+    fn drop(&mut self) {
+        // SAFETY: as in `run`, which does not come before this: it forgets what it took.
+        unsafe { (self.kind.drop)(&raw mut self.words) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    const FIRING: u64 = 3;
+
+    /// Runs one closure and drops another that owns so many words; finds each run or dropped once.
+    fn trial<const WORDS: usize>() {
+        let (token, ran) = (Arc::new(()), Arc::new(AtomicUsize::new(0)));
+        let make = || {
+            let (own, ran, words) = (Arc::clone(&token), Arc::clone(&ran), [7_usize; WORDS]);
+            Inline::new(move |firing: u64| {
+                assert_eq!((firing, words), (FIRING, [7; WORDS]));
+                ran.fetch_add(1, Ordering::SeqCst);
+                drop(own);
+            })
+        };
+        let (run, dropped) = (make(), make());
+        let moved = vec![run];
+        moved.into_iter().for_each(|inline| inline.run(FIRING));
+        drop(dropped);
+        assert_eq!((ran.load(Ordering::SeqCst), Arc::strong_count(&token)), (1, 1), "{WORDS} words");
+    }
+
+    #[test]
+    fn closures_of_every_size_run_once_or_are_dropped_once() {
+        trial::<0>();
+        trial::<1>();
+        trial::<3>();
+        trial::<4>();
+        trial::<40>();
+    }
+
+    #[test]
+    fn what_fits_is_kept_in_place() {
+        let words = [0_usize; WORD_COUNT];
+        assert!(is_in_place(move |_| _ = std::hint::black_box(words)));
+        let more = [0_usize; WORD_COUNT + 1];
+        assert!(!is_in_place(move |_| _ = std::hint::black_box(more)));
+        #[repr(align(16))]
+        struct Strict(u8);
+        let strict = Strict(1);
+        assert!(!is_in_place(move |_| assert_eq!({ &strict }.0, 1)));
+    }
+
+    fn is_in_place<F: FnOnce(u64) + Send + 'static>(closure: F) -> bool {
+        Inline::new(closure).run(FIRING);
+        <Closure<F> as Keep<u64>>::FITS
+    }
+
+    #[test]
+    fn a_closure_that_panics_is_dropped_once() {
+        let token = Arc::new(());
+        let own = Arc::clone(&token);
+        let inline = Inline::new(move |_: u64| {
+            let _own = own;
+            panic!("it panics");
+        });
+        assert!(catch_unwind(AssertUnwindSafe(|| inline.run(FIRING))).is_err());
+        assert_eq!(Arc::strong_count(&token), 1);
+    }
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn a_waker_is_found_replaced_and_woken_and_a_closure_is_no_waker() {
+        let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
+        let mut inline = Inline::<u64>::waking(Waker::from(Arc::clone(&counts[0])));
+        *inline.waker_mut().expect("it is a waker") = Waker::from(Arc::clone(&counts[1]));
+        inline.run(FIRING);
+        assert_eq!(counts.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [0, 1]);
+        assert_eq!(counts.each_ref().map(Arc::strong_count), [1, 1]);
+        drop(Inline::<u64>::waking(Waker::from(Arc::clone(&counts[0]))));
+        assert_eq!(Arc::strong_count(&counts[0]), 1);
+        let waker = Waker::noop().clone();
+        assert!(Inline::new(move |_: u64| waker.wake()).waker_mut().is_none());
+    }
+}
