@@ -37,7 +37,6 @@ pub mod relative;
 pub mod server;
 pub mod signals;
 pub mod simulation;
-pub mod store;
 pub mod table;
 pub mod waiting;
 pub mod wire;

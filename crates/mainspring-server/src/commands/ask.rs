@@ -18,10 +18,10 @@ use crate::place::Place;
 use crate::protocol::{AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
-use crate::store::DirectoryError;
 use crate::table::{table, width};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_store::DirectoryError;
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {

@@ -33,11 +33,11 @@ use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
-use crate::store::DirectoryError;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_host::folder::Folder;
+use mainspring_store::DirectoryError;
 
 /// Less free room than this is worth a word: the store's journal and a day of output need as much.
 const LITTLE_FREE_BYTES: u64 = 256 << 20;

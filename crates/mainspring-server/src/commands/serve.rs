@@ -16,10 +16,10 @@ use crate::exit::Exit;
 use crate::message::say;
 use crate::server::rate::Rates;
 use crate::server::{Keeping, Server, Serving, Stopping, Stores};
-use crate::store::{Directory, DirectoryError};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
+use mainspring_store::{Directory, DirectoryError};
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =

@@ -17,8 +17,8 @@ use crate::error::Error;
 use crate::message::{PROGRAM, say};
 use crate::place::Place;
 use crate::server::room::give_up;
-use crate::store::{Directory, DirectoryError, SqliteStore};
 use crate::waiting::wait_for;
+use mainspring_store::{Directory, DirectoryError, SqliteStore};
 
 /// How often a data directory that is in use is tried again before that is an error.
 const MAX_TRIES: usize = 100;

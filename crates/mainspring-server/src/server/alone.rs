@@ -27,9 +27,9 @@ use super::{describe, health, queries};
 use crate::error::Error;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
-use crate::store::{Directory, SqliteStore};
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
+use mainspring_store::{Directory, SqliteStore};
 
 /// The store of a data directory, for looking.
 pub struct Alone {

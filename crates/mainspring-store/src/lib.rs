@@ -6,7 +6,13 @@
 //!               └─ mainspring.db-wal  what was committed last; part of the file above
 //! ```
 //!
+//! Cost: one transaction for each batch; see [`sqlite`].
+//!
+//! Does not decide: what is written, and whether it may be, is in the batch.
+//!
 //! The contract is `mainspring_job::Store`; its suite runs on [`SqliteStore`] in the tests.
+
+#![forbid(unsafe_code)]
 
 pub mod sqlite;
 
