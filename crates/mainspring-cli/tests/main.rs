@@ -12,6 +12,7 @@ mod fault;
 mod golden;
 mod json;
 mod live;
+mod locked;
 mod meaning;
 mod names;
 mod next;

@@ -26,7 +26,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
-use mainspring_server::server::{Server, Serving};
+use mainspring_server::server::{Server, Serving, Stores};
 
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
 pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
@@ -53,7 +53,8 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
     let place = place.with_output(output.clone());
     let mut store = MemoryStore::new();
     let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
-    let result = Server::prepare(serving(place), Box::new(store), lease).and_then(Server::run);
+    let stores = Stores { store: Box::new(store), reader: None };
+    let result = Server::prepare(serving(place), stores, lease).and_then(Server::run);
     // It is in nobody's way if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);

@@ -19,7 +19,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Keeping, Server, Serving, Stopping};
+use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
 use mainspring_store::{Directory, DirectoryError};
 
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
@@ -51,7 +51,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
     let (store, lease) = owned_store(&directory, &place)?;
-    Server::prepare(serving(place), Box::new(store), lease)?.run()?;
+    let reader = Box::new(store.reader());
+    let stores = Stores { store: Box::new(store), reader: Some(reader) };
+    Server::prepare(serving(place), stores, lease)?.run()?;
     drop(directory);
     Ok(Exit::Ok)
 }

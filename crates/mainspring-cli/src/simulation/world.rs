@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reply, RunKey, Shard, Start, Store, Ticket,
+    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
 };
 
 use super::tally::{Event, Outcome, Tally, What};
@@ -235,7 +235,7 @@ impl<'s> World<'s> {
             let mut outputs = Vec::new();
             self.planner.handle(self.wall, input, &mut outputs);
             while let Some(batch) = self.planner.take_batch() {
-                let answers = self.store.commit(self.lease, &batch).expect("memory is never full");
+                let answers = self.store.commit(self.lease, &batch).expect("memory is never full").answers;
                 let committed = Input::Committed { number: batch.number, answers };
                 self.planner.handle(self.wall, committed, &mut outputs);
             }
