@@ -1,7 +1,8 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
-//! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
-//! that go wrong, [`dependencies`] asks what is known against other people's crates, [`trials`] tries what
-//! SECURITY.md promises, and [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
+//! [`instructions`] counts instructions, [`example`] tests the real program, [`package`] tests what a
+//! registry would get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`] asks what is
+//! known against other people's crates, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what
+//! a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
@@ -16,6 +17,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
+
+pub mod api;
 
 pub mod ci;
 

@@ -15,8 +15,8 @@ use mainspring_job::StoreError;
 
 use crate::exit::Exit;
 use crate::protocol::ErrorWire;
-use crate::store::DirectoryError;
 use mainspring_file::source::FileError;
+use mainspring_store::DirectoryError;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
 #[derive(Debug)]

@@ -1,13 +1,11 @@
 //! Schedules on the wall clock: cron that sleeps until the next job instead of polling.
 //!
 //! ```
-//! use jiff::tz::TimeZone;
-//! use mainspring::front::Calendar;
-//! use mainspring_cron::{Expression, Schedule};
+//! use mainspring::cron::Schedule;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let calendar = Calendar::start(engine.handle().clone())?;
-//! let schedule = Schedule::new(Expression::parse("30 4 * * mon-fri")?, TimeZone::system());
+//! let engine = mainspring::Engine::new()?;
+//! let calendar = engine.calendar()?;
+//! let schedule = Schedule::parse("30 4 * * mon-fri", "Europe/Paris")?;
 //! let backup = calendar.schedule(schedule, |occurrence| println!("due since {}", occurrence.nominal))?;
 //! println!("the next backup is at {}", backup.next_run().expect("there are weekdays ahead"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

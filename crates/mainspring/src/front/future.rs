@@ -2,7 +2,6 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use mainspring::front::Futures;
 //!
 //! # fn block_on<F: Future>(future: F) -> F::Output {
 //! #     struct Unpark(std::thread::Thread);
@@ -18,8 +17,8 @@
 //! #         }
 //! #     }
 //! # }
-//! let engine = mainspring::preset::mainspring()?;
-//! let futures = Futures::new(engine.handle().clone());
+//! let engine = mainspring::Engine::new()?;
+//! let futures = engine.futures();
 //! block_on(async {
 //!     futures.sleep(Duration::from_millis(2)).await;
 //!     let answer = futures.timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
