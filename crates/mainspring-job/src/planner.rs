@@ -33,6 +33,7 @@ mod end;
 mod ledger;
 mod limits;
 mod line;
+mod lookup;
 mod near;
 mod occurrence;
 mod place;

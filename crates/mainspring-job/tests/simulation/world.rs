@@ -10,8 +10,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, Lease, Limits, MemoryStore, OnceId,
-    Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reply, Run, RunKey, RunState, Scope,
-    Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reader, Reply, Run, RunKey, RunState,
+    Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;

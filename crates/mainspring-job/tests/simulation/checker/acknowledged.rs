@@ -1,6 +1,6 @@
 //! What was acknowledged is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
 
-use mainspring_job::{Answer, CatchUp, Command, Operation, Reply, RunKey, RunState, Shard, Store};
+use mainspring_job::{Answer, CatchUp, Command, Operation, Reader, Reply, RunKey, RunState, Shard};
 
 use crate::simulation::calendar::age;
 use crate::simulation::checker::attempts::Stories;

@@ -10,7 +10,7 @@ impl World<'_> {
             let answers = if self.flaw == Flaw::EffectBeforeCommit {
                 // Believes the answers of a store that has not written them.
                 let mut copy = self.disk.clone();
-                let answers = copy.commit(self.lease, &batch).unwrap();
+                let answers = copy.commit(self.lease, &batch).unwrap().answers;
                 let mut outputs = Vec::new();
                 let committed = Input::Committed { number, answers };
                 self.planner.handle(self.now, committed, &mut outputs);
@@ -63,7 +63,7 @@ impl World<'_> {
         }
         let before = (self.flaw == Flaw::FlushLies).then(|| (self.disk.clone(), self.log.len()));
         let number = (self.lease.epoch, batch.number);
-        let answers = self.disk.commit(self.lease, batch).unwrap();
+        let answers = self.disk.commit(self.lease, batch).unwrap().answers;
         if self.logged != Some(number) {
             self.before_last = before;
             self.logged = Some(number);
