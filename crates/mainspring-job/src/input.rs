@@ -107,7 +107,7 @@ pub enum Command {
     Withdraw(OnceId),
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
-    /// Plan nothing until further notice. What runs goes on, what waits waits.
+    /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job that is paused starts.
     Pause(Scope),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
@@ -122,7 +122,7 @@ pub enum Command {
         /// up to here, both included.
         to: Timestamp,
     },
-    /// Run a dead letter again, with all its attempts; the shell has read it from the store.
+    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is paused it waits.
     RetryDead(Box<Run>),
     /// Let go of a dead letter: it becomes cancelled.
     DropDead(RunKey),
@@ -147,9 +147,9 @@ pub struct Definitions {
     pub source: String,
     /// The jobs. Two with one name: the second is refused, as is one whose name another source holds.
     pub jobs: Vec<Job>,
-    /// The groups.
+    /// The groups. Where another source defines one of them too, the smaller limit holds.
     pub groups: Vec<Group>,
-    /// Whether jobs of this source that are not in the set are removed.
+    /// Whether jobs and groups of this source that are not in the set are removed.
     pub prune: Prune,
 }
 

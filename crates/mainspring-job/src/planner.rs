@@ -33,6 +33,7 @@ mod end;
 mod ledger;
 mod limits;
 mod line;
+mod lookup;
 mod near;
 mod occurrence;
 mod place;
@@ -90,6 +91,10 @@ pub struct Planner {
     crowded: VecDeque<JobName>,
     near: Near,
     quarantine: Quarantine,
+    /// How many facts were told.
+    turn: u64,
+    /// Runs that the next turn admits.
+    postponed: Vec<Live>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
     /// Running runs whose next attempt is not due before a time.
@@ -140,6 +145,8 @@ struct Live {
     kill_reason: Option<&'static str>,
     /// Its entry on the agenda, while it is scheduled.
     wakes: Timestamp,
+    /// The turn in which it was admitted to its line.
+    admitted: u64,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }
@@ -165,6 +172,8 @@ impl Planner {
             crowded: VecDeque::new(),
             near: Near::default(),
             quarantine: Quarantine::default(),
+            turn: 0,
+            postponed: Vec::new(),
             restored: Vec::new(),
             deferred: BTreeMap::new(),
             ledger: Ledger::default(),
@@ -180,6 +189,7 @@ impl Planner {
     /// # Panics
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
+        self.turn += 1;
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -195,6 +205,9 @@ impl Planner {
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
+        for live in std::mem::take(&mut self.postponed) {
+            self.schedule(now, live);
+        }
         self.prune_histories(now);
         self.ledger.end_unit();
         self.request_load(now);

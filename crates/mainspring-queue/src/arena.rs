@@ -48,7 +48,7 @@ enum State<T> {
 
 /// All records of one queue.
 #[derive(Clone, Debug)]
-pub struct Arena<L, T> {
+pub(crate) struct Arena<L, T> {
     records: Table<Record<L, T>>,
     first_free: u32,
     live_count: u32,

@@ -28,7 +28,8 @@
 //! Source: W. Pugh, "Skip Lists: A Probabilistic Alternative to Balanced Trees" (1990).
 
 use crate::arena::{Arena, NONE};
-use crate::queue::Equals;
+use crate::forward::forward;
+use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
 use crate::sorted::{Sorted, SortedIndex};
 use crate::table::Table;
 use crate::tick::Tick;
@@ -43,7 +44,8 @@ const DEFAULT_SEED: u64 = 0x6d61_696e_7370_7269;
 const HEAD: u32 = 0;
 
 /// The skip list. See the [module](self).
-pub type SkipList<T> = Sorted<Lanes, T>;
+#[derive(Clone, Debug)]
+pub struct SkipList<T>(Sorted<Lanes, T>);
 
 impl<T> SkipList<T> {
     /// Makes an empty list at tick 0 with a fixed seed. Allocates nothing.
@@ -53,14 +55,14 @@ impl<T> SkipList<T> {
 
     /// Makes an empty list at tick 0 whose towers follow from `seed`; every seed is good.
     pub const fn with_seed(seed: u64) -> SkipList<T> {
-        Sorted::over(Lanes {
+        SkipList(Sorted::over(Lanes {
             links: Table::new(),
             owners: Table::new(),
             first_free: [NONE; LANE_COUNT],
             lane_count: 1,
             // The generator must not stand at 0.
             random: if seed == 0 { DEFAULT_SEED } else { seed },
-        })
+        }))
     }
 }
 
@@ -70,9 +72,13 @@ impl<T> Default for SkipList<T> {
     }
 }
 
+impl<T> TimerQueue<T> for SkipList<T> {
+    forward!(queue => queue.0);
+}
+
 /// The list itself.
 #[derive(Clone, Debug)]
-pub struct Lanes {
+pub(crate) struct Lanes {
     /// The link of a tower in a lane is that many elements behind the tower's first. Empty, or the head's first.
     links: Table<Link>,
     /// Which record a tower belongs to, at the index of its first link.
@@ -100,7 +106,7 @@ const END: Link = Link { deadline: Tick::MAX, next: NONE, previous: HEAD };
 
 /// What a timer's record keeps.
 #[derive(Clone, Debug, Default)]
-pub struct Tower {
+pub(crate) struct Tower {
     /// Where its links start.
     start: u32,
     height: u32,
@@ -251,7 +257,7 @@ mod tests {
     }
 
     fn queue_index<T>(queue: &SkipList<T>) -> Lanes {
-        queue.index().clone()
+        queue.0.index().clone()
     }
 
     #[test]

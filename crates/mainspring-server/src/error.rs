@@ -1,6 +1,6 @@
 //! What can go wrong outside of a crontab's text.
 //!
-//! A bad line is a [`Problem`](crate::problem::Problem), a value among others; an [`Error`] ends the command.
+//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends the command.
 //!
 //! Cost: none.
 //!
@@ -15,8 +15,8 @@ use mainspring_job::StoreError;
 
 use crate::exit::Exit;
 use crate::protocol::ErrorWire;
-use crate::source::FileError;
-use crate::store::DirectoryError;
+use mainspring_file::source::FileError;
+use mainspring_store::DirectoryError;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
 #[derive(Debug)]

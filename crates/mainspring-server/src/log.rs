@@ -28,7 +28,7 @@ use jiff::{Timestamp, Zoned};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::message::PROGRAM;
-use crate::plain;
+use mainspring_file::plain;
 
 /// How much may wait for a slow reader before lines of output are left out.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;

@@ -9,7 +9,7 @@
 use std::error::Error;
 use std::io::{self, Write};
 
-use crate::plain;
+use mainspring_file::plain;
 
 /// The program's name, in messages and as a subject of the log.
 pub const PROGRAM: &str = "mainspring";
@@ -25,13 +25,13 @@ pub fn complain(error: &dyn Error) {
 }
 
 /// An error and its causes on one line.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let causes = std::iter::successors(error.source(), |&cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// A count with its noun, as in "1 job" and "2 jobs".
-pub(crate) fn counted(count: usize, noun: &str) -> String {
+pub fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }
@@ -43,7 +43,7 @@ mod tests {
     #[test]
     fn an_error_is_shown_with_its_causes() {
         let source = io::Error::from(io::ErrorKind::NotFound);
-        let error = crate::source::FileError::Read { name: "f".into(), source };
+        let error = mainspring_file::source::FileError::Read { name: "f".into(), source };
         assert_eq!(with_causes(&error), "cannot read f: entity not found");
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! Cost: none worth a word.
 //!
-//! Does not remove anything, and does not lock: see [`store`](crate::store).
+//! Does not remove anything, and does not lock: see [`store`](mainspring_store).
 //!
 //! Source: the XDG base directories, <https://specifications.freedesktop.org/basedir-spec/latest/>.
 

@@ -22,6 +22,7 @@
 //! Cost: one reading of each clock. It does not notice a change by itself: see
 //! [`wall::Watch`](crate::clock::wall).
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -65,7 +66,8 @@ pub enum Change {
 
 impl Epoch {
     /// Takes the first anchor.
-    pub fn new(clock: Arc<dyn Clock>, wall: Arc<dyn WallClock>) -> Epoch {
+    pub fn new(clock: impl Clock, wall: impl WallClock) -> Epoch {
+        let (clock, wall) = (clock.into_shared(), Arc::new(wall));
         let anchor = Anchor { tick: clock.now(), timestamp: wall.now() };
         Epoch { clock, wall, anchor: Mutex::new(anchor) }
     }
@@ -98,6 +100,12 @@ impl Epoch {
         } else {
             Change::Backward(distance)
         }
+    }
+}
+
+impl fmt::Debug for Epoch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Epoch").finish_non_exhaustive()
     }
 }
 

@@ -62,8 +62,8 @@ fn nominal_times(receiver: &Receiver<Occurrence>) -> Vec<String> {
 fn each_occurrence_runs_at_its_time() {
     let desk = Desk::new();
     let (entry, receiver) = desk.schedule("*/15 12,13 * * *");
-    assert_eq!(entry.next().unwrap().timestamp(), at("2026-03-02T12:15:00Z"));
-    assert_eq!(desk.calendar.next().unwrap().timestamp(), at("2026-03-02T12:15:00Z"));
+    assert_eq!(entry.next_run().unwrap().timestamp(), at("2026-03-02T12:15:00Z"));
+    assert_eq!(desk.calendar.next_run().unwrap().timestamp(), at("2026-03-02T12:15:00Z"));
     desk.pass(3_600);
     let occurrences: Vec<Occurrence> = receiver.try_iter().collect();
     let times: Vec<String> = occurrences.iter().map(|run| run.nominal.timestamp().to_string()).collect();
@@ -88,7 +88,7 @@ fn a_schedule_without_occurrences_is_taken_and_never_runs() {
     let desk = Desk::new();
     for expression in ["0 0 30 2 *", "@reboot"] {
         let (entry, _) = desk.schedule(expression);
-        assert!(entry.next().is_none());
+        assert!(entry.next_run().is_none());
         assert!(entry.cancel());
     }
     assert_eq!(Handle::<Task>::new(desk.driver.clone()).pending_count(), 0);
@@ -100,7 +100,7 @@ fn a_cancelled_entry_does_not_run_and_leaves_nothing_behind() {
     let (entry, receiver) = desk.schedule("* * * * *");
     assert!(entry.cancel());
     assert!(!entry.cancel());
-    assert!(entry.next().is_none());
+    assert!(entry.next_run().is_none());
     assert_eq!(Handle::<Task>::new(desk.driver.clone()).pending_count(), 0);
     desk.pass(120);
     assert!(receiver.recv().is_err(), "the callback was dropped");
@@ -157,7 +157,7 @@ fn an_occurrence_that_is_older_than_the_window_does_not_run_and_the_next_run_cou
     desk.calendar.clock_changed();
     desk.pass(60);
     assert_eq!(nominal_times(&receiver), [] as [&str; 0], "the latest is four days old");
-    assert_eq!(entry.next().unwrap().timestamp(), at("2026-03-20T00:00:00Z"));
+    assert_eq!(entry.next_run().unwrap().timestamp(), at("2026-03-20T00:00:00Z"));
     desk.pass(10 * 86_400);
     let run = receiver.try_recv().unwrap();
     assert_eq!((run.nominal.timestamp(), run.missed_count), (at("2026-03-20T00:00:00Z"), 2));
@@ -210,7 +210,7 @@ fn an_entry_rests_until_the_clock_has_caught_up_and_rewinding_ends_that() {
     desk.calendar.clock_changed();
     desk.pass(86_400);
     assert_eq!(nominal_times(&receiver), [] as [&str; 0]);
-    assert_eq!(entry.next().unwrap().timestamp(), at("2029-01-01T02:00:00Z"));
+    assert_eq!(entry.next_run().unwrap().timestamp(), at("2029-01-01T02:00:00Z"));
     assert_eq!(entry.rewind().unwrap().timestamp(), at("2026-03-03T15:00:00Z"));
     desk.pass(3_600);
     assert_eq!(nominal_times(&receiver), ["2026-03-03T15:00:00Z"]);
@@ -238,6 +238,6 @@ fn a_dropped_calendar_runs_nothing() {
     drop(calendar);
     driver.run_until_idle(&mut RunTasks);
     assert!(receiver.recv().is_err());
-    assert!(entry.next().is_none());
+    assert!(entry.next_run().is_none());
     assert!(!entry.cancel());
 }

@@ -143,32 +143,39 @@ impl Planner {
     }
 
     /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
+    ///
+    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned and the policy names
+    /// that. Only success ends the row. Any other end, such as that of a run that the end of the server cut off, is neither.
     fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        let failures = match state {
-            RunState::Succeeded => 0,
-            state if state.is_failure() => tracked.mark.failures.saturating_add(1),
-            _ => return,
-        };
-        if failures == tracked.mark.failures {
+        let policies = &live.work.policies;
+        if live.run.cause == Cause::Once {
             return;
         }
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        let before = tracked.mark.failures;
+        let failures = match state {
+            RunState::Succeeded => 0,
+            RunState::Failed | RunState::TimedOut => before.saturating_add(1),
+            RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),
+            _ => before,
+        };
         tracked.mark.failures = failures;
-        let is_too_many = live.work.policies.pause_after.is_some_and(|limit| limit <= failures);
+        let is_too_many = before < failures && policies.pause_after.is_some_and(|limit| limit <= failures);
         let pause = match (tracked.mark.pause, is_crash_loop) {
             (Some(_), _) => None,
             (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
         };
-        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
-        let mark = tracked.mark.clone();
-        self.ledger.record(Operation::Mark(mark));
-        if is_crash_loop {
-            // Paused, and shown as such.
-            self.release_job(name);
+        if pause.is_none() && failures == before {
+            return;
         }
+        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
+        self.keep_mark(name);
         if let Some((_, note)) = pause {
+            if is_crash_loop {
+                self.release_job(name);
+            }
             self.expect(name);
             self.hold(name);
             self.ledger.perform(Output::Note(note));

@@ -168,15 +168,21 @@ impl Planner {
         let misfire = &once.work.policies.misfire;
         let late = Duration::try_from(now.duration_since(once.id.due)).unwrap_or_default();
         let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < late;
-        if self.runs.contains_key(&run.key) {
+        if self.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the pending one.
             run.state = RunState::Missed;
             self.ledger.record(Operation::Fire { id: once.id, run });
             return;
         }
         self.near.firing = Some((run.key.clone(), once.id));
-        let live =
-            Live { run, work: Arc::clone(&once.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
+        let live = Live {
+            run,
+            work: Arc::clone(&once.work),
+            kill_reason: None,
+            wakes: Timestamp::MIN,
+            admitted: 0,
+            open: None,
+        };
         if is_expired {
             let reason = "its time had passed by more than its grace";
             self.end_unstarted(now, live, false, RunState::Missed, reason);

@@ -64,7 +64,7 @@ const SPIN: Duration = Duration::from_micros(60);
 pub fn subjects() -> Vec<Subject> {
     let coarse = Monotonic::new;
     let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
-    let spinning = || precise_clock().spin(SPIN);
+    let spinning = || precise_clock().with_spin(SPIN);
     let exact = Duration::ZERO;
     vec![
         engine(DEFAULT, "the default engine: striped, ticks of 1 ms", coarse, exact, striped),
@@ -80,7 +80,7 @@ pub fn subjects() -> Vec<Subject> {
 
 /// The clock of the precise.
 pub fn precise_clock() -> Monotonic {
-    Monotonic::with_resolution(Duration::from_micros(10)).slack(SLACK)
+    Monotonic::with_resolution(Duration::from_micros(10)).with_slack(SLACK)
 }
 
 type Start = fn(Arc<dyn Clock>, &ToSink) -> std::io::Result<Engine<u64>>;
@@ -102,29 +102,29 @@ fn engine(
 fn striped(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn single(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Single::new(Chunked::new(), clock));
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn sharded(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
-    Ok(Engine::of(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
+    Ok(Engine::from_driver(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
 }
 
 fn per_worker(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(PerWorker::new(WORKER_COUNT, Chunked::new, clock));
     driver.start(fire)?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Poll::new(Chunked::new(), clock)?);
     driver.start(fire.clone())?;
-    Ok(Engine::of(driver))
+    Ok(Engine::from_driver(driver))
 }
 
 /// Fires into the sink.

@@ -142,7 +142,7 @@ impl EngineSubject for BySleeps {
 
     fn reset(&self, (): &mut (), key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
         let mut key = key;
-        key.reset_after(delay);
+        key.reset(delay);
         Ok(key)
     }
 
@@ -158,11 +158,11 @@ struct ByChannels {
     engine: Engine<Task>,
     sink: Arc<Sink>,
     /// Timers that nobody stops: dropping one would.
-    launched: Mutex<Vec<channel::Timer>>,
+    launched: Mutex<Vec<channel::ChannelTimer>>,
 }
 
 impl EngineSubject for ByChannels {
-    type Key = channel::Timer;
+    type Key = channel::ChannelTimer;
     type Local = ();
 
     const CANCEL_TELLS: bool = true;
@@ -171,16 +171,21 @@ impl EngineSubject for ByChannels {
     fn enter(&self, _: u64) {}
 
     #[inline]
-    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::Timer, Failure> {
+    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {
         self.channels.timer(delay).map_err(unable)
     }
 
     #[inline]
-    fn cancel(&self, (): &mut (), key: channel::Timer) -> bool {
+    fn cancel(&self, (): &mut (), key: channel::ChannelTimer) -> bool {
         key.stop()
     }
 
-    fn reset(&self, (): &mut (), key: channel::Timer, delay: Duration) -> Result<channel::Timer, Failure> {
+    fn reset(
+        &self,
+        (): &mut (),
+        key: channel::ChannelTimer,
+        delay: Duration,
+    ) -> Result<channel::ChannelTimer, Failure> {
         match key.reset(delay) {
             Ok(true) => Ok(key),
             Ok(false) => Err(lost()),

@@ -135,7 +135,7 @@ pub const PRESETS: [Preset; 14] = [
     preset("preset::nginx_loop", "RedBlackTree", "nginx's tree in a loop that polls", |clock, _| {
         let driver = Arc::new(preset::nginx_loop(clock)?);
         driver.start(WithoutSockets)?;
-        Ok(Engine::of(driver))
+        Ok(Engine::from_driver(driver))
     }),
     preset("preset::skip_list", "SkipList", "a skip list, one thread", |clock, _| preset::skip_list(clock)),
     Preset {
@@ -143,7 +143,7 @@ pub const PRESETS: [Preset; 14] = [
         ..preset("preset::mainspring", "wheel::Chunked", "Mainspring's own, striped", |clock, _| {
             let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
             driver.start(RunTasks)?;
-            Ok(Engine::of(driver))
+            Ok(Engine::from_driver(driver))
         })
     },
 ];

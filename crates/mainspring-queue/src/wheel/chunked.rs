@@ -405,7 +405,7 @@ impl<T> TimerQueue<T> for Chunked<T> {
 
     fn profile(&self) -> Profile {
         let (order, equals) = records::ORDER;
-        Profile { granularity: 1, horizon: None, order, equals }
+        Profile::exact(order, equals)
     }
 
     fn check(&self) {

@@ -14,11 +14,11 @@ use mainspring_job::{
 
 use super::files::Served;
 use crate::message::PROGRAM;
-use crate::origin::Origin;
 use crate::protocol::{
     AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
+use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
 pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> {

@@ -1,12 +1,12 @@
-//! How far the server is on the way to its end, and how patient it is.
+//! Where a server stands between its start and its end, and how patient it is on the way.
 //!
 //! Cost: none.
 //!
-//! Does not end anything: see [`stop`](super::stop).
+//! Does not move from one phase to the next: see [`stop`](super::stop), which has the drawing.
 
 use std::time::Duration;
 
-use crate::clock::Moment;
+use mainspring_exec::clock::Moment;
 
 /// How patient a server is that is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Stopping {
     pub grace: Duration,
 }
 
-/// See the drawing at the head of [`stop`](super::stop).
+/// See the drawing at the head of `stop.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Running,

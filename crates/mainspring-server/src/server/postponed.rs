@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use mainspring_job::{RunKey, Start};
 
-use super::Attempted;
-use crate::clock::Moment;
+use super::reports::Attempted;
+use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);

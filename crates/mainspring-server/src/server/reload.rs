@@ -17,16 +17,16 @@ use super::Server;
 use super::boot::{definitions, holder};
 use super::phase::Phase;
 use super::purpose::Purpose;
-use crate::claims::{Claimant, InForce, settle};
-use crate::clock::Moment;
-use crate::crontab::names::Known;
-use crate::loaded::Loaded;
-use crate::origin::Origin;
+use mainspring_exec::clock::Moment;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::origin::Origin;
 
 impl Server {
     pub(super) fn take_files(&mut self, now: Moment) {
         self.files.look(now);
-        if self.held.is_some() {
+        if self.writer.is_full() {
             return;
         }
         let is_asked = self.signals.is_reload_asked();

@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use mainspring_job::{Failure, Outcome, RunKey};
 
 use super::output::{Outputs, lost_text};
-use crate::executor::process;
-use crate::executor::run::{End, KillCause, Reports, Stream};
 use crate::log::{Kind, Log};
+use mainspring_exec::process;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
 
 /// An attempt of a run, as executors know it.
 pub(super) type Attempted = (RunKey, u32);
@@ -100,6 +100,9 @@ fn outcome(end: &End) -> Outcome {
         _ if end.is_success => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
+        (None, Some(process::Outcome::NotStarted(reason))) => {
+            Outcome::Failed(Failure::NotStarted(reason.clone()))
+        }
         (None, Some(process::Outcome::Exited(code))) => Outcome::Failed(Failure::Exit(*code)),
         (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
         (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),

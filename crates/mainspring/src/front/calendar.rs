@@ -1,15 +1,13 @@
 //! Schedules on the wall clock: cron that sleeps until the next job instead of polling.
 //!
 //! ```
-//! use jiff::tz::TimeZone;
-//! use mainspring::front::Calendar;
-//! use mainspring_cron::{Expression, Schedule};
+//! use mainspring::cron::Schedule;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let calendar = Calendar::start(engine.handle().clone())?;
-//! let schedule = Schedule::new(Expression::parse("30 4 * * mon-fri")?, TimeZone::system());
+//! let engine = mainspring::Engine::new()?;
+//! let calendar = engine.calendar()?;
+//! let schedule = Schedule::parse("30 4 * * mon-fri", "Europe/Paris")?;
 //! let backup = calendar.schedule(schedule, |occurrence| println!("due since {}", occurrence.nominal))?;
-//! println!("the next backup is at {}", backup.next().expect("there are weekdays ahead"));
+//! println!("the next backup is at {}", backup.next_run().expect("there are weekdays ahead"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -42,7 +40,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::Schedule;
 
-use super::task::{Add, Task, run_then};
+use super::period::Add;
+use super::task::{Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
@@ -58,6 +57,7 @@ pub const MISFIRE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
 /// One run of an entry.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Occurrence {
     /// The time that the schedule names.
     pub nominal: Zoned,
@@ -69,6 +69,7 @@ pub struct Occurrence {
 
 /// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any more.
 #[derive(Clone)]
+#[must_use = "what was scheduled ends with the last clone of its calendar"]
 pub struct Calendar {
     shared: Arc<Shared>,
 }
@@ -116,7 +117,7 @@ impl Calendar {
     /// # Errors
     /// The thread cannot be started.
     pub fn start(handle: Handle<Task>) -> io::Result<Calendar> {
-        let calendar = Calendar::with_wall(handle, Arc::new(System));
+        let calendar = Calendar::with_wall(handle, System);
         #[cfg(target_os = "linux")]
         {
             let shared = Arc::downgrade(&calendar.shared);
@@ -131,7 +132,7 @@ impl Calendar {
     }
 
     /// Makes a calendar on any wall clock. Its owner must call [`clock_changed`](Self::clock_changed) when that is set.
-    pub fn with_wall(handle: Handle<Task>, wall: Arc<dyn WallClock>) -> Calendar {
+    pub fn with_wall(handle: Handle<Task>, wall: impl WallClock) -> Calendar {
         let epoch = Epoch::new(Arc::clone(handle.clock()), wall);
         let shared = Shared {
             handle,
@@ -182,7 +183,7 @@ impl Calendar {
     }
 
     /// Returns the nominal time of the next run of any entry.
-    pub fn next(&self) -> Option<Zoned> {
+    pub fn next_run(&self) -> Option<Zoned> {
         let plan = lock(&self.shared.plan);
         plan.entries.values().filter_map(|planned| planned.next.clone()).min_by_key(Zoned::timestamp)
     }
@@ -190,7 +191,7 @@ impl Calendar {
 
 impl Entry {
     /// Returns the nominal time of the next run; `None` if there is none, or the entry was cancelled.
-    pub fn next(&self) -> Option<Zoned> {
+    pub fn next_run(&self) -> Option<Zoned> {
         let shared = self.shared.upgrade()?;
         let plan = lock(&shared.plan);
         plan.entries.get(&self.key)?.next.clone()
@@ -323,12 +324,12 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Calendar {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Calendar").field("next", &self.next()).finish_non_exhaustive()
+        formatter.debug_struct("Calendar").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Entry").field("key", &self.key).field("next", &self.next()).finish()
+        formatter.debug_struct("Entry").field("key", &self.key).finish_non_exhaustive()
     }
 }

@@ -108,7 +108,11 @@ impl<T> Chunked<T> {
 
     fn admit_late(&mut self) {
         for _ in 0..CHUNK_HINT_COUNT {
-            let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
+            let Some(&(turn, hint)) = self.late.front() else { return };
+            if turn != self.reached {
+                return;
+            }
+            self.late.pop_front();
             self.push_due(hint);
         }
     }

@@ -25,6 +25,7 @@ use crate::front::period::{Period, PeriodError};
 
 /// What an interval does with ticks that passed before it was polled again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MissedTicks {
     /// Each is made up for, at once.
     Burst,
@@ -38,6 +39,7 @@ pub enum MissedTicks {
 /// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends when the driver has
 /// been shut down; [`tick`](Self::tick) is ready at once then.
 #[derive(Debug)]
+#[must_use = "it ticks when it is polled"]
 pub struct Interval {
     sleep: Sleep,
     period: Period,
@@ -51,7 +53,6 @@ impl Interval {
     }
 
     /// Chooses what becomes of missed ticks.
-    #[must_use]
     pub fn with_missed_ticks(mut self, missed: MissedTicks) -> Interval {
         self.missed = missed;
         self
@@ -76,7 +77,7 @@ impl Interval {
             MissedTicks::Delay => now.after(self.period.ticks()),
             MissedTicks::Skip => self.period.next(due, now),
         };
-        self.sleep.reset(next);
+        self.sleep.reset_at(next);
         Poll::Ready(due)
     }
 
@@ -84,7 +85,7 @@ impl Interval {
     pub fn reset(&mut self) {
         let now = self.sleep.place.clock().now();
         // The tick that has begun may be almost over: one more makes the period whole.
-        self.sleep.reset(now.after(self.period.ticks()).after(1));
+        self.sleep.reset_at(now.after(self.period.ticks()).after(1));
     }
 }
 

@@ -1,0 +1,173 @@
+//! Simulations of small scenarios, judged by what the manual says of each policy.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::*;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::Source;
+
+fn at(time: &str) -> Timestamp {
+    time.parse().unwrap()
+}
+
+/// A day of the jobs of a text: a job file if it begins with a bracket, else a crontab.
+fn day(text: &str, durations_s: &[Option<u64>]) -> Scenario {
+    let name = if text.starts_with('[') { "a.toml" } else { "crontab" };
+    let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
+    assert!(loaded.is_good(), "{}", loaded.problems_text());
+    let mut files = [Claimant { origin: name.to_owned(), loaded }];
+    settle(&mut files, &InForce::nothing());
+    let [Claimant { loaded, .. }] = files;
+    let durations = durations_s.iter().copied().chain(std::iter::repeat(None));
+    let jobs = loaded.jobs.into_iter().zip(durations).map(|(placed, duration_s)| SimulatedJob {
+        job: placed.job,
+        place: (name.to_owned(), placed.line_number),
+        duration: duration_s.map(Duration::from_secs),
+    });
+    Scenario {
+        jobs: jobs.collect(),
+        groups: loaded.groups,
+        from: at("2026-01-01T00:00:00Z"),
+        to: at("2026-01-02T00:00:00Z"),
+        outages: Vec::new(),
+        clock_sets: Vec::new(),
+        listed_count: 1_000,
+        events_max: MAX_EVENTS,
+    }
+}
+
+fn totals(scenario: &Scenario) -> Vec<(u64, u64, u64)> {
+    let outcome = simulate(scenario).unwrap();
+    outcome.totals.iter().map(|total| (total.start_count, total.skipped_count, total.missed_count)).collect()
+}
+
+#[test]
+fn the_first_moment_counts_and_the_last_does_not() {
+    let outcome = simulate(&day("0 0 * * * true", &[])).unwrap();
+    let started = What::Started { attempt: 1 };
+    let from = at("2026-01-01T00:00:00Z");
+    assert_eq!(outcome.listed, [Event { time: from, job_index: 0, nominal: from, what: started }]);
+    assert_eq!((outcome.start_count, outcome.end), (1, at("2026-01-02T00:00:00Z")));
+}
+
+#[test]
+fn a_reboot_job_starts_once_with_the_server() {
+    let mut scenario = day("@reboot true\n0 12 * * * false\n", &[Some(3)]);
+    assert_eq!(totals(&scenario), [(1, 0, 0), (1, 0, 0)]);
+    scenario.outages = vec![Outage { from: at("2026-01-01T06:00:00Z"), to: at("2026-01-01T06:00:01Z") }];
+    assert_eq!(totals(&scenario), [(2, 0, 0), (1, 0, 0)]);
+}
+
+#[test]
+fn a_run_that_ends_as_the_next_one_is_due_is_not_in_its_way() {
+    assert_eq!(totals(&day("0 * * * * true", &[Some(3_600)])), [(24, 0, 0)]);
+    assert_eq!(totals(&day("0 * * * * true", &[Some(3_601)])), [(12, 12, 0)]);
+}
+
+#[test]
+fn each_overlap_rule_is_the_planners() {
+    let of = |rule: &str| {
+        let text = format!("# mainspring: overlap={rule}\n0 * * * * true\n");
+        let outcome = simulate(&day(&text, &[Some(5_400)])).unwrap();
+        let total = outcome.totals[0];
+        (total.start_count, total.skipped_count, total.cut_count, outcome.most_at_once.unwrap().count)
+    };
+    assert_eq!(of("skip"), (12, 12, 0, 1));
+    assert_eq!(of("allow"), (24, 0, 0, 2));
+    assert_eq!(of("kill-old"), (24, 0, 23, 1));
+    assert_eq!(of("queue-one").0, 16, "one run after the other, all day");
+}
+
+#[test]
+fn a_timeout_ends_a_run_and_a_retry_follows_it() {
+    let text = "# mainspring: timeout=10m retry=1,backoff=1m,jitter=0,on=timed_out\n0 12 * * * true\n";
+    let outcome = simulate(&day(text, &[Some(3_600)])).unwrap();
+    let whats: Vec<What> = outcome.listed.iter().map(|event| event.what).collect();
+    let started = |attempt| What::Started { attempt };
+    assert_eq!(whats, [started(1), What::TimedOut, started(2), What::TimedOut]);
+    assert_eq!(outcome.listed[2].time, at("2026-01-01T12:11:00Z"));
+}
+
+#[test]
+fn a_group_holds_back_what_exceeds_its_limit() {
+    let text = "[groups.slow]\nlimit = 1\n[jobs.a]\ncron = '0 1 * * *'\nrun = ['a']\ngroup = 'slow'\n\
+        [jobs.b]\ncron = '0 1 * * *'\nrun = ['b']\ngroup = 'slow'\n";
+    let outcome = simulate(&day(text, &[Some(60), Some(60)])).unwrap();
+    assert_eq!(outcome.listed[1].time, at("2026-01-01T01:01:00Z"));
+    assert_eq!(outcome.most_at_once.unwrap().count, 1);
+}
+
+#[test]
+fn an_outage_is_made_good_for_as_the_misfire_rule_says() {
+    let of = |rule: &str| {
+        let text = format!("# mainspring: misfire={rule}\n0 * * * * true\n");
+        let mut scenario = day(&text, &[]);
+        scenario.outages = vec![Outage { from: at("2026-01-01T03:30:00Z"), to: at("2026-01-01T08:30:00Z") }];
+        totals(&scenario)[0]
+    };
+    assert_eq!(of("none"), (19, 0, 5));
+    assert_eq!(of("latest,spread=0s"), (20, 0, 4));
+    assert_eq!(of("all,spread=0s"), (24, 0, 0));
+}
+
+#[test]
+fn what_runs_when_the_server_dies_is_abandoned() {
+    let mut scenario = day("0 12 * * * true", &[Some(600)]);
+    scenario.outages = vec![Outage { from: at("2026-01-01T12:05:00Z"), to: at("2026-01-01T12:06:00Z") }];
+    let outcome = simulate(&scenario).unwrap();
+    assert_eq!(outcome.listed[1].what, What::Abandoned);
+    assert_eq!((outcome.totals[0].start_count, outcome.totals[0].cut_count), (1, 1));
+}
+
+#[test]
+fn a_clock_that_is_set_back_repeats_nothing_and_one_set_forward_misses() {
+    let mut scenario = day("# mainspring: misfire=none\n0 * * * * true\n", &[]);
+    scenario.clock_sets = vec![ClockSet { at: at("2026-01-01T06:30:00Z"), to: at("2026-01-01T03:30:00Z") }];
+    assert_eq!(totals(&scenario), [(24, 0, 0)]);
+    scenario.clock_sets = vec![ClockSet { at: at("2026-01-01T03:30:00Z"), to: at("2026-01-01T06:30:00Z") }];
+    assert_eq!(totals(&scenario), [(21, 0, 3)]);
+}
+
+#[test]
+fn the_busiest_minutes_are_few_and_the_earlier_come_first() {
+    let outcome = simulate(&day("* * * * * true\n30 5,9 * * * false\n", &[])).unwrap();
+    let starts: Vec<String> = outcome.busiest.iter().map(|minute| minute.time.to_string()).collect();
+    let expected = ["05:30", "09:30", "00:00", "00:01", "00:02"].map(|time| format!("2026-01-01T{time}:00Z"));
+    assert_eq!(starts, expected);
+}
+
+#[test]
+fn the_limit_ends_a_simulation_and_says_where() {
+    let mut scenario = day("0 * * * * true", &[]);
+    scenario.events_max = 5;
+    let outcome = simulate(&scenario).unwrap();
+    assert_eq!((outcome.is_cut_short, outcome.event_count), (true, 5));
+    assert_eq!(outcome.end, at("2026-01-01T04:00:00Z"));
+}
+
+#[test]
+fn two_jobs_of_one_name_are_refused() {
+    let mut scenario = day("0 * * * * true", &[]);
+    scenario.jobs.push(scenario.jobs[0].clone());
+    assert_eq!(simulate(&scenario).unwrap_err(), [scenario.jobs[0].job.name.clone()]);
+}
+
+#[test]
+fn counts_agree_with_a_walk_through_the_timetable() {
+    let text = "*/7 3-20 * * * a\n5 */2 1,15 * * b\n@every 11m c\n";
+    let mut scenario = day(text, &[]);
+    scenario.to = at("2026-03-01T00:00:00Z");
+    let outcome = simulate(&scenario).unwrap();
+    for (simulated, total) in scenario.jobs.iter().zip(&outcome.totals) {
+        let timetable = &simulated.job.timetable;
+        let before = scenario.from - jiff::SignedDuration::from_nanos(1);
+        let last = scenario.to - jiff::SignedDuration::from_nanos(1);
+        let times = timetable.occurrences(before, last, usize::MAX);
+        assert_eq!(total.start_count, times.len() as u64, "{}", simulated.job.name);
+    }
+}

@@ -1,0 +1,288 @@
+//! Which file has which name.
+//!
+//! ```text
+//! files that are good ─▶ names they had before ─▶ two that say one name: a problem of the second ─┬─▶ all others get names
+//!                                                        ▲                                        │
+//!                                                        └── that file is not good any more: again ┘
+//! ```
+//!
+//! | a name is said by a file, and | then |
+//! |---|---|
+//! | nothing has it | it gets it; of two files the one that comes first |
+//! | this file has it | it keeps it |
+//! | another file has it that is read now and does not say it any more | the job moves, with all that is known of it |
+//! | anything else has it | that is a problem of this file |
+//!
+//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that comes later.
+//!
+//! Cost: a map of all names, built again for each file that turns out to have a problem.
+//!
+//! Does not change what is in force: it says what may be.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::{Group, JobName};
+
+use crate::crontab::names::{self, Alike, Known};
+use crate::jobfile;
+use crate::loaded::Loaded;
+use crate::problem::{Fault, Problem};
+
+/// A file that was read, on its way to be in force.
+#[derive(Clone, Debug)]
+pub struct Claimant {
+    /// What the jobs that it has in force say of where they come from.
+    pub origin: String,
+    /// What was read.
+    pub loaded: Loaded,
+}
+
+/// What has a name now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Where the job comes from, as in [`Claimant::origin`].
+    pub origin: String,
+    /// The same for people.
+    pub place: String,
+}
+
+/// What is in force before files are taken over.
+pub struct InForce<'k> {
+    /// What has each name.
+    pub held: BTreeMap<JobName, Holder>,
+    /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
+    pub retired: BTreeSet<JobName>,
+    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
+    /// files with such entries.
+    pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
+}
+
+impl InForce<'_> {
+    /// Nothing is.
+    pub fn nothing() -> InForce<'static> {
+        InForce { held: BTreeMap::new(), retired: BTreeSet::new(), known: &|_| Vec::new() }
+    }
+}
+
+/// Gives every job of the good files a name that it may have; where there is none, the file gets a problem.
+pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
+    recall(files, in_force);
+    settle_groups(files);
+    let owners = loop {
+        match owners(files, &in_force.held) {
+            Ok(owners) => break owners,
+            Err((index, problems)) => {
+                files[index].loaded.problems.extend(problems);
+                files[index].loaded.problems.sort_by_key(|problem| problem.line_number);
+            }
+        }
+    };
+    let mut taken: BTreeSet<JobName> = owners.into_keys().chain(in_force.retired.iter().cloned()).collect();
+    for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
+        let name = file.loaded.source.name().to_owned();
+        names::choose(&mut file.loaded.jobs, &name, &mut taken);
+    }
+}
+
+/// Where two good files give one group two limits, the later one gets a problem.
+fn settle_groups(files: &mut [Claimant]) {
+    let mut limits: BTreeMap<JobName, (u32, String)> = BTreeMap::new();
+    for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
+        let source = file.loaded.source.clone();
+        let place = |name: &JobName| jobfile::line_of_group(&source, name).unwrap_or(1);
+        let differs =
+            |group: &&Group| limits.get(&group.name).is_some_and(|(limit, _)| *limit != group.limit);
+        let problems: Vec<Problem> = file
+            .loaded
+            .groups
+            .iter()
+            .filter(differs)
+            .map(|group| {
+                let (limit, other) = &limits[&group.name];
+                let message = format!("the group `{}` has the limit {limit} in {other}", group.name);
+                on_line(
+                    &file.loaded,
+                    place(&group.name),
+                    message,
+                    "files that share a group give it one limit",
+                )
+            })
+            .collect();
+        if problems.is_empty() {
+            for group in &file.loaded.groups {
+                let other = format!("{}:{}", source.name(), place(&group.name));
+                limits.entry(group.name.clone()).or_insert((group.limit, other));
+            }
+        }
+        file.loaded.problems.extend(problems);
+    }
+}
+
+/// Gives entries of crontabs the names that they had.
+fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
+    let mut retired = None;
+    for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
+        let lacks_names = |file: &Claimant| file.loaded.jobs.iter().any(|placed| !placed.is_named);
+        if lacks_names(file) {
+            let mut own = (in_force.known)(Some(&file.origin));
+            names::recall(&mut file.loaded.jobs, &mut own, Alike::InWord);
+        }
+        if lacks_names(file) && !in_force.retired.is_empty() {
+            let retired = retired.get_or_insert_with(|| (in_force.known)(None));
+            names::recall(&mut file.loaded.jobs, retired, Alike::InCommand);
+        }
+    }
+}
+
+/// Who has each name that is said, if the good files are taken over. Or the first file that says a name of another, with its
+/// problems.
+fn owners(
+    files: &[Claimant],
+    held: &BTreeMap<JobName, Holder>,
+) -> Result<BTreeMap<JobName, Holder>, (usize, Vec<Problem>)> {
+    let is_good = |origin: &str| files.iter().any(|file| file.origin == origin && file.loaded.is_good());
+    let stays = |(_, holder): &(&JobName, &Holder)| !is_good(&holder.origin);
+    let mut owners: BTreeMap<JobName, Holder> =
+        held.iter().filter(stays).map(|(name, holder)| (name.clone(), holder.clone())).collect();
+    let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
+    for (_, file) in good() {
+        for (name, holder) in said(file) {
+            if held.get(&name).is_some_and(|before| before.origin == holder.origin) {
+                owners.insert(name, holder);
+            }
+        }
+    }
+    for (index, file) in good() {
+        let mut problems = Vec::new();
+        for (name, holder) in said(file) {
+            match owners.get(&name) {
+                None => drop(owners.insert(name, holder)),
+                Some(other) if other.origin == file.origin => {}
+                Some(other) => problems.push(problem(file, &name, other)),
+            }
+        }
+        if !problems.is_empty() {
+            return Err((index, problems));
+        }
+    }
+    Ok(owners)
+}
+
+/// The names that a file says, each with its place.
+fn said(file: &Claimant) -> impl Iterator<Item = (JobName, Holder)> {
+    file.loaded.jobs.iter().filter(|placed| placed.is_named).map(|placed| {
+        let place = format!("{}:{}", file.loaded.source.name(), placed.line_number);
+        (placed.job.name.clone(), Holder { origin: file.origin.clone(), place })
+    })
+}
+
+fn problem(file: &Claimant, name: &JobName, other: &Holder) -> Problem {
+    let placed = file.loaded.jobs.iter().find(|placed| placed.job.name == *name);
+    let number = placed.expect("the name is one that the file says").line_number;
+    let message = format!("the name `{name}` is that of {}", other.place);
+    on_line(&file.loaded, number, message, "give one of the two another name")
+}
+
+/// A problem of a whole line.
+fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Problem {
+    let line = loaded.source.lines().nth(number - 1).expect("what is defined stands on a line of its file");
+    let whole = line.bytes.trim_ascii_end().len();
+    Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crontab::Format;
+    use crate::source::Source;
+    use jiff::tz::TimeZone;
+
+    fn file(path: &str, text: &str) -> Claimant {
+        let loaded = Loaded::parse(&Source::new(path, text), Format::User, &TimeZone::UTC);
+        Claimant { origin: path.to_owned(), loaded }
+    }
+
+    fn job(name: &str) -> String {
+        format!("[jobs.{name}]\nevery = '1h'\nshell = 'true'\n")
+    }
+
+    fn held(pairs: &[(&str, &str)]) -> BTreeMap<JobName, Holder> {
+        let holder = |origin: &str| Holder { origin: origin.to_owned(), place: format!("({origin})") };
+        pairs.iter().map(|(name, origin)| (JobName::new(name).unwrap(), holder(origin))).collect()
+    }
+
+    /// The names of each file's jobs, or the messages of its problems.
+    fn settled(mut files: Vec<Claimant>, held: &BTreeMap<JobName, Holder>) -> Vec<Vec<String>> {
+        settle(&mut files, &InForce { held: held.clone(), ..InForce::nothing() });
+        let of = |file: &Claimant| match file.loaded.is_good() {
+            true => file.loaded.jobs.iter().map(|placed| placed.job.name.to_string()).collect(),
+            false => file.loaded.problems.iter().map(|problem| problem.fault.message.clone()).collect(),
+        };
+        files.iter().map(of).collect()
+    }
+
+    #[test]
+    fn a_name_that_two_files_say_is_a_problem_of_the_second_which_names_both() {
+        let files = || vec![file("a.toml", &job("x")), file("b.toml", &(job("y") + &job("x")))];
+        let problem = "the name `x` is that of a.toml:1".to_owned();
+        assert_eq!(settled(files(), &held(&[])), [vec!["x".to_owned()], vec![problem.clone()]]);
+        let mut files = files();
+        settle(&mut files, &InForce::nothing());
+        assert_eq!(files[1].loaded.problems[0].line_number, 4);
+    }
+
+    #[test]
+    fn what_has_a_name_keeps_it() {
+        let files = || vec![file("a.toml", &job("x")), file("b.toml", &job("x"))];
+        let x = || vec!["x".to_owned()];
+        let taken = |place: &str| vec![format!("the name `x` is that of {place}")];
+        assert_eq!(settled(files(), &held(&[("x", "b.toml")])), [taken("b.toml:1"), x()]);
+        assert_eq!(settled(files(), &held(&[("x", "other")])), [taken("(other)"), taken("(other)")]);
+        // The second does not say it any more, but is not good: what it had stays.
+        let files = vec![file("a.toml", &job("x")), file("b.toml", "[jobs.y]\nevry = 1\n")];
+        assert_eq!(settled(files, &held(&[("x", "b.toml")]))[0], taken("(b.toml)"));
+    }
+
+    #[test]
+    fn a_job_may_move_and_two_may_change_places() {
+        let files = vec![file("a.toml", &job("y")), file("b.toml", &job("x"))];
+        let held = held(&[("x", "a.toml"), ("y", "b.toml")]);
+        assert_eq!(settled(files, &held), [["y"], ["x"]]);
+    }
+
+    #[test]
+    fn a_file_that_becomes_bad_keeps_what_it_had_from_the_others() {
+        // a says x, which is another's, so that a stays as it is, with y; so b cannot have y, and c cannot have z.
+        let files = vec![
+            file("a.toml", &job("x")),
+            file("b.toml", &job("y")),
+            file("c.toml", &(job("z") + &job("w"))),
+        ];
+        let held = held(&[("x", "other"), ("y", "a.toml"), ("z", "b.toml")]);
+        let found = settled(files, &held);
+        assert_eq!(found[0], ["the name `x` is that of (other)"]);
+        assert_eq!(found[1], ["the name `y` is that of (a.toml)"]);
+        assert_eq!(found[2], ["the name `z` is that of (b.toml)"]);
+    }
+
+    #[test]
+    fn a_group_that_two_files_define_has_one_limit() {
+        let group = |limit: u32| format!("# The database.\n[groups.db]\nlimit = {limit}\n");
+        let files = |one: u32, other: u32| {
+            vec![file("a.toml", &(group(one) + &job("x"))), file("b.toml", &(group(other) + &job("y")))]
+        };
+        assert_eq!(settled(files(2, 2), &held(&[])), [["x"], ["y"]]);
+        let problem = "the group `db` has the limit 2 in a.toml:2".to_owned();
+        assert_eq!(settled(files(2, 1), &held(&[])), [vec!["x".to_owned()], vec![problem]]);
+        let mut files = files(2, 1);
+        settle(&mut files, &InForce::nothing());
+        assert_eq!(files[1].loaded.problems[0].line_number, 2);
+    }
+
+    #[test]
+    fn entries_without_names_never_collide() {
+        let files =
+            vec![file("a", "@daily echo a\n"), file("b", "@daily echo b\n"), file("c.toml", &job("echo"))];
+        assert_eq!(settled(files, &held(&[])), [["a-echo"], ["b-echo"], ["echo"]]);
+    }
+}

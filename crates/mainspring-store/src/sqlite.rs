@@ -1,0 +1,333 @@
+//! The store in one SQLite file: the embedded default.
+//!
+//! ```text
+//!  commit:  BEGIN IMMEDIATE ─ epoch? number? ─ operations ─ answers ─ COMMIT (one flush of the log, for the whole batch)
+//! ```
+//!
+//! WAL mode with `synchronous=FULL`: when `commit` returns, the log is on disk. Other programs may read the file meanwhile:
+//! `sqlite3 mainspring.db 'select job, state, count(*) from run group by 1, 2'`. Statements are prepared once.
+//!
+//! Cost: opening does not depend on how much is stored; a commit is one flush; `load` reads a range of the primary key. After
+//! an error of the disk it refuses everything: what is on disk is known again when the file is opened again.
+//!
+//! Does not check all pages when it opens, because that takes minutes for large files: [`SqliteStore::integrity`] does.
+//!
+//! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
+//! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query,
+    Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover,
+};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
+
+use super::connection::connected;
+use super::directory::Directory;
+use super::fault::{is_write, mapped};
+use super::footing::Footprints;
+use super::reader::{Beside, SqliteReader};
+use super::{apply, read, row, schema};
+
+/// So much is written to see whether there is room: more than a page, and little.
+const PROBE_BYTES: usize = 16 << 10;
+
+/// Keeps jobs and runs in one file, for one shard.
+#[derive(Debug)]
+pub struct SqliteStore {
+    /// The connection for people, if one was asked for: it must be closed before the files are mended. It ends before the one
+    /// that writes, because the last of them folds the log into the file.
+    pub(super) beside: Beside,
+    pub(super) connection: Connection,
+    pub(super) path: PathBuf,
+    /// Where the files were when they were opened.
+    pub(super) footprints: Footprints,
+    /// The folder, if the store is one's own; it is let go after the connection.
+    pub(super) directory: Option<Arc<Directory>>,
+    pub(super) notes: Vec<String>,
+    /// The disk has failed: nothing is known until the file is opened again.
+    is_broken: bool,
+}
+
+impl SqliteStore {
+    /// Opens the store of a data folder, and makes or migrates it if need be.
+    ///
+    /// # Errors
+    /// When it cannot be opened or written, is damaged, or is of a newer version.
+    pub fn open(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        directory.make_store().map_err(io_failed)?;
+        let path = directory.store_path();
+        match SqliteStore::open_file(&path) {
+            Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
+            Err(error) => Err(error),
+            Ok(mut store) => {
+                store.footprints.relock(&directory.lock_path());
+                store.directory = Some(Arc::clone(directory));
+                Ok(store)
+            }
+        }
+    }
+
+    /// Opens the store of a data folder to read it, whoever wrote it. Nothing is made, migrated or written, but for an index
+    /// of the log beside it if there is a log.
+    ///
+    /// # Errors
+    /// When it cannot be read, is damaged, is of another version, or its tables are something else.
+    pub fn look(directory: &Arc<Directory>) -> Result<SqliteStore, StoreError> {
+        let path = directory.store_path();
+        let log = fs::symlink_metadata(path.with_extension("db-wal"));
+        // With nothing in the log, and no server, nothing beside the file is needed.
+        let is_whole = directory.is_locked() && log.map_or(0, |found| found.len()) == 0;
+        let uri = format!("file:{}?mode=ro{}", encoded(&path), if is_whole { "&immutable=1" } else { "" });
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = connected(Path::new(&uri), flags)?;
+        schema::check(&connection)?;
+        let mut store = SqliteStore::on(connection, &path)?;
+        store.directory = Some(Arc::clone(directory));
+        Ok(store)
+    }
+
+    pub(super) fn open_file(path: &Path) -> Result<SqliteStore, StoreError> {
+        SqliteStore::on(connect(path)?, path)
+    }
+
+    fn on(connection: Connection, path: &Path) -> Result<SqliteStore, StoreError> {
+        let footprints = Footprints::take(path, None).map_err(io_failed)?;
+        Ok(SqliteStore {
+            connection,
+            path: path.to_owned(),
+            footprints,
+            directory: None,
+            notes: Vec::new(),
+            beside: Beside::default(),
+            is_broken: false,
+        })
+    }
+
+    /// A second connection, for another thread: it reads while this one writes, and neither waits for the other.
+    pub fn reader(&self) -> SqliteReader {
+        SqliteReader::new(&self.path, self.beside.clone())
+    }
+
+    /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
+    /// nothing if all is well. Takes about a second for each gigabyte.
+    ///
+    /// # Errors
+    /// When the file cannot be read at all.
+    pub fn integrity(&mut self) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.connection.prepare("PRAGMA quick_check").map_err(mapped)?;
+        let found = statement.query_map([], |row| row.get::<_, String>(0)).map_err(mapped)?;
+        let found: Vec<String> = found.collect::<Result<_, _>>().map_err(mapped)?;
+        Ok(found.into_iter().filter(|line| line != "ok").collect())
+    }
+
+    fn usable(&self) -> Result<(), StoreError> {
+        if self.is_broken {
+            let text = "the disk has failed before; the store must be opened again";
+            return Err(StoreError::Io(text.into()));
+        }
+        Ok(())
+    }
+
+    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does not see.
+    fn weighed<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        match result {
+            Err(error) if is_write(&error) && has_no_room(&self.path) => {
+                Err(StoreError::Full(error.to_string()))
+            }
+            other => other,
+        }
+    }
+
+    /// Remembers an error after which nothing is known.
+    pub(super) fn judged<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        self.is_broken |= matches!(result, Err(StoreError::Io(_) | StoreError::Corrupt(_)));
+        result
+    }
+
+    fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(mapped)?;
+        let (number, answers) = owned(&transaction, lease)?;
+        if number == row::number(batch.number) {
+            return row::answers(&answers);
+        }
+        let mut answers = Vec::with_capacity(batch.operations.len());
+        for operation in &batch.operations {
+            answers.push(apply::apply(&transaction, operation)?);
+        }
+        let sql = "UPDATE shard SET batch = ?2, answers = ?3 WHERE shard = ?1";
+        let values = params![lease.shard.0, row::number(batch.number), row::answers_text(&answers)];
+        transaction.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
+        transaction.commit().map_err(mapped)?;
+        Ok(answers)
+    }
+
+    /// The owner is empty where one has left in good order.
+    fn acquire_shard(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(mapped)?;
+        let before = transaction.query_row(
+            "SELECT owner, machine_start FROM shard WHERE shard = ?1",
+            params![shard.0],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
+        );
+        let before = before.optional().map_err(mapped)?.filter(|(name, _)| !name.is_empty());
+        let takeover = before.map_or(Takeover::Clean, |(_, start)| owner.takeover_from(&start));
+        let sql = "INSERT INTO shard (shard, epoch, owner, machine_start, is_paused, batch, answers)
+            VALUES (?1, 1, ?2, ?3, 0, 0, '') ON CONFLICT (shard)
+            DO UPDATE SET epoch = epoch + 1, owner = ?2, machine_start = ?3, batch = 0, answers = '' RETURNING epoch";
+        let values = params![shard.0, owner.name, owner.machine_start];
+        let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
+        transaction.commit().map_err(mapped)?;
+        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover, lasts: None })
+    }
+}
+
+/// Opens a file to write it, and makes or migrates its tables.
+pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    connection.pragma_update(None, "journal_mode", "wal").map_err(mapped)?;
+    connection.pragma_update(None, "synchronous", "full").map_err(mapped)?;
+    // Sorting needs no file of its own, for which there may be no room.
+    connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
+    schema::prepare(&mut connection)?;
+    Ok(connection)
+}
+
+/// A path in a URI: what is no letter, digit or one of `/-._~` is written as a per cent sign and two digits.
+fn encoded(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes().iter();
+    let encode = |&byte: &u8| match byte {
+        b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    bytes.map(encode).collect()
+}
+
+pub(super) fn io_failed(error: io::Error) -> StoreError {
+    StoreError::Io(error.into())
+}
+
+/// Whether nothing more can be written beside a file.
+fn has_no_room(path: &Path) -> bool {
+    let probe = path.with_extension("probe");
+    let written = fs::write(&probe, [1; PROBE_BYTES]);
+    let _ = fs::remove_file(&probe);
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    written.is_err_and(|error| kinds.contains(&error.kind()))
+}
+
+/// The last batch of the owner, if the lease is the owner's.
+fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
+    let sql = "SELECT batch, answers FROM shard WHERE shard = ?1 AND epoch = ?2";
+    let values = params![lease.shard.0, row::number(lease.epoch)];
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    let found = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)));
+    found.optional().map_err(mapped)?.ok_or(StoreError::Fenced)
+}
+
+impl Store for SqliteStore {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+        self.usable()?;
+        let result = self.acquire_shard(shard, owner);
+        self.judged(result)
+    }
+
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+        self.usable()?;
+        self.stand()?;
+        owned(&self.connection, lease).map(|_| Renewed::default())
+    }
+
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.usable()?;
+        owned(&self.connection, lease)?;
+        let sql = "UPDATE shard SET epoch = epoch + 1, owner = '' WHERE shard = ?1";
+        let result = self.connection.execute(sql, params![lease.shard.0]).map(|_| ()).map_err(mapped);
+        self.judged(result)
+    }
+
+    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit `Busy` is another program
+    /// that reads the file, of whose end nobody tells.
+    fn hints(&mut self) -> Vec<Hint> {
+        Vec::new()
+    }
+
+    fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+        self.usable()?;
+        self.stand()?;
+        let result = self.commit_batch(lease, batch).map(Committed::new);
+        let result = self.weighed(result);
+        self.judged(result)
+    }
+}
+
+impl Reader for SqliteStore {
+    fn load(
+        &mut self,
+        _shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError> {
+        let result = read::load(&self.connection, after, up_to, limit);
+        self.judged(result)
+    }
+
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+        let result = read::jobs(&self.connection, shard);
+        self.judged(result)
+    }
+
+    fn open_runs(
+        &mut self,
+        _shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        let result = read::open_runs(&self.connection, after, limit);
+        self.judged(result)
+    }
+
+    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+        let result = read::find(&self.connection, query);
+        self.judged(result)
+    }
+
+    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        let result = read::last_ended(&self.connection, jobs);
+        self.judged(result)
+    }
+
+    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        let result = read::run(&self.connection, key);
+        self.judged(result)
+    }
+
+    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        let result = read::attempts(&self.connection, key);
+        self.judged(result)
+    }
+
+    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+        let result = read::pending_named(&self.connection, name);
+        self.judged(result)
+    }
+
+    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+        let result = read::counts(&self.connection);
+        self.judged(result)
+    }
+}

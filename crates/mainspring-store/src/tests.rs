@@ -1,0 +1,285 @@
+//! The store on disk keeps the contract, and says clearly what is wrong when the disk does not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey,
+    RunState, Shard, Store, StoreError, Work, contract,
+};
+use rusqlite::Connection;
+
+use super::{Directory, DirectoryError, SqliteStore, read, schema};
+
+/// A folder that goes when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name =
+            format!("mainspring-store-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("mainspring.db")
+    }
+
+    fn store(&self) -> (SqliteStore, Lease) {
+        let mut store = SqliteStore::open_file(&self.file()).unwrap();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        (store, lease)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+struct OnDisk(Vec<Folder>);
+
+impl contract::Ground for OnDisk {
+    type Store = SqliteStore;
+
+    fn fresh(&mut self) -> SqliteStore {
+        self.0 = vec![Folder::new()];
+        let store = SqliteStore::open_file(&self.0[0].file()).unwrap();
+        // The suite is about what is stored; that it is flushed is for `what_is_committed_is_in_the_files_at_once`.
+        store.connection.pragma_update(None, "synchronous", "off").unwrap();
+        store
+    }
+
+    fn reopened(&mut self, store: SqliteStore) -> SqliteStore {
+        drop(store);
+        SqliteStore::open_file(&self.0[0].file()).unwrap()
+    }
+
+    fn beside(&mut self, _store: &SqliteStore) -> Option<SqliteStore> {
+        let store = SqliteStore::open_file(&self.0[0].file()).unwrap();
+        store.connection.pragma_update(None, "synchronous", "off").unwrap();
+        Some(store)
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn once(number: u64) -> Once {
+    let id = OnceId { due: at(i64::try_from(number).unwrap() % 1_000), number };
+    let work = Work::new(Action::new("process", "x".repeat(200)).unwrap());
+    Once { id, name: id.name(), key: None, submitted: at(0), work: work.into() }
+}
+
+fn submissions(numbers: std::ops::Range<u64>) -> Batch {
+    let number = numbers.start + 1;
+    Batch { number, operations: numbers.map(|number| Operation::Submit(once(number))).collect() }
+}
+
+fn pending_count(store: &mut SqliteStore) -> usize {
+    store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 100_000).unwrap().len()
+}
+
+#[test]
+fn the_store_keeps_the_contract() {
+    assert_eq!(contract::exercise(&mut OnDisk(Vec::new()), 150), Ok(()));
+}
+
+#[test]
+fn what_is_committed_is_in_the_files_at_once() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let (mut store, lease) = folder.store();
+    let flushes: i64 = store.connection.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+    assert_eq!(flushes, 2, "FULL");
+    for start in [0, 100, 200] {
+        store.commit(lease, &submissions(start..start + 100)).unwrap();
+        // What a machine would find after a crash at this moment: the store is open, and its log is not checkpointed.
+        for name in ["mainspring.db", "mainspring.db-wal"] {
+            fs::copy(folder.0.join(name), copy.0.join(name)).unwrap();
+        }
+        let mut found = SqliteStore::open_file(&copy.file()).unwrap();
+        assert_eq!(pending_count(&mut found), usize::try_from(start).unwrap() + 100);
+        assert_eq!(found.integrity().unwrap(), [] as [String; 0]);
+        drop(found);
+        for name in ["mainspring.db", "mainspring.db-wal", "mainspring.db-shm"] {
+            let _ = fs::remove_file(copy.0.join(name));
+        }
+    }
+}
+
+#[test]
+fn a_log_that_was_cut_off_holds_whole_batches() {
+    let (folder, copy) = (Folder::new(), Folder::new());
+    let (mut store, lease) = folder.store();
+    for start in [0, 100, 200] {
+        store.commit(lease, &submissions(start..start + 100)).unwrap();
+    }
+    let log = fs::read(folder.0.join("mainspring.db-wal")).unwrap();
+    for part in 0..40 {
+        fs::copy(folder.file(), copy.file()).unwrap();
+        fs::write(copy.0.join("mainspring.db-wal"), &log[..log.len() * part / 40]).unwrap();
+        if let Ok(mut found) = SqliteStore::open_file(&copy.file()) {
+            assert_eq!(pending_count(&mut found) % 100, 0, "cut at {part}/40");
+        }
+        for name in ["mainspring.db", "mainspring.db-wal", "mainspring.db-shm"] {
+            let _ = fs::remove_file(copy.0.join(name));
+        }
+    }
+}
+
+#[test]
+fn a_file_of_version_1_is_migrated_and_keeps_its_runs() {
+    let folder = Folder::new();
+    let connection = Connection::open(folder.file()).unwrap();
+    connection.execute_batch(schema::STEPS[0]).unwrap();
+    let rows = "INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason)
+            VALUES ('a', 60000000000, 0, 'trigger', 'failed', 2, 60000000000, 60000000000, 61000000000, 62000000000, 'exit 3', ''),
+                ('b', 60000000000, 0, 'trigger', 'missed', 0, 60000000000, 60000000000, NULL, 61000000000, NULL, 'x');
+        PRAGMA user_version = 1;";
+    connection.execute_batch(rows).unwrap();
+    drop(connection);
+    let (mut store, _) = folder.store();
+    let key = |name| RunKey::new(JobName::new(name).unwrap(), at(60));
+    let attempts = store.attempts(Shard::WHOLE, &key("a")).unwrap();
+    assert_eq!(attempts.len(), 1);
+    assert_eq!((attempts[0].number, attempts[0].state), (2, Some(RunState::Failed)));
+    assert_eq!(store.attempts(Shard::WHOLE, &key("b")).unwrap(), []);
+    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
+    assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
+}
+
+#[test]
+fn a_file_of_a_newer_version_is_left_alone() {
+    let folder = Folder::new();
+    drop(folder.store());
+    Connection::open(folder.file()).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let error = SqliteStore::open_file(&folder.file()).unwrap_err();
+    assert!(matches!(error, StoreError::TooNew { found: 99, known: schema::VERSION }), "{error}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_is_said_to_be_full() {
+    let folder = Folder::new();
+    let (mut store, lease) = folder.store();
+    store.connection.pragma_update(None, "max_page_count", 60).unwrap();
+    let mut acknowledged = 0;
+    let error = loop {
+        match store.commit(lease, &submissions(acknowledged..acknowledged + 50)) {
+            Ok(_) => acknowledged += 50,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, StoreError::Full(_)), "{error}");
+    assert!(100 <= acknowledged, "{acknowledged}");
+    assert_eq!(pending_count(&mut store), usize::try_from(acknowledged).unwrap());
+    // When there is room again the same batch goes through.
+    store.connection.pragma_update(None, "max_page_count", 10_000).unwrap();
+    store.commit(lease, &submissions(acknowledged..acknowledged + 50)).unwrap();
+    assert_eq!(pending_count(&mut store), usize::try_from(acknowledged + 50).unwrap());
+}
+
+#[test]
+fn a_store_that_cannot_be_written_says_so_and_stays_as_it_is() {
+    let folder = Folder::new();
+    let (mut store, lease) = folder.store();
+    store.commit(lease, &submissions(0..10)).unwrap();
+    store.connection.pragma_update(None, "query_only", true).unwrap();
+    let error = store.commit(lease, &submissions(10..20)).unwrap_err();
+    assert!(error.to_string().contains("readonly"), "{error}");
+    // After that nothing is believed until the file is opened again.
+    store.connection.pragma_update(None, "query_only", false).unwrap();
+    assert!(matches!(store.commit(lease, &submissions(10..20)), Err(StoreError::Io(_))));
+    drop(store);
+    assert_eq!(pending_count(&mut folder.store().0), 10);
+}
+
+#[test]
+fn a_damaged_page_is_named_damage_wherever_it_is() {
+    let folder = Folder::new();
+    let (mut store, lease) = folder.store();
+    for start in [0, 1_000] {
+        store.commit(lease, &submissions(start..start + 1_000)).unwrap();
+    }
+    store.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(store);
+    let whole = fs::read(folder.file()).unwrap();
+    let mut damaged_count = 0;
+    for part in 0..20 {
+        let mut bytes = whole.clone();
+        let start = bytes.len() * part / 20 / 4_096 * 4_096;
+        bytes[start..start + 64].iter_mut().for_each(|byte| *byte ^= 0x5a);
+        fs::write(folder.file(), &bytes).unwrap();
+        let found = SqliteStore::open_file(&folder.file()).and_then(|mut store| {
+            store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(2_000), 10_000)?;
+            let problems = store.integrity()?;
+            if problems.is_empty() { Ok(()) } else { Err(StoreError::Corrupt(problems.join("; "))) }
+        });
+        match found {
+            Err(StoreError::Corrupt(_)) => damaged_count += 1,
+            Err(error) => panic!("page {}: {error}", start / 4_096),
+            // An unused page may hold anything.
+            Ok(()) => (),
+        }
+    }
+    assert!(15 <= damaged_count, "{damaged_count} of 20");
+}
+
+#[test]
+fn a_folder_has_one_owner_and_says_who() {
+    let folder = Folder::new();
+    let first = Arc::new(Directory::open(&folder.0).unwrap());
+    let Err(DirectoryError::Taken { holder, .. }) = Directory::open(&folder.0) else { panic!("it is taken") };
+    assert_eq!(holder, format!("process {}", std::process::id()));
+    assert!(SqliteStore::open(&first).is_ok());
+    drop(first);
+    assert!(Directory::open(&folder.0).is_ok());
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    for path in ["/proc/mainspring", "/dev/null/mainspring"] {
+        let error = Directory::open(Path::new(path)).unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot use the data directory {path}"));
+        assert!(std::error::Error::source(&error).is_some(), "the reason is the error's source");
+    }
+}
+
+#[test]
+fn hot_questions_are_answered_from_a_key() {
+    let folder = Folder::new();
+    let (store, _) = folder.store();
+    let plan = |sql: &str| {
+        let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let nulls = vec![rusqlite::types::Value::Null; statement.parameter_count()];
+        let rows =
+            statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get::<_, String>(3)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
+    assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
+}
+
+#[test]
+fn a_run_of_every_kind_is_read_back() {
+    let folder = Folder::new();
+    let (mut store, lease) = folder.store();
+    let mut run = Run::new(
+        RunKey::new(JobName::new("j").unwrap(), at(-1)),
+        Cause::Once,
+        RunState::Queued,
+        at(7),
+        at(8),
+    );
+    run.work = Some(once(1).work);
+    let batch = Batch { number: 1, operations: vec![Operation::Plan(run.clone())] };
+    assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
+    assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
+}
