@@ -67,11 +67,7 @@ fn apply(connection: &mut Connection) -> Result<(), String> {
     let files = json!([{"name": "jobs.toml", "text": text, "system": false}]);
     let request = json!({"id": 1, "command": "apply", "files": files, "prune": false, "preview": false});
     let (line, _) = ask(connection, &request)?;
-    if line.contains("\"applied\"") {
-        Ok(())
-    } else {
-        Err(format!("the jobs were not applied: {line:.300}"))
-    }
+    if line.contains("\"applied\"") { Ok(()) } else { Err(format!("the jobs were not applied: {line:.300}")) }
 }
 
 fn ask(connection: &mut Connection, request: &Value) -> Result<(String, Duration), String> {
