@@ -45,6 +45,7 @@ mod ask;
 mod asking;
 mod awaiting;
 mod boot;
+mod counted;
 mod describe;
 mod effects;
 mod feed;
@@ -68,6 +69,7 @@ mod waiters;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
+use counted::Counted;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
@@ -97,6 +99,7 @@ pub struct Server {
     /// It ends before the writer does.
     questions: Questions,
     writer: Writer,
+    counted: Counted,
     lease: Lease,
     room: Room,
     /// What the log says already of the socket.
