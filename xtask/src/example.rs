@@ -1,4 +1,4 @@
-//! Examples of `mainspring-server` that put the real program to the test: each is built, optimised, and run
+//! Examples of `mainspring-cli` that put the real program to the test: each is built, optimised, and run
 //! on it.
 //!
 //! | command | example | prints |
@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
 pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
-    let build = ["build", "--quiet", "--release", "-p", "mainspring-server", "--bins", "--example", example];
+    let build = ["build", "--quiet", "--release", "-p", "mainspring-cli", "--bins", "--example", example];
     if !succeeds(Command::new("cargo").args(build).current_dir(root)) {
         return ExitCode::FAILURE;
     }

@@ -2,14 +2,17 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, example, instructions, package, simulate, tidy};
+use xtask::{ci, dependencies, example, instructions, package, simulate, tidy, trials};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
+       cargo xtask dependencies | trials
        cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   package       packs each library, unpacks it away from the workspace and tests it there
+  dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
+  trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
@@ -20,6 +23,8 @@ fn main() -> ExitCode {
     let root = tidy::workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
+        ["dependencies"] => dependencies::run(&root),
+        ["trials"] => trials::run(&root),
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::pipe::READ_BYTES;
-use crate::process::StartError;
+use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
 use crate::spec::ProcessSpec;
 
@@ -101,7 +101,8 @@ impl<K: PartialEq> Executor<K> {
         if self.is_full() {
             return Err(Refused::Full(self.capacity));
         }
-        let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
+        let wait = if self.runs.iter_mut().any(Run::is_starting) { LATER_START_WAIT } else { START_WAIT };
+        let run = Run::start(spec, variables, key, now, wait).map_err(Refused::Start)?;
         let pid = run.pid();
         self.runs.push(run);
         Ok(pid)

@@ -124,7 +124,7 @@ struct Killing {
 }
 
 impl<K> Run<K> {
-    /// Starts what `spec` says, with `variables` on top of its environment.
+    /// Starts what `spec` says, with `variables` on top of its environment, and waits so long for it to be executed.
     ///
     /// # Errors
     ///
@@ -134,14 +134,12 @@ impl<K> Run<K> {
         variables: &[(String, String)],
         key: K,
         now: Moment,
+        wait: Duration,
     ) -> Result<Run<K>, StartError> {
-        let (mut process, masks) = Process::spawn(spec, variables)?;
-        let child = process.child_mut();
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let stdout =
-            OutputPipe::new(stdout.expect("stdout is piped"), masks.clone()).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(stderr.expect("stderr is piped"), masks).map_err(StartError::Pipe)?;
-        let input = match (child.stdin.take(), &spec.input) {
+        let (process, streams, masks) = Process::spawn(spec, variables, wait)?;
+        let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
+        let input = match (streams.stdin, &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,
         };
@@ -162,6 +160,11 @@ impl<K> Run<K> {
     /// What the loop calls the run.
     pub fn key(&self) -> &K {
         &self.key
+    }
+
+    /// Whether it has not executed its program yet.
+    pub fn is_starting(&mut self) -> bool {
+        self.process.is_starting()
     }
 
     /// The number of the process.

@@ -5,6 +5,7 @@ mod clock;
 mod count;
 mod crowd;
 mod exclusion;
+mod group;
 mod order;
 mod pause;
 mod quarantine;

@@ -37,7 +37,7 @@ use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
-use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
 
 pub mod alone;
 mod apply;
@@ -128,7 +128,7 @@ pub struct Server {
     signals: Signals,
     alarm: Alarm,
     log: Log<Stdout>,
-    ourselves: Account,
+    users: Users,
     began: Moment,
     /// When it last looked around.
     looked: Moment,

@@ -29,6 +29,10 @@ impl Planner {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         let key = live.run.key.clone();
         live.wakes = wait::end(&live.run, now);
+        if let Some(before) = self.before_in_line(&live.run).filter(|it| it.run.state == RunState::Scheduled)
+        {
+            live.wakes = live.wakes.max(before.wakes);
+        }
         self.agenda.add(live.wakes, Item::Run(key.clone()));
         self.runs.insert(key, live);
     }

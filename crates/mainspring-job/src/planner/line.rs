@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::occurrence::PAUSED;
-use super::{Live, Planner};
+use super::{Live, Planner, wait};
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::policy::{CatchUp, Overlap};
-use crate::run::{Cause, RunKey};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 #[derive(Debug, Default)]
@@ -123,6 +123,21 @@ impl Planner {
         let Some(line) = self.lines.get(&run.key.job) else { return false };
         let past = line.active.iter().map(|key| &self.runs[key]);
         past.into_iter().any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
+    }
+
+    /// Whether a run of this key is open, one that the next turn admits among them.
+    pub(super) fn is_open(&self, key: &RunKey) -> bool {
+        self.runs.contains_key(key) || self.postponed.iter().any(|live| live.run.key == *key)
+    }
+
+    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that has not either.
+    pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
+        if !wait::is_in_line(run) {
+            return None;
+        }
+        let first = RunKey::new(run.key.job.clone(), Timestamp::MIN);
+        let earlier = self.runs.range(first..run.key.clone()).rev();
+        earlier.map(|(_, live)| live).find(|live| wait::is_in_line(&live.run))
     }
 
     /// The next turn admits a run.

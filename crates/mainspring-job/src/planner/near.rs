@@ -168,7 +168,7 @@ impl Planner {
         let misfire = &once.work.policies.misfire;
         let late = Duration::try_from(now.duration_since(once.id.due)).unwrap_or_default();
         let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < late;
-        if self.runs.contains_key(&run.key) {
+        if self.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the pending one.
             run.state = RunState::Missed;
             self.ledger.record(Operation::Fire { id: once.id, run });

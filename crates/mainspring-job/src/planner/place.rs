@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::{Live, Planner};
+use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
 use crate::state::RunState;
@@ -33,8 +34,8 @@ pub(super) struct Places {
     running_count: usize,
     /// Groups with something ready or running. `None` is for runs in no group.
     rooms: BTreeMap<Option<JobName>, Room>,
-    /// Each with the source that defined it.
-    limits: BTreeMap<JobName, (String, u32)>,
+    /// By each source that defines the group. The smallest holds.
+    limits: BTreeMap<JobName, BTreeMap<String, u32>>,
 }
 
 impl Places {
@@ -46,16 +47,28 @@ impl Places {
         self.running_count
     }
 
-    /// Replaces the groups of a source.
-    pub(super) fn define(&mut self, source: &str, groups: impl Iterator<Item = (JobName, u32)>) {
-        self.limits.retain(|_, (from, _)| from != source);
-        self.limits.extend(groups.map(|(name, limit)| (name, (source.to_owned(), limit.max(1)))));
+    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not hold.
+    pub(super) fn define(
+        &mut self,
+        source: &str,
+        groups: impl Iterator<Item = (JobName, u32)>,
+        prune: Prune,
+    ) {
+        if prune == Prune::Remove {
+            self.limits.retain(|_, limits| {
+                limits.remove(source);
+                !limits.is_empty()
+            });
+        }
+        for (name, limit) in groups {
+            self.limits.entry(name).or_default().insert(source.to_owned(), limit.max(1));
+        }
     }
 
     fn has_place(&self, group: Option<&JobName>) -> bool {
         let running = self.rooms.get(&group.cloned()).map_or(0, |room| room.running_count);
-        let limit = group.and_then(|name| self.limits.get(name)).map(|(_, limit)| *limit);
-        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let limit = group.and_then(|name| self.limits.get(name)).and_then(|limits| limits.values().min());
+        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(*limit).unwrap_or(usize::MAX));
         self.running_count < self.max_running && running < limit
     }
 

@@ -152,7 +152,7 @@ impl Server {
             asked: HashMap::new(),
             last_ticket: 0,
             waiters: Waiters::default(),
-            ourselves: files.reader().ourselves.clone(),
+            users: files.reader().users.clone(),
             files,
             signals,
             alarm: Alarm::new().map_err(setup("a timer"))?,

@@ -103,7 +103,7 @@ impl Server {
         let values = values(start);
         match Body::decode(&start.work.action).map_err(never)? {
             Body::Process(body) => {
-                let spec = specs::process(&body, &self.ourselves, policies).map_err(never)?;
+                let spec = specs::process(&body, &self.users, policies).map_err(never)?;
                 let variables = variables(&values);
                 if self.executor.is_full() {
                     let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
