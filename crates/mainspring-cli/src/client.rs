@@ -6,7 +6,7 @@
 //!
 //! Source: unix(7).
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,6 +15,10 @@ use mainspring_exec::span::Span;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{Answered, Asked, Request, Response};
+
+/// The longest answer in bytes: some times that of the largest page, and what a machine has to spare. Another user's server may
+/// say anything.
+const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
 /// A connection.
 #[derive(Debug)]
@@ -74,7 +78,11 @@ impl Client {
     pub fn next_answer(&mut self) -> Result<Response, Error> {
         loop {
             let mut line = String::new();
-            match self.reader.read_line(&mut line) {
+            match self.reader.by_ref().take(MAX_ANSWER_BYTES).read_line(&mut line) {
+                Ok(count) if count as u64 == MAX_ANSWER_BYTES => {
+                    let text = format!("an answer is longer than {} MiB", MAX_ANSWER_BYTES >> 20);
+                    return Err(self.broken(io::Error::other(text)));
+                }
                 Ok(0) => return Err(self.broken(io::Error::other("the server closed the connection"))),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

@@ -173,8 +173,8 @@ impl<K> Run<K> {
     }
 
     /// Does what can be done without waiting: feeds the input, reports the output, kills what is to be killed, and
-    /// reports the end when it has come.
-    pub fn advance(&mut self, now: Moment, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+    /// reports the end when it has come. Of a running program's output at most `share` bytes are read.
+    pub fn advance(&mut self, now: Moment, buffer: &mut [u8], share: usize, reports: &mut dyn Reports<K>) {
         // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
         if self.ended.is_none() {
             self.ended = self.process.outcome().map(|outcome| (outcome, now));
@@ -183,7 +183,11 @@ impl<K> Run<K> {
             input.write();
         }
         self.advance_killing(now);
-        self.output.read(&self.key, buffer, reports);
+        // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written before the end is to
+        // stand before the end.
+        let is_ending = self.ended.is_some() && !self.end_is_reported;
+        let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };
+        self.output.read(&self.key, &mut buffer[..share], reports);
         if self.end_is_reported {
             return;
         }
@@ -309,6 +313,11 @@ struct Output {
 
 impl Output {
     fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        if 0 < self.dropped_bytes {
+            // Nothing more is reported: it is only counted, however much there is of it.
+            self.dropped_bytes += self.stdout.skip(buffer) + self.stderr.skip(buffer);
+            return;
+        }
         self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
     }
 

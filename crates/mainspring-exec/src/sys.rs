@@ -6,6 +6,7 @@
 //! dup2, close_range        standard input, output and error; all else is closed, whoever opened it
 //! keyctl                   for another user a session keyring of its own, which is empty
 //! oom_score_adj            another user is not shielded from the lack of memory as the server may be
+//! sched_setscheduler       nor does that user's job go before others, as a server may that was started so
 //! setrlimit                the limit of open files is what it was before the server raised it
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
@@ -209,6 +210,7 @@ impl Child<'_> {
             if launch.is_shielded {
                 drop_shield();
             }
+            drop_precedence();
         }
         if let Some((soft, hard)) = launch.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
@@ -346,6 +348,26 @@ fn drop_shield() {
             libc::write(file, c"0".as_ptr().cast(), 1);
             libc::close(file);
         }
+    }
+}
+
+/// Leaves real-time scheduling, a niceness below zero and the first class of input and output. Runs in the child.
+#[expect(unsafe_code, reason = "neither std nor nix wraps these")]
+fn drop_precedence() {
+    const PROCESS: libc::c_int = 1;
+    // What getpriority answers is 20 - niceness, so that no answer is an error.
+    const USUAL: libc::c_long = 20;
+    let usual = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the calls take numbers and the address of a number of ours, and 0 names the calling process; what fails leaves
+    // things as they are.
+    unsafe {
+        if ![libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&libc::sched_getscheduler(0)) {
+            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const usual);
+        }
+        if USUAL < libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) {
+            libc::setpriority(libc::PRIO_PROCESS, 0, 0);
+        }
+        libc::syscall(libc::SYS_ioprio_set, PROCESS, 0, 0);
     }
 }
 

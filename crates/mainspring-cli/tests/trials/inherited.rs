@@ -6,7 +6,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::ground::Ground;
+use crate::ground::{Ground, skipped};
 use crate::program::Running;
 
 /// A job, started by hand.
@@ -89,7 +89,7 @@ fn no_job_of_another_user_has_the_keys_of_whoever_started_the_server() {
     let first = server.wait_for(&["s"]);
     if first == "no keys" {
         // In some containers nobody may have any.
-        return crate::ground::skipped("there are no keys in this container");
+        return skipped("there are no keys in this container");
     }
     assert_eq!(ground.ask(&["run", "roots", "--wait"]).code, Some(0));
     assert_eq!(ground.ask(&["logs", "roots"]).stdout, "uid 0 read ROOT-KEYRING-SECRET\n");
@@ -107,6 +107,25 @@ fn a_job_without_new_privileges_gets_none() {
     let server = ground.serve(&(job + "no_new_privileges = true\n"));
     assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
     assert_eq!(ground.ask(&["logs", "bobs"]).stdout, "65534\nNoNewPrivs:\t1\n");
+    server.stop();
+}
+
+#[test]
+fn no_job_of_another_user_goes_before_others() {
+    let Some(ground) = Ground::new("precedence") else { return };
+    let before = "chrt -r -p 5 $$ && ionice -c 1 -p $$ && renice -n -5 -p $$ > /dev/null";
+    if ground.root(before).code != Some(0) {
+        return skipped("this container may not be scheduled before others");
+    }
+    let shell = "chrt -p $$ | head -1 | sed 's/.*: //'; nice; ionice -p $$ | sed 's/:.*//'";
+    let jobs = [("roots", "root", ""), ("bobs", "nobody", ""), ("asked", "nobody", "nice = -3\n")]
+        .map(|(name, user, line)| job(name, user, shell) + line);
+    let server = ground.serve_after(before, &jobs.concat());
+    let said = ["SCHED_RR\n-5\nrealtime\n", "SCHED_OTHER\n0\nnone\n", "SCHED_OTHER\n-3\nnone\n"];
+    for (name, said) in ["roots", "bobs", "asked"].into_iter().zip(said) {
+        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+        assert_eq!(ground.ask(&["logs", name]).stdout, said, "{name}");
+    }
     server.stop();
 }
 

@@ -92,3 +92,16 @@ fn looking_leaves_nothing_behind() {
     ground.root("exec 9< ms/mainspring.lock; flock -s 9; $M list --data ms > both");
     assert!(ground.read("both").contains("true"), "{}", ground.read("both"));
 }
+
+#[test]
+fn a_page_of_the_manual_is_written_through_no_link() {
+    let Some(ground) = Ground::new("manual") else { return };
+    ground.write("victim", "precious", 0o644);
+    ground
+        .bob("ln -s $T/victim mainspring.1; ln -s $T/victim mainspring-list.1; ln -s $T/made mainspring.new");
+    let said = ground.mainspring(&["man", "bob"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(ground.read("victim"), "precious");
+    assert!(!ground.path("made").exists());
+    assert!(ground.read("bob/mainspring.1").contains("mainspring"));
+}

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::thread;
 
 use crate::ground::Ground;
 use crate::program::Running;
@@ -73,4 +74,22 @@ fn a_request_that_comes_drop_by_drop_is_not_looked_through_again_and_again() {
     drip.write_all(b"{\"id\":7,\"command\":\"status\"}\n").unwrap();
     assert!(answer(&drip).contains("\"id\":7"));
     server.stop();
+}
+
+#[test]
+fn a_false_server_fills_no_memory_of_a_client() {
+    let ground = Ground::of_ours("endless");
+    fs::create_dir(ground.path("ms")).unwrap();
+    let listener = UnixListener::bind(ground.path("ms/mainspring.sock")).unwrap();
+    let server = thread::Builder::new()
+        .spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let part = vec![b'['; 1 << 20];
+            // Until the client has had enough; four times as much as it may have.
+            (0..4 << 10).take_while(|_| stream.write_all(&part).is_ok()).count()
+        })
+        .unwrap();
+    let said = ground.root("ulimit -v 1500000; timeout -s KILL 60 \"$M\" status --data ms");
+    assert!(said.code == Some(3) && said.stderr.contains("longer than 256 MiB"), "{said:?}");
+    assert!(server.join().unwrap() < 4 << 10);
 }
