@@ -13,7 +13,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -40,8 +40,10 @@ const STEPS: [Step; 11] = [
         environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
-    Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
+    Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
+    Step { name: "a minute of each fuzz target", arguments: &["xtask", "fuzz"], environment: &[] },
     Step {
+        // Builds the program as a user does: with the default members, whose features are then the same.
         name: "the program killed at random",
         arguments: &["xtask", "crash", "--rounds", "5"],
         environment: &[],

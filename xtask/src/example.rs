@@ -19,7 +19,9 @@ use std::process::{Command, ExitCode};
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
 pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
-    let build = ["build", "--quiet", "--release", "-p", "mainspring-cli", "--bins", "--example", example];
+    // The default members, as `cargo build --release` takes them: chosen alone, a crate may have other
+    // features, and everything below it would be built a second time.
+    let build = ["build", "--quiet", "--release", "--bins", "--example", example];
     if !succeeds(Command::new("cargo").args(build).current_dir(root)) {
         return ExitCode::FAILURE;
     }

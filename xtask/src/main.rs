@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, dependencies, example, instructions, package, simulate, tidy, trials};
+use xtask::{ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
-       cargo xtask dependencies | trials
+       cargo xtask dependencies | trials | address | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
@@ -16,7 +16,9 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
-  bench-serve   the figures of the durable server, beside beanstalkd if that is there";
+  bench-serve   the figures of the durable server, beside beanstalkd if that is there
+  address       the tests of the queues under AddressSanitizer
+  fuzz          each fuzz target for a minute, or for so many seconds";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +33,9 @@ fn main() -> ExitCode {
         ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
+        ["address"] => fuzz::address(&root),
+        ["fuzz"] => fuzz::fuzz(&root, None),
+        ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
         ["crash", rest @ ..] => example::run(&root, "crash", rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {

@@ -9,6 +9,7 @@ mod group;
 mod order;
 mod pause;
 mod quarantine;
+mod question;
 mod removal;
 mod server;
 mod shell;

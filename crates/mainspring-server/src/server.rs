@@ -45,6 +45,7 @@ mod ask;
 mod asking;
 mod awaiting;
 mod boot;
+mod counted;
 mod describe;
 mod effects;
 mod feed;
@@ -68,6 +69,7 @@ mod waiters;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
+use counted::Counted;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
@@ -97,6 +99,7 @@ pub struct Server {
     /// It ends before the writer does.
     questions: Questions,
     writer: Writer,
+    counted: Counted,
     lease: Lease,
     room: Room,
     /// What the log says already of the socket.
@@ -184,7 +187,7 @@ impl Server {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
             let mut outputs = Vec::new();
-            self.take_reports(now, &mut outputs)?;
+            let has_committed = self.take_reports(now, &mut outputs)?;
             self.retry_full(now);
             if self.writer.is_full() {
                 self.perform(outputs);
@@ -194,6 +197,12 @@ impl Server {
                 self.inputs.push_back(Input::Tick);
             }
             self.tell_planner(now, &mut outputs);
+            if has_committed {
+                // Clients get their answers first: what they ask for next shares the next batch.
+                self.writer.has_more = true;
+                self.perform(outputs);
+                return Ok(());
+            }
             self.send_batches(now);
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
@@ -294,6 +303,8 @@ impl Server {
     fn wait(&self, now: Moment) -> Result<(), Error> {
         let has_work = !self.writer.is_full() && !self.inputs.is_empty();
         let has_request = self.peers.has_request() && self.takes_requests(now);
+        // What was left for this moment is given after a look at what has come meanwhile.
+        let has_batch = self.writer.has_more && self.writer.is_idle() && !self.writer.is_full();
         if has_work || has_request {
             return Ok(());
         }
@@ -312,7 +323,9 @@ impl Server {
         let late_wait = self.writer.late_wait(now);
         let of_all =
             [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
-        let wait = [phase_wait, look_wait, full_wait, late_wait].into_iter().chain(of_all).flatten().min();
+        let batch_wait = has_batch.then_some(Duration::ZERO);
+        let wait = [phase_wait, look_wait, full_wait, late_wait, batch_wait];
+        let wait = wait.into_iter().chain(of_all).flatten().min();
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 }

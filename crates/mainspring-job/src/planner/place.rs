@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Live, Planner};
+use super::live::Live;
 use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
@@ -100,7 +100,7 @@ impl Places {
     }
 
     /// The run that may start next, of those that are not barred.
-    fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
+    pub(super) fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
         let open = self.rooms.iter().filter(|(group, _)| self.has_place(group.as_ref()));
         let first = |room: &'_ Room| room.ready.iter().find(|(_, _, key)| !is_barred(key)).cloned();
         open.filter_map(|(_, room)| first(room)).min().map(|(_, _, key)| key)
@@ -115,18 +115,4 @@ impl Places {
 
 fn rank(live: &Live) -> Rank {
     (Reverse(live.work.priority), live.run.due, live.run.key.clone())
-}
-
-impl Planner {
-    /// Starts as many of those that wait as have a place, the best first.
-    pub(super) fn fill(&mut self, now: Timestamp) {
-        while !self.rests()
-            && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
-        {
-            let live = self.runs.remove(&key).expect("who is in line is open");
-            self.ledger.end_unit();
-            self.start(now, live);
-            self.ledger.end_unit();
-        }
-    }
 }

@@ -5,7 +5,7 @@
 //!
 //! Does not change anything.
 
-use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
+use mainspring_job::{Job, JobName, Mark, RunKey, RunState};
 
 use super::asking::{Asking, Next, job_name, query, run_key, store_failed};
 use super::feed::Feed;
@@ -44,8 +44,9 @@ impl Server {
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
+        let (counted, committed_count) = (self.counted.clone(), self.writer.committed_count);
         query(move |reader| {
-            let counts = reader.counts(Shard::WHOLE).map_err(store_failed)?;
+            let counts = counted.get(reader, committed_count).map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
             Ok(Next::Answer(Response::Status(Box::new(StatusWire { pending, runs, dead, ..status }))))
         })

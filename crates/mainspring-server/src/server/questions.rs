@@ -60,9 +60,10 @@ impl Questions {
     /// Asks those whose time has come.
     pub(super) fn ask(&mut self, writer: &Writer, now: Moment) {
         let is_late = writer.is_full() || writer.late(now).is_some();
-        while let Some((_, question)) =
-            self.waiting.pop_front_if(|(needed_count, _)| is_late || *needed_count <= writer.committed_count)
-        {
+        let is_settled = writer.is_settled();
+        while let Some((_, question)) = self.waiting.pop_front_if(|(needed_count, _)| {
+            is_late || is_settled || *needed_count <= writer.committed_count
+        }) {
             match &self.sender {
                 // It fails only after a panic of the thread, which is on standard error.
                 Some(sender) => drop(sender.send(question)),

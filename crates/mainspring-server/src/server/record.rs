@@ -66,15 +66,17 @@ impl Server {
         self.writer.has_more = true;
     }
 
-    /// What the store's thread has done becomes facts for the planner.
-    pub(super) fn take_reports(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<(), Error> {
+    /// What the store's thread has done becomes facts for the planner. Returns whether a batch was written.
+    pub(super) fn take_reports(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
         self.writer.quiet();
+        let mut has_committed = false;
         loop {
             let was_full = self.writer.is_full();
-            let Some(report) = self.writer.next_report(now) else { return Ok(()) };
+            let Some(report) = self.writer.next_report(now) else { return Ok(has_committed) };
             match report {
                 Report::Committed { number, answers } => {
                     self.waiters.look();
+                    has_committed = true;
                     if was_full {
                         self.note(now.wall, "there is room on the disk again: all goes on");
                     }
@@ -194,7 +196,7 @@ impl Server {
     pub(super) fn has_written(&self, ending_since: Moment, now: Moment) -> bool {
         let is_hopeless =
             END_WAIT <= now.since(ending_since) && self.writer.waited(now).is_some_and(|it| END_WAIT <= it);
-        (self.writer.is_idle() && self.inputs.is_empty()) || self.writer.is_full() || is_hopeless
+        (self.writer.is_settled() && self.inputs.is_empty()) || self.writer.is_full() || is_hopeless
     }
 
     /// How long the end may wait for the store from now on.

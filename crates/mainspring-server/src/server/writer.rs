@@ -169,6 +169,11 @@ impl Writer {
         self.committed_count + self.in_flight.len() as u64 + u64::from(self.has_more)
     }
 
+    /// Whether all that was decided is on disk.
+    pub(super) fn is_settled(&self) -> bool {
+        self.is_idle() && !self.has_more
+    }
+
     /// Whether the disk has no room for what is to be written.
     pub(super) fn is_full(&self) -> bool {
         self.delay == Delay::Full

@@ -1,16 +1,12 @@
-//! The line of a job: which of its runs is past its gate, and which wait before it.
+//! Admission: a run that is due waits before the gate of its job, passes it, or ends without having run.
 //!
-//! ```text
-//!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
-//! ```
+//! Cost: O(log n) for each run that is open at its job.
 //!
-//! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a misfire one at a
-//! time. One that is past the gate and has not started goes back when one that is due earlier comes.
-
-use std::collections::BTreeSet;
+//! Does not start anything: what is past its gate is in line for a place.
 
 use jiff::Timestamp;
 
+use super::gate::Gate;
 use super::occurrence::PAUSED;
 use super::{Live, Planner, wait};
 use crate::name::JobName;
@@ -19,73 +15,6 @@ use crate::output::{Note, Output};
 use crate::policy::{CatchUp, Overlap};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    active: BTreeSet<RunKey>,
-    waiting: BTreeSet<(Timestamp, RunKey)>,
-    /// How many of those that wait may pass beside others.
-    allowing_count: usize,
-    /// That of the active ones that makes good for a misfire.
-    catching_up: Option<RunKey>,
-}
-
-impl Line {
-    pub(super) fn is_empty(&self) -> bool {
-        self.active.is_empty() && self.waiting.is_empty()
-    }
-
-    pub(super) fn holds(&self, due: Timestamp, key: &RunKey) -> bool {
-        self.active.contains(key) || self.waiting.contains(&(due, key.clone()))
-    }
-
-    /// A run stands before the gate.
-    pub(super) fn add(&mut self, live: &Live) {
-        let is_new = self.waiting.insert((live.run.due, live.run.key.clone()));
-        self.allowing_count += usize::from(is_new && allows(live));
-    }
-
-    /// A run passes the gate.
-    fn pass(&mut self, live: &Live) {
-        let key = live.run.key.clone();
-        self.stop_waiting(live);
-        if live.run.cause == Cause::CatchUp {
-            self.catching_up = Some(key.clone());
-        }
-        self.active.insert(key);
-    }
-
-    fn remove(&mut self, live: &Live) {
-        let key = &live.run.key;
-        self.active.remove(key);
-        self.stop_waiting(live);
-        self.catching_up.take_if(|catching_up| catching_up == key);
-    }
-
-    fn stop_waiting(&mut self, live: &Live) {
-        let was_waiting = self.waiting.remove(&(live.run.due, live.run.key.clone()));
-        self.allowing_count -= usize::from(was_waiting && allows(live));
-    }
-
-    /// Whether the gate is shut for all that wait, whatever they are.
-    fn is_shut(&self) -> bool {
-        self.allowing_count == 0 && !self.active.is_empty()
-    }
-
-    /// Whether the gate is open for a run.
-    fn is_open_for(&self, live: &Live) -> bool {
-        match (live.work.policies.overlap, live.run.cause) {
-            (Overlap::Allow, Cause::CatchUp) => self.catching_up.is_none(),
-            (Overlap::Allow, _) => true,
-            _ => self.active.is_empty(),
-        }
-    }
-}
-
-/// Whether a run may run beside others of its job.
-fn allows(live: &Live) -> bool {
-    live.work.policies.overlap == Overlap::Allow
-}
 
 /// What is in the way of a run.
 const RUNNING: &str = "an earlier run was running";
@@ -160,7 +89,7 @@ impl Planner {
         if is_left_out || is_resting && !is_kept {
             return Some((RunState::SkippedPaused, PAUSED));
         }
-        let is_clear = self.lines.get(&run.key.job).is_none_or(Line::is_empty);
+        let is_clear = self.lines.get(&run.key.job).is_none_or(Gate::is_empty);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
