@@ -215,25 +215,6 @@ impl Planner {
         self.jobs.values().filter_map(|tracked| Some((tracked.job.as_deref()?, &tracked.mark)))
     }
 
-    /// A job with a definition, and how far it is. O(log n).
-    pub fn job(&self, name: &JobName) -> Option<(&Job, &Mark)> {
-        let tracked = self.jobs.get(name)?;
-        Some((tracked.job.as_deref()?, &tracked.mark))
-    }
-
-    /// When the planner looks at a job next: at its next occurrence, or in the past while it waits for room. `None` for one
-    /// that is paused or done, has no further occurrence, or is not known. O(log n), with no search of its calendar.
-    pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
-        let tracked = self.jobs.get(name)?;
-        tracked.next.or(tracked.is_crowded.then_some(Timestamp::MIN))
-    }
-
-    /// The open runs of a job, of one-shot jobs of its name too, in the order of their keys. O(log n), and O(1) for each.
-    pub fn runs_of(&self, name: &JobName) -> impl Iterator<Item = &Run> {
-        let runs = self.runs.range(RunKey::new(name.clone(), Timestamp::MIN)..);
-        runs.map(|(_, live)| &live.run).take_while(move |run| run.key.job == *name)
-    }
-
     /// Open runs, in the order of their keys.
     pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.values().map(|live| &live.run)

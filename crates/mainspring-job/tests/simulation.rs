@@ -29,7 +29,7 @@ use world::World;
 const USUAL_HISTORIES: u64 = 100_000;
 
 /// Seeds beyond the usual ones whose histories were wrong once, until the planner was mended.
-const WRONG_ONCE: [u64; 4] = [412_174, 423_142, 501_396, 503_113];
+const WRONG_ONCE: [u64; 5] = [412_174, 423_142, 501_396, 503_113, 1_511_426];
 
 /// Runs a script, and says what was wrong.
 fn fault_of(script: &Script, flaw: Flaw) -> Option<String> {

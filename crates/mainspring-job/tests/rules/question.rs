@@ -41,12 +41,3 @@ fn the_next_look_is_at_the_next_occurrence() {
     shell.command(Command::Resume(Scope::Job(name("j"))));
     assert_eq!(next(&shell, "j"), Some(at("2026-01-01T02:00:00Z")));
 }
-
-#[test]
-fn what_waits_for_room_is_looked_at_as_soon_as_there_is_some() {
-    let limits = Limits { max_open: 1, ..Limits::default() };
-    let jobs = vec![job("a", "@every 1h", ""), job("b", "@every 1h", "")];
-    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, Vec::new(), limits);
-    shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.planner.next_of(&name("b")), Some(Timestamp::MIN));
-}

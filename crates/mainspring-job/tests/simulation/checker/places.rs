@@ -114,7 +114,7 @@ pub(crate) fn watch_order(model: &Model<'_>, event: &Event) -> Verdict {
 /// What `all` makes good for runs in the order of its nominal times, one after the other. Holds the last of each job that started.
 #[derive(Default)]
 pub(crate) struct CatchingUp {
-    last: BTreeMap<JobName, (u32, Timestamp)>,
+    last: BTreeMap<JobName, (u32, Timestamp, Timestamp)>,
 }
 
 impl CatchingUp {
@@ -130,8 +130,12 @@ impl CatchingUp {
         let beside = model.alive.iter().find(runs);
         ensure!(beside.is_none(), "out of policy: {key} makes good for a misfire beside {beside:?}");
         if *attempt == 1 {
-            let before = self.last.insert(key.job.clone(), (view.era, key.nominal));
-            let is_late = before.is_some_and(|(era, last)| era == view.era && key.nominal < last);
+            let planned = view.run.planned;
+            let before = self.last.insert(key.job.clone(), (view.era, planned, key.nominal));
+            // A look after the clock was set back does not line up behind one before it.
+            let is_late = before.is_some_and(|(era, looked, last)| {
+                era == view.era && planned <= looked && key.nominal < last
+            });
             ensure!(!is_late, "out of policy: {key} is made good for after a later one");
         }
         Ok(())

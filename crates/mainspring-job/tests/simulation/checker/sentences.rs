@@ -225,6 +225,11 @@ const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
     ),
     (
+        "For that, what is made good for by a look after the clock was set back may run before what was \
+         made good for by a look before it.",
+        &["places::watch_catching_up"],
+    ),
+    (
         "A timetable that changes counts from the moment at which the server knows of it, whatever the \
          clock showed before; a time of it that has a run on record does not run again.",
         &["coverage::check", "rules/clock::a_changed_timetable_counts_from_now_whatever_the_clock_showed"],
