@@ -20,8 +20,6 @@
 //! Cost: one pass when the file is read, one when the run starts.
 //!
 //! Does not escape: none of the values but secrets can hold a quote or a line end.
-//!
-//! Source: own.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -6,8 +6,6 @@
 //! Cost: see the files.
 //!
 //! Does not read the command line: see [`cli`](crate::cli).
-//!
-//! Source: own.
 
 use crate::cli::Command;
 use mainspring_server::error::Error;

@@ -3,8 +3,6 @@
 //! Cost: one string.
 //!
 //! Does not know months: their lengths differ.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 

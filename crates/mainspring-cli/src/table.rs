@@ -9,8 +9,6 @@
 //! Cost: one pass to measure, one to write.
 //!
 //! Does not know the width of wide (East Asian) characters.
-//!
-//! Source: own.
 
 use std::io::{self, IsTerminal};
 

@@ -8,8 +8,6 @@
 //! Cost: one pass over the file, and a look-up per user that it names.
 //!
 //! Does not watch the file.
-//!
-//! Source: own.
 
 use jiff::tz::TimeZone;
 use mainspring_job::Group;

@@ -11,8 +11,6 @@
 //! Cost: one read of the file; a line is a view into it.
 //!
 //! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
-//!
-//! Source: own.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -7,8 +7,6 @@
 //! Cost: see [`walk`](crate::walk).
 //!
 //! Does not look into the folder.
-//!
-//! Source: own.
 
 use std::fs::{self, DirBuilder};
 use std::io;

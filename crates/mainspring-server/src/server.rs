@@ -8,7 +8,7 @@
 //!
 //! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
 //! `Committed`. All that has happened while a batch was written shares the next. The loop neither writes nor reads the store and
-//! waits for neither: two threads do, [`writer`] for the planner and [`questions`] for people. So signals, timeouts and kills are
+//! waits for neither: two threads do, `writer.rs` for the planner and `questions.rs` for people. So signals, timeouts and kills are
 //! served while another program has the store locked.
 //!
 //! How it ends is told in `stop`.

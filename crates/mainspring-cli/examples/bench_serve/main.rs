@@ -13,7 +13,7 @@
 //!
 //! Does not compare what the two servers do beyond keeping a job: one knows history, keys and policies, the other tubes.
 //!
-//! Source: own; the protocol of [beanstalkd](https://github.com/beanstalkd/beanstalkd/blob/master/doc/protocol.txt).
+//! Source: the protocol of [beanstalkd](https://github.com/beanstalkd/beanstalkd/blob/master/doc/protocol.txt).
 
 mod clock;
 mod late;

@@ -3,8 +3,6 @@
 //! Cost: none worth a word.
 //!
 //! Does not know which jobs there are: a duration for a job that no file has is found out by the command.
-//!
-//! Source: own.
 
 use clap::Args;
 use jiff::Timestamp;

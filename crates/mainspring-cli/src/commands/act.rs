@@ -3,8 +3,6 @@
 //! Cost: one connection.
 //!
 //! Does not check what the server checks better.
-//!
-//! Source: own.
 
 use std::env;
 use std::io::{self, BufRead, IsTerminal};

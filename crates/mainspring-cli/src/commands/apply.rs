@@ -5,8 +5,6 @@
 //! Does not send any file if one has a problem, or if others could have written it: the same files are refused as by
 //! `serve`. The files are applied one after the other, each as a whole or not at all: a name that another source has stops
 //! it.
-//!
-//! Source: own.
 
 use std::fs;
 

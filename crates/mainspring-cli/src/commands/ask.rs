@@ -3,8 +3,6 @@
 //! Cost: one connection.
 //!
 //! Does not decide anything: the server does.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 

@@ -4,8 +4,6 @@
 //!
 //! Does not ask whether this user may run the entries of a system crontab; `run` does. That a user exists is checked,
 //! because Debian's cron refuses an entry of an unknown user.
-//!
-//! Source: own.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

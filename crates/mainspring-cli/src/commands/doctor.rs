@@ -10,8 +10,6 @@
 //! gigabyte.
 //!
 //! Does not repair anything.
-//!
-//! Source: own.
 
 use std::io;
 use std::time::Duration;

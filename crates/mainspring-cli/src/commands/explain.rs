@@ -3,8 +3,6 @@
 //! Cost: that of an explanation, and three searches.
 //!
 //! Does not write the sentences: `mainspring-cron` does.
-//!
-//! Source: own.
 
 use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
 use super::{print, print_json};

@@ -3,8 +3,6 @@
 //! Cost: one pass over the text.
 //!
 //! Does not choose what to print of it.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 use mainspring_cron::{DayRule, Dialect, Expression, Language, ParseOptions, Schedule, Warning};

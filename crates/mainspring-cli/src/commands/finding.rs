@@ -10,8 +10,6 @@
 //! Cost: some strings.
 //!
 //! Does not look at anything.
-//!
-//! Source: own.
 
 use std::fmt;
 

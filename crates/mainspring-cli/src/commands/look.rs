@@ -3,8 +3,6 @@
 //! Cost: one connection, and one request per [`MAX_ROWS`] rows.
 //!
 //! Does not change anything.
-//!
-//! Source: own.
 
 use std::io::{self, Write};
 

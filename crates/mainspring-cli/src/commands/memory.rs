@@ -11,8 +11,6 @@
 //!
 //! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
 //! removed. After `kill -9` the new folder is left behind.
-//!
-//! Source: own.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@
 //!
 //! Does not show anything unless somebody sees it, and leaves nothing behind.
 //!
-//! Source: own; the counts of what a process has read are in proc_pid_io(5).
+//! Source: proc_pid_io(5), for the counts of what a process has read.
 
 use std::fs;
 use std::io::{self, IsTerminal};

@@ -3,8 +3,6 @@
 //! Cost: that of a translation.
 //!
 //! Does not approximate: where there is no exact translation, the reason is shown and the exit code is 1.
-//!
-//! Source: own.
 
 use super::expression::{language_name, read, refuse, whole_text};
 use super::{print, print_json};

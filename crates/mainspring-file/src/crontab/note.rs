@@ -12,8 +12,6 @@
 //! Cost: one pass over the line.
 //!
 //! Does not apply to more than one entry.
-//!
-//! Source: own.
 
 use std::ops::Range;
 

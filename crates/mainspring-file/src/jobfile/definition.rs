@@ -3,8 +3,6 @@
 //! Cost: one pass over the table.
 //!
 //! Does not know what the file around it is.
-//!
-//! Source: own.
 
 use std::sync::Arc;
 

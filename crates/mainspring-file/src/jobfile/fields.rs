@@ -8,8 +8,6 @@
 //! Cost: a look-up per key.
 //!
 //! Does not know what the keys mean.
-//!
-//! Source: own.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -14,8 +14,6 @@
 //! Cost: one short text per policy.
 //!
 //! Does not know what the rules mean: `mainspring-job` does.
-//!
-//! Source: own.
 
 use mainspring_job::{Policies, PolicyError};
 use toml::Spanned;

@@ -9,8 +9,6 @@
 //! Cost: one pass.
 //!
 //! Does not look up the user, so that a file can be checked elsewhere than where it runs.
-//!
-//! Source: own.
 
 use std::path::PathBuf;
 

@@ -10,8 +10,6 @@
 //! Cost: one parse per expression.
 //!
 //! Does not evaluate anything.
-//!
-//! Source: own.
 
 use std::ops::Range;
 

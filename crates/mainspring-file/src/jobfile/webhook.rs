@@ -13,8 +13,6 @@
 //! Cost: one pass.
 //!
 //! Does not resolve the host.
-//!
-//! Source: own.
 
 use http::{HeaderName, Method, Uri};
 use toml::Spanned;
