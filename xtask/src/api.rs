@@ -5,17 +5,22 @@
 //!                                └──▶ pages whose type or function shows no example
 //! ```
 //!
-//! A line has the item's path and its text without bodies: `mainspring::engine::Engine::shutdown: pub fn shutdown(&self) -> ..`.
-//! Attributes that callers notice stand before it: `non_exhaustive`, `must_use`, `derive`, `cfg`. The texts are kept in
-//! `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo test -p xtask` writes them anew, for the commit that
+//! A line has the item's path and its text without bodies: `mainspring::engine::Engine::shutdown: pub fn
+//! shutdown(&self) -> ..`.
+//! Attributes that callers notice stand before it: `non_exhaustive`, `must_use`, `derive`, `cfg`. The texts
+//! are kept in
+//! `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo test -p xtask` writes them anew, for
+//! the commit that
 //! says why the surface changed.
 //!
 //! Cost: that of parsing the four libraries, a second or so unoptimised.
 //!
-//! It reads the source and not what the compiler makes of it: what a macro writes is shown as the macro's call, and whether a
+//! It reads the source and not what the compiler makes of it: what a macro writes is shown as the macro's
+//! call, and whether a
 //! type implements an auto trait is for the tests of each crate to pin.
 //!
-//! Source: the idea is that of the crates `public-api` and `cargo-semver-checks`, which need a nightly toolchain or a registry.
+//! Source: the idea is that of the crates `public-api` and `cargo-semver-checks`, which need a nightly
+//! toolchain or a registry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,7 +41,8 @@ const NOTICED: [&str; 4] = ["non_exhaustive", "must_use", "derive", "cfg"];
 pub struct Surface {
     /// A line for each public item, sorted.
     pub lines: BTreeSet<String>,
-    /// The pages of types, traits and functions without a block of code, in the item's documentation or its methods'.
+    /// The pages of types, traits and functions without a block of code, in the item's documentation or its
+    /// methods'.
     pub without_example: BTreeSet<String>,
 }
 

@@ -1,4 +1,5 @@
-//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
+//! [`instructions`] counts instructions, [`example`] tests
 //! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
 //! that go wrong, and [`tidy`] checks what a machine can check of STYLE.md.
 //!
