@@ -6,18 +6,14 @@
 //! ```
 //!
 //! A line has the item's path and its text without bodies: `mainspring::engine::Engine::shutdown: pub fn
-//! shutdown(&self) -> ..`.
-//! Attributes that callers notice stand before it: `non_exhaustive`, `must_use`, `derive`, `cfg`. The texts
-//! are kept in
-//! `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo test -p xtask` writes them anew, for
-//! the commit that
-//! says why the surface changed.
+//! shutdown(&self) -> ..`. Attributes that callers notice stand before it: `non_exhaustive`, `must_use`,
+//! `derive`, `cfg`. The texts are kept in `testdata/api/`; a test compares them, and `UPDATE_EXPECTED=1 cargo
+//! test -p xtask` writes them anew, for the commit that says why the surface changed.
 //!
 //! Cost: that of parsing the four libraries, a second or so unoptimised.
 //!
 //! It reads the source and not what the compiler makes of it: what a macro writes is shown as the macro's
-//! call, and whether a
-//! type implements an auto trait is for the tests of each crate to pin.
+//! call, and whether a type implements an auto trait is for the tests of each crate to pin.
 //!
 //! Source: the idea is that of the crates `public-api` and `cargo-semver-checks`, which need a nightly
 //! toolchain or a registry.
