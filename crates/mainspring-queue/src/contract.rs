@@ -111,9 +111,11 @@ pub mod runner;
 pub mod script;
 
 mod generator;
+mod outcome;
 mod shrink;
 
-pub use runner::{Difference, Outcome, Token, run};
+pub use outcome::{Difference, Outcome};
+pub use runner::{Token, run};
 pub use script::{Script, ScriptError};
 
 use std::string::String;
@@ -130,6 +132,12 @@ pub const STEP_COUNT: usize = 2_000;
 ///
 /// # Panics
 /// If a queue breaks the contract, with what was wrong and a short script that shows it.
+///
+/// ```
+/// use mainspring_queue::{contract, heap::Lazy};
+///
+/// contract::exercise(Lazy::new);
+/// ```
 pub fn exercise<Q: TimerQueue<Token>>(make: impl Fn() -> Q) {
     for seed in 0..SEED_COUNT {
         exercise_seed(&make, seed, STEP_COUNT);
@@ -140,6 +148,12 @@ pub fn exercise<Q: TimerQueue<Token>>(make: impl Fn() -> Q) {
 ///
 /// # Panics
 /// As [`exercise`] does.
+///
+/// ```
+/// use mainspring_queue::{SkipList, contract};
+///
+/// contract::exercise_seed(&SkipList::new, 42, 100);
+/// ```
 pub fn exercise_seed<Q: TimerQueue<Token>>(make: &impl Fn() -> Q, seed: u64, step_count: usize) {
     let script = generator::script(seed, step_count);
     if let Err(first) = shrink::run_caught(&script, make) {

@@ -35,6 +35,8 @@
 //! # Ok::<(), mainspring_queue::Rejected<&str>>(())
 //! ```
 //!
+//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages.
+//!
 //! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
 //! be held to the same contract.
 
@@ -51,6 +53,8 @@ extern crate alloc;
 extern crate std;
 
 pub mod tick;
+
+mod budget;
 
 pub mod queue;
 

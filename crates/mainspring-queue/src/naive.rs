@@ -18,6 +18,17 @@ use crate::queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError
 use crate::tick::Tick;
 
 /// The oracle that all other structures are compared with. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, Naive};
+///
+/// let mut queue = Naive::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Naive<T> {
     timers: Vec<Expired<T>>,

@@ -42,6 +42,7 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
+pub use crate::budget::Budget;
 use crate::tick::Tick;
 
 /// The name of one timer in one queue: a slot number and the slot's generation.
@@ -92,6 +93,17 @@ impl fmt::Display for TimerId {
 }
 
 /// A timer that left its queue because it was due.
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Chunked};
+///
+/// let mut queue = Chunked::new();
+/// let id = queue.schedule(Tick::new(5), "tea")?;
+/// queue.advance(Tick::new(9));
+/// let expired = queue.pop_expired().expect("it is due");
+/// assert_eq!((expired.id, expired.deadline, expired.payload), (id, Tick::new(5), "tea"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
 pub struct Expired<T> {
@@ -104,6 +116,14 @@ pub struct Expired<T> {
 }
 
 /// A timer that a queue would not take. The payload comes back.
+///
+/// ```
+/// use mainspring_queue::{Reason, Tick, TimerQueue, wheel::Simple};
+///
+/// let mut ring = Simple::new(60);
+/// let rejected = ring.schedule(Tick::new(61), "far").expect_err("the ring is shorter");
+/// assert_eq!((rejected.reason, rejected.payload), (Reason::BeyondHorizon, "far"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
 pub struct Rejected<T> {
@@ -114,6 +134,14 @@ pub struct Rejected<T> {
 }
 
 /// Why a queue would not take a deadline.
+///
+/// ```
+/// use mainspring_queue::{Reason, Tick, TimerQueue, wheel::Simple};
+///
+/// let mut ring = Simple::new(60);
+/// let reason = ring.schedule(Tick::new(61), "far").map_err(Reason::from);
+/// assert_eq!(reason, Err(Reason::BeyondHorizon));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -157,6 +185,17 @@ impl<T> From<Rejected<T>> for Reason {
 }
 
 /// Why a timer was not moved.
+///
+/// ```
+/// use mainspring_queue::{ResetError, Tick, TimerQueue, wheel::Simple};
+///
+/// let mut ring = Simple::new(60);
+/// let id = ring.schedule(Tick::new(5), "near")?;
+/// assert_eq!(ring.reset(id, Tick::new(61)), Err(ResetError::BeyondHorizon));
+/// assert_eq!(ring.cancel(id), Some("near"), "it stayed");
+/// assert_eq!(ring.reset(id, Tick::new(6)), Err(ResetError::NotPending));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResetError {
@@ -178,6 +217,13 @@ impl fmt::Display for ResetError {
 impl core::error::Error for ResetError {}
 
 /// In which order `pop_expired` hands out timers that are expired at the same time.
+///
+/// ```
+/// use mainspring_queue::{Order, RedBlackTree, TimerQueue, wheel::Cascading};
+///
+/// assert_eq!(TimerQueue::<()>::profile(&RedBlackTree::new()).order, Order::Deadline);
+/// assert_eq!(TimerQueue::<()>::profile(&Cascading::new()).order, Order::Expiry);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Order {
@@ -191,6 +237,19 @@ pub enum Order {
 }
 
 /// What timers do that compare equal in the queue's [`Order`].
+///
+/// ```
+/// use mainspring_queue::{Equals, RedBlackTree, Tick, TimerQueue};
+///
+/// let mut queue = RedBlackTree::new();
+/// assert_eq!(queue.profile().equals, Equals::Fifo);
+/// queue.schedule(Tick::new(5), 1)?;
+/// queue.schedule(Tick::new(5), 2)?;
+/// queue.advance(Tick::new(5));
+/// let order: Vec<i32> = std::iter::from_fn(|| queue.pop_expired()).map(|timer| timer.payload).collect();
+/// assert_eq!(order, [1, 2]);
+/// # Ok::<(), mainspring_queue::Rejected<i32>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Equals {
@@ -248,71 +307,19 @@ impl Profile {
     }
 }
 
-/// How much work calls may do: one unit for each timer that is handed out, and for each that is only looked
-/// at.
+/// What a pop with a [`Budget`] came to.
 ///
 /// ```
 /// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
 ///
 /// let mut queue = Chunked::new();
-/// for number in 0..1_000 {
-///     queue.schedule(Tick::new(5_000 + number), number)?;
-/// }
-/// let mut fired_count = 0;
-/// // The loop of a server: never more than a hundred timers' work in a turn.
-/// loop {
-///     let mut budget = Budget::new(100);
-///     queue.advance_within(Tick::new(10_000), &mut budget);
-///     let last = loop {
-///         match queue.pop_within(&mut budget) {
-///             Popped::Timer(_) => fired_count += 1,
-///             last => break last,
-///         }
-///     };
-///     if last == Popped::Nothing {
-///         break;
-///     }
-///     // It was Paused: sockets have their turn here.
-/// }
-/// assert_eq!(fired_count, 1_000);
-/// # Ok::<(), mainspring_queue::Rejected<u64>>(())
+/// queue.schedule(Tick::new(5), "due")?;
+/// queue.advance(Tick::new(5));
+/// assert_eq!(queue.pop_within(&mut Budget::new(0)), Popped::Paused);
+/// assert!(matches!(queue.pop_within(&mut Budget::new(1)), Popped::Timer(timer) if timer.payload == "due"));
+/// assert_eq!(queue.pop_within(&mut Budget::new(1)), Popped::Nothing);
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget(usize);
-
-impl Budget {
-    /// No limit.
-    pub const fn unlimited() -> Budget {
-        Budget(usize::MAX)
-    }
-
-    /// A limit of so many timers. No more are handed out. A step that has begun is finished, so that a few
-    /// more may be looked at; with 0 no step begins.
-    pub const fn new(timer_count: usize) -> Budget {
-        Budget(timer_count)
-    }
-
-    /// Returns how many timers are left.
-    pub const fn left(self) -> usize {
-        self.0
-    }
-
-    /// Tells whether nothing is left.
-    pub const fn is_used_up(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Takes off so many timers. For queues, which call it as they work.
-    #[inline]
-    pub fn spend(&mut self, timer_count: usize) {
-        // What is unlimited stays so.
-        if self.0 != usize::MAX {
-            self.0 = self.0.saturating_sub(timer_count);
-        }
-    }
-}
-
-/// What a pop with a [`Budget`] came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an owner must deal with each answer")]
 pub enum Popped<T> {

@@ -28,6 +28,17 @@ use crate::sorted::{Sorted, SortedIndex};
 use crate::tick::Tick;
 
 /// The red-black tree of nginx. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, RedBlackTree};
+///
+/// let mut queue = RedBlackTree::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RedBlackTree<T>(Sorted<Tree, T>);
 

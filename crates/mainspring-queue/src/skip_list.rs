@@ -44,6 +44,17 @@ const DEFAULT_SEED: u64 = 0x6d61_696e_7370_7269;
 const HEAD: u32 = 0;
 
 /// The skip list. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, SkipList};
+///
+/// let mut queue = SkipList::with_seed(7);
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SkipList<T>(Sorted<Lanes, T>);
 

@@ -48,6 +48,60 @@ use mainspring_queue::Tick;
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A source of now that a driver can wait with. Shared by all threads.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+/// use std::sync::{Arc, Mutex};
+/// use std::time::Duration;
+/// use mainspring::Tick;
+/// use mainspring::clock::{Bell, Clock};
+///
+/// /// Counts the frames of a game, whose loop calls `next_frame`.
+/// #[derive(Clone, Default)]
+/// struct Frames {
+///     count: Arc<AtomicU64>,
+///     bells: Arc<Mutex<Vec<Bell>>>,
+/// }
+///
+/// impl Frames {
+///     fn next_frame(&self) {
+///         self.count.fetch_add(1, Ordering::SeqCst);
+///         self.bells.lock().unwrap().iter().for_each(Bell::nudge);
+///     }
+/// }
+///
+/// impl Clock for Frames {
+///     fn resolution(&self) -> Duration {
+///         Duration::from_millis(20)
+///     }
+///
+///     fn now(&self) -> Tick {
+///         Tick::new(self.count.load(Ordering::SeqCst))
+///     }
+///
+///     fn after(&self, delay: Duration) -> Tick {
+///         // Rounded up, so that no timer is early.
+///         self.now().after(u64::try_from(delay.as_millis().div_ceil(20)).unwrap_or(u64::MAX))
+///     }
+///
+///     fn wait(&self, bell: &Bell, until: Option<Tick>) {
+///         let mut bells = self.bells.lock().unwrap();
+///         if !bells.iter().any(|other| other.is_same(bell)) {
+///             bells.push(bell.clone());
+///         }
+///         drop(bells);
+///         bell.wait_unless(|| until.is_some_and(|until| until <= self.now()));
+///     }
+/// }
+///
+/// let frames = Frames::default();
+/// let engine = mainspring::Engine::with_clock(frames.clone())?;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// engine.callbacks().after(Duration::from_millis(50), move |_| sender.send("jump").unwrap())?;
+/// (0..3).for_each(|_| frames.next_frame());
+/// assert_eq!(receiver.recv()?, "jump");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Clock: Send + Sync + 'static {
     /// The length of one tick; never zero, and the same for the clock's whole life.
     fn resolution(&self) -> Duration;
@@ -85,6 +139,41 @@ pub trait Clock: Send + Sync + 'static {
 /// they wait at a [`Bell`] that [stands](Bell::at) there.
 ///
 /// One thread waits; any thread rouses.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::mpsc::{Receiver, Sender, channel};
+/// use std::sync::{Mutex, PoisonError};
+/// use std::time::Duration;
+/// use mainspring::clock::{Bell, Place};
+///
+/// /// Waits for words on a channel, of which an empty one is a rouse.
+/// #[derive(Debug)]
+/// struct Words {
+///     sender: Sender<String>,
+///     receiver: Mutex<Receiver<String>>,
+/// }
+///
+/// impl Place for Words {
+///     fn wait(&self, timeout: Option<Duration>) -> bool {
+///         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+///         let word = match timeout {
+///             Some(timeout) => receiver.recv_timeout(timeout).ok(),
+///             None => receiver.recv().ok(),
+///         };
+///         word.is_some_and(|word| !word.is_empty())
+///     }
+///
+///     fn rouse(&self) {
+///         self.sender.send(String::new()).unwrap_or(());
+///     }
+/// }
+///
+/// let (sender, receiver) = channel();
+/// let bell = Bell::at(Arc::new(Words { sender, receiver: Mutex::new(receiver) }));
+/// bell.ring();
+/// bell.wait(None); // returns: a ring is not lost
+/// ```
 pub trait Place: fmt::Debug + Send + Sync {
     /// Blocks until something arrives that the place itself waits for, until [`rouse`](Self::rouse), or until `timeout` has
     /// passed; without one, for ever. Tells whether something has arrived. May return early, and looks for arrivals even
@@ -96,6 +185,16 @@ pub trait Place: fmt::Debug + Send + Sync {
 }
 
 /// What one thread waits at and any thread may ring. Clones are the same bell.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Bell;
+///
+/// let bell = Bell::new();
+/// bell.ring();
+/// bell.wait(Some(Duration::from_secs(60))); // at once: it had been rung
+/// assert!(!bell.take_ring(), "and the ring is taken");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bell {
     shared: Arc<Shared>,

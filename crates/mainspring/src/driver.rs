@@ -22,29 +22,39 @@
 //! It does not know what a payload is: fronts do.
 
 mod caught;
+mod counts;
 mod crew;
 mod lane;
 mod lanes;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
+mod refused;
 pub mod sharded;
 pub mod single;
 pub mod striped;
 
+#[doc(inline)]
+pub use counts::{Counts, Report};
+#[doc(inline)]
 pub use per_worker::PerWorker;
 #[cfg(all(feature = "poll", unix))]
+#[doc(inline)]
 pub use poll::Poll;
+#[doc(inline)]
+pub use refused::{Refusal, Refused};
+#[doc(inline)]
 pub use sharded::Sharded;
+#[doc(inline)]
 pub use single::Single;
+#[doc(inline)]
 pub use striped::Striped;
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use hdrhistogram::Histogram;
-use mainspring_queue::{Reason, Rejected, ResetError, Tick};
+use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
 use crate::sync::atomic::Ordering;
@@ -53,6 +63,15 @@ use crate::sync::atomic::Ordering;
 const THREAD_NAME: &str = "mainspring";
 
 /// The name of one timer in one driver: which of its queues, and the timer's id there. It names that timer for ever.
+///
+/// ```
+/// use std::num::NonZeroU32;
+/// use mainspring::TimerId;
+///
+/// let in_queue = mainspring::queue::TimerId::from_parts(7, NonZeroU32::MIN);
+/// let id = TimerId::from_parts(3, in_queue);
+/// assert_eq!((id.lane(), id.timer(), id.to_string()), (3, in_queue, "3:7.1".to_owned()));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId {
     lane: u32,
@@ -83,6 +102,24 @@ impl fmt::Display for TimerId {
 }
 
 /// A timer whose time has come, on its way to its owner.
+///
+/// ```
+/// use std::sync::mpsc::channel;
+/// use std::time::Duration;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Fired;
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let (sender, fired) = channel();
+/// let send = move |fired: Fired<&'static str>| sender.send(fired).unwrap_or(());
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), send)?;
+/// let id = engine.handle().schedule_after(Duration::from_millis(1), "payload")?;
+/// let fired = fired.recv()?;
+/// assert_eq!((fired.id, fired.payload), (id, "payload"));
+/// assert!(fired.deadline <= fired.now, "never early");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
 pub struct Fired<T> {
@@ -97,6 +134,20 @@ pub struct Fired<T> {
 }
 
 /// A timer that did not fire before its driver was shut down.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Fired;
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), |_: Fired<&str>| ())?;
+/// engine.handle().schedule_after(Duration::from_secs(60), "unsent")?;
+/// let unfired = engine.shutdown();
+/// assert_eq!(unfired[0].payload, "unsent");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
 pub struct Unfired<T> {
@@ -111,6 +162,30 @@ pub struct Unfired<T> {
 /// Receives timers as they fire, on the driver's thread. Any `FnMut(Fired<T>) + Send` is one.
 ///
 /// The next timer waits until `fire` returns: a slow one makes the others late.
+///
+/// ```
+/// use std::sync::mpsc::{Sender, channel};
+/// use std::time::Duration;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::{Fire, Fired};
+/// use mainspring::queue::wheel::Chunked;
+///
+/// /// Sends on what fires.
+/// struct Forward(Sender<u64>);
+///
+/// impl Fire<u64> for Forward {
+///     fn fire(&mut self, fired: Fired<u64>) {
+///         self.0.send(fired.payload).unwrap_or(());
+///     }
+/// }
+///
+/// let (sender, connections) = channel();
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), Forward(sender))?;
+/// engine.handle().schedule_after(Duration::from_millis(1), 7)?;
+/// assert_eq!(connections.recv()?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
@@ -129,6 +204,34 @@ impl<T, F: FnMut(Fired<T>) + Send> Fire<T> for F {
 }
 
 /// A timer whose firing panicked.
+///
+/// ```
+/// use std::sync::mpsc::{Sender, channel};
+/// use std::time::Duration;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::{Fire, Fired, Panicked};
+/// use mainspring::queue::wheel::Chunked;
+///
+/// /// Sends on what fires.
+/// struct Forward(Sender<u64>);
+///
+/// impl Fire<u64> for Forward {
+///     fn fire(&mut self, fired: Fired<u64>) {
+///         self.0.send(fired.payload).unwrap_or(());
+///     }
+///
+///     fn panicked(&mut self, panic: &Panicked) {
+///         println!("{} panicked: {}", panic.id, panic.message);
+///     }
+/// }
+///
+/// let (sender, connections) = channel();
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), Forward(sender))?;
+/// engine.handle().schedule_after(Duration::from_millis(1), 7)?;
+/// assert_eq!(connections.recv()?, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Panicked {
@@ -162,152 +265,21 @@ impl fmt::Display for Panicked {
     }
 }
 
-/// What a driver has done so far. `scheduled` is
-/// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Timers taken.
-    pub scheduled: u64,
-    /// Timers cancelled while they were pending.
-    pub cancelled: u64,
-    /// Timers moved to another deadline.
-    pub reset: u64,
-    /// Timers handed to [`Fire`], those that panicked included.
-    pub fired: u64,
-    /// Firings that panicked.
-    pub panicked: u64,
-    /// How often the driver's thread went on after a wait.
-    pub wakeups: u64,
-    /// Firings by another worker than the one that the timer belonged to.
-    pub stolen: u64,
-    /// The largest lateness of a firing, in ticks.
-    pub lateness_ticks_max: u64,
-}
-
-impl Counts {
-    fn add(&mut self, other: &Counts) {
-        let Counts { scheduled, cancelled, reset, fired, panicked, wakeups, stolen, lateness_ticks_max } =
-            *other;
-        self.scheduled += scheduled;
-        self.cancelled += cancelled;
-        self.reset += reset;
-        self.fired += fired;
-        self.panicked += panicked;
-        self.wakeups += wakeups;
-        self.stolen += stolen;
-        self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
-    }
-}
-
-/// What a driver has done so far, with the distribution of latenesses.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Report {
-    /// The sums.
-    pub counts: Counts,
-    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback that takes long
-    /// shows here as the lateness of those behind it.
-    pub lateness_ticks: Histogram<u64>,
-}
-
-impl Default for Report {
-    fn default() -> Report {
-        Report { counts: Counts::default(), lateness_ticks: lane::empty_lateness() }
-    }
-}
-
-/// A timer that a driver would not take. The payload comes back.
-///
-/// It is an error for `?` whatever the payload is, one that may not be shared between threads included.
-///
-/// ```
-/// use mainspring::driver::{Refusal, Refused};
-///
-/// fn hand_on(refused: Refused<Box<dyn FnOnce() + Send>>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-///     Err(refused)?
-/// }
-/// let refused = Refused::new(Refusal::Stopped, Box::new(|| ()) as Box<_>);
-/// assert_eq!(hand_on(refused).unwrap_err().to_string(), Refusal::Stopped.to_string());
-/// ```
-pub struct Refused<T> {
-    /// Why.
-    pub reason: Refusal,
-    /// Never locked but to take the payload out: a mutex may be shared whatever is in it.
-    payload: std::sync::Mutex<T>,
-}
-
-impl<T> Refused<T> {
-    /// Gives a payload back. For drivers.
-    pub fn new(reason: Refusal, payload: T) -> Refused<T> {
-        Refused { reason, payload: std::sync::Mutex::new(payload) }
-    }
-
-    /// Returns what the caller gave.
-    pub fn into_payload(self) -> T {
-        self.payload.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// Why a driver would not take a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// The queue rejected the deadline, or is full.
-    Rejected(Reason),
-    /// The engine has been shut down, or was dropped.
-    Stopped,
-    /// The operating system would not start the thread that the timer needs.
-    NoThread,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Rejected(reason) => reason.fmt(formatter),
-            Refusal::Stopped => formatter.write_str("the engine has been shut down, or was dropped"),
-            Refusal::NoThread => formatter.write_str("no thread could be started for the timer"),
-        }
-    }
-}
-
-/// Its message says all: it has no source.
-impl std::error::Error for Refusal {}
-
-impl<T> fmt::Debug for Refused<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
-    }
-}
-
-impl<T> fmt::Display for Refused<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.reason.fmt(formatter)
-    }
-}
-
-impl<T> std::error::Error for Refused<T> {}
-
-impl<T> From<Rejected<T>> for Refused<T> {
-    fn from(rejected: Rejected<T>) -> Refused<T> {
-        Refused::new(Refusal::Rejected(rejected.reason), rejected.payload)
-    }
-}
-
-/// Drops the payload.
-impl<T> From<Refused<T>> for Refusal {
-    fn from(refused: Refused<T>) -> Refusal {
-        refused.reason
-    }
-}
-
-impl From<Reason> for Refusal {
-    fn from(reason: Reason) -> Refusal {
-        Refusal::Rejected(reason)
-    }
-}
-
 /// What any thread may ask of a driver, whatever its queue. Behind it is a lock that is held for one queue operation.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mainspring::Tick;
+/// use mainspring::clock::Manual;
+/// use mainspring::driver::{Single, Timers};
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let driver: Arc<dyn Timers<&str>> = Arc::new(Single::new(Chunked::new(), Manual::stepped()));
+/// let id = driver.schedule(Tick::new(30), "later")?;
+/// driver.reset(id, Tick::new(60))?;
+/// assert_eq!(driver.cancel(id), Some("later"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Timers<T>: Send + Sync {
     /// Adds a timer. See [`TimerQueue::schedule`](mainspring_queue::TimerQueue::schedule).
     ///
@@ -369,6 +341,20 @@ pub trait Timers<T>: Send + Sync {
 
 /// The part of a driver that some thread schedules into, and a timer holds: a queue, its lock, and whom to wake. The methods are
 /// those of [`Timers`], for this part's timers alone; an id of another part names none of them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mainspring::Tick;
+/// use mainspring::clock::Manual;
+/// use mainspring::driver::{Striped, Timers};
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let driver = Arc::new(Striped::new(4, Chunked::new, Manual::stepped()));
+/// let mine = Timers::<&str>::local(&*driver)?; // of the calling thread
+/// let id = mine.schedule(Tick::new(30), "later")?;
+/// assert_eq!(driver.cancel(id), Some("later"), "the driver knows it too");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Part<T>: Send + Sync {
     /// Adds a timer, as [`Timers::schedule`].
     ///
@@ -406,6 +392,19 @@ pub trait Part<T>: Send + Sync {
 }
 
 /// A driver: what a handle asks, and an end.
+///
+/// ```
+/// use mainspring::Tick;
+/// use mainspring::clock::Manual;
+/// use mainspring::driver::{Driver, Refusal, Single, Timers};
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let driver = Single::new(Chunked::new(), Manual::stepped());
+/// driver.schedule(Tick::new(30), "later")?;
+/// assert_eq!(driver.shutdown().len(), 1);
+/// assert_eq!(driver.schedule(Tick::new(30), "too late").unwrap_err().reason, Refusal::Stopped);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Driver<T>: Timers<T> {
     /// Stops firing, waits for what is firing on threads of the driver's own, and returns all timers that did not fire, earliest
     /// first. From then on no timer is taken.

@@ -40,6 +40,21 @@ pub const JUMP_MIN: SignedDuration = SignedDuration::from_millis(500);
 const SLEW_SHARE: i32 = 1_000;
 
 /// A clock and a wall clock, and how they stood to each other.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mainspring::clock::Manual;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::epoch::{Change, Epoch};
+///
+/// let clock = Manual::stepped();
+/// let wall = Arc::new(ManualWall::new(clock.clone(), "2026-03-01T12:00:00Z".parse()?));
+/// let epoch = Epoch::new(clock, Arc::clone(&wall));
+/// wall.set("2026-03-01T12:10:00Z".parse()?);
+/// assert_eq!(epoch.observe(), Change::Forward(mainspring::jiff::SignedDuration::from_mins(10)));
+/// assert_eq!(epoch.observe(), Change::Steady);
+/// # Ok::<(), mainspring::jiff::Error>(())
+/// ```
 pub struct Epoch {
     clock: Arc<dyn Clock>,
     wall: Arc<dyn WallClock>,
@@ -53,6 +68,21 @@ struct Anchor {
 }
 
 /// What the wall clock did beside going on. Durations are positive.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mainspring::clock::Manual;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::epoch::{Change, Epoch};
+///
+/// let clock = Manual::stepped();
+/// let wall = Arc::new(ManualWall::new(clock.clone(), "2026-03-01T12:00:00Z".parse()?));
+/// let epoch = Epoch::new(clock, Arc::clone(&wall));
+/// wall.set("2026-03-01T12:10:00Z".parse()?);
+/// assert_eq!(epoch.observe(), Change::Forward(mainspring::jiff::SignedDuration::from_mins(10)));
+/// assert_eq!(epoch.observe(), Change::Steady);
+/// # Ok::<(), mainspring::jiff::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {

@@ -7,9 +7,10 @@
 //!
 //! # async fn fetch() -> &'static str { "the page" }
 //! # smol::block_on(async {
-//! let hello = mainspring::after(Duration::from_secs(1), || println!("hello"))?; // a closure, later
-//! let beat = mainspring::every(Duration::from_secs(5), || println!("still here"))?; // again and again
-//! let page = mainspring::timeout(Duration::from_secs(2), fetch()).await?; // any runtime
+//! // A closure, later, and again and again; then a future, under any runtime.
+//! let hello = mainspring::after(Duration::from_secs(1), || println!("hello"))?;
+//! let beat = mainspring::every(Duration::from_secs(5), || println!("still here"))?;
+//! let page = mainspring::timeout(Duration::from_secs(2), fetch()).await?;
 //! hello.reset(Duration::from_secs(3)); // or .cancel()
 //! # beat.cancel();
 //! # assert_eq!(page, "the page");
@@ -55,7 +56,7 @@
 //! # Crates in this interface
 //!
 //! Types of other crates appear in it, and are re-exported so that a program need not name them: [`queue`] always; `jiff` and
-//! `cron` with `calendar`, `crossbeam_channel` with `channel`, [`hdrhistogram`] in [`driver::Report`]. A new
+//! `cron` with `calendar`, `crossbeam_channel` with `channel`, `hdrhistogram` for [`driver::Report`]. A new
 //! version of one before its 1.0 is a new minor version of this crate until that is 1.0 itself.
 
 #![deny(unsafe_code)]

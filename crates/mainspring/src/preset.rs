@@ -17,7 +17,7 @@
 //! | [`skip_list`] | a skip list | `SkipList` | single |
 //! | [`mainspring`] | Mainspring | `wheel::Chunked` | striped |
 //!
-//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`] in a program,
+//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`](crate::clock::Monotonic) in a program,
 //! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
 //! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
 //!
@@ -27,25 +27,22 @@
 //!
 //! This is the one module that names structures, drivers and fronts together.
 
+mod default;
+
 use std::fmt;
-use std::hash::Hash;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::wheel::{Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
+use mainspring_queue::wheel::{Cascading, Hierarchical, Overflow, Rounds, Simple};
 use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 
-use crate::clock::{Clock, Monotonic};
+use crate::clock::Clock;
 #[cfg(all(feature = "poll", unix))]
 use crate::driver::Poll;
-use crate::driver::{PerWorker, Sharded, Striped, sharded};
+use crate::driver::{PerWorker, Sharded, sharded};
 use crate::engine::Engine;
-#[cfg(feature = "calendar")]
-use crate::front::Calendar;
-#[cfg(feature = "channel")]
-use crate::front::Channels;
-use crate::front::{Callbacks, DelayQueue, Futures, Keyed, Mailboxes, RunTasks, Task};
+use crate::front::{RunTasks, Task};
 
 /// Slots per level of Kafka's wheel.
 pub const KAFKA_SLOT_COUNT: usize = 20;
@@ -71,6 +68,16 @@ pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::preset;
+///
+/// let engine = preset::mainspring()?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mainspring() -> io::Result<Engine> {
     Engine::new()
 }
@@ -102,11 +109,33 @@ where
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::go_1_9(Manual::stepped())?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn go_1_9(clock: impl Clock) -> io::Result<Engine> {
     callbacks(heap::Quaternary::new(), clock)
 }
 
 /// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::go_1_10(Manual::stepped());
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn go_1_10(clock: impl Clock) -> Engine {
     Engine::from_driver(Arc::new(Sharded::new(
         sharded::SHARD_COUNT_DEFAULT,
@@ -125,6 +154,17 @@ pub fn go_1_10(clock: impl Clock) -> Engine {
 ///
 /// # Panics
 /// If `worker_count` is 0.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::go_1_14(Manual::stepped(), 4)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn go_1_14(clock: impl Clock, worker_count: usize) -> io::Result<Engine> {
     PerWorker::new(worker_count, heap::Lazy::new, clock).into_engine(&RunTasks)
 }
@@ -136,18 +176,40 @@ pub fn go_1_14(clock: impl Clock, worker_count: usize) -> io::Result<Engine> {
 ///
 /// # Panics
 /// If `slot_count` is 0.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::simple_wheel(Manual::stepped(), 60_000)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn simple_wheel(clock: impl Clock, slot_count: usize) -> io::Result<Engine> {
     callbacks(Simple::new(slot_count), clock)
 }
 
 /// Starts the wheel of "virtual levels": one ring; far timers wait for their round. With the front
-/// [`Keyed`] its tasks have keys and repeat counts.
+/// [`Keyed`](crate::Keyed) its tasks have keys and repeat counts.
 ///
 /// # Errors
 /// The operating system would not start a thread.
 ///
 /// # Panics
 /// If `slot_count` or `ticks_per_slot` is 0.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::rounds_wheel(Manual::stepped(), 60, 1_000)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn rounds_wheel(clock: impl Clock, slot_count: usize, ticks_per_slot: u64) -> io::Result<Engine> {
     callbacks(Rounds::new(slot_count, ticks_per_slot), clock)
 }
@@ -159,6 +221,17 @@ pub fn rounds_wheel(clock: impl Clock, slot_count: usize, ticks_per_slot: u64) -
 ///
 /// # Panics
 /// As [`Hierarchical::new`] does.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::hierarchical_wheel(Manual::stepped(), &[60, 60, 24])?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn hierarchical_wheel(clock: impl Clock, sizes: &[usize]) -> io::Result<Engine> {
     callbacks(Hierarchical::new(sizes), clock)
 }
@@ -169,12 +242,23 @@ pub fn hierarchical_wheel(clock: impl Clock, sizes: &[usize]) -> io::Result<Engi
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::kafka(Manual::stepped())?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
     callbacks(Overflow::new(KAFKA_SLOT_COUNT, 1), clock)
 }
 
 /// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
-/// [`Callbacks::after`], its `ScheduleFunc` [`Callbacks::following`].
+/// [`Callbacks::after`](crate::Callbacks::after), its `ScheduleFunc` [`Callbacks::following`](crate::Callbacks::following).
 ///
 /// # Errors
 /// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`], or no multiple of the clock's resolution; or the operating system
@@ -182,6 +266,17 @@ pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
 ///
 /// # Panics
 /// If `slot_count` is less than 2.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::timingwheel(Manual::stepped(), Duration::from_millis(1), 20)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Result<Engine, TimingwheelError> {
     if tick < TIMINGWHEEL_TICK_MIN {
         return Err(TimingwheelError::TickTooShort);
@@ -199,6 +294,17 @@ pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Resu
 ///
 /// # Panics
 /// If the clock's resolution does not divide [`NETTY_TICK`].
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::netty(Manual::stepped(), 1_000)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn netty(clock: impl Clock, pending_count_max: usize) -> io::Result<Engine> {
     let ticks_per_slot =
         whole_ticks(NETTY_TICK, &clock).expect("the clock's resolution divides Netty's tick");
@@ -206,10 +312,21 @@ pub fn netty(clock: impl Clock, pending_count_max: usize) -> io::Result<Engine> 
 }
 
 /// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send
-/// messages with [`Mailboxes`].
+/// messages with [`Mailboxes`](crate::Mailboxes).
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::skynet(Manual::stepped_by(preset::SKYNET_TICK))?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn skynet(clock: impl Clock) -> io::Result<Engine> {
     callbacks(Cascading::new(), clock)
 }
@@ -218,6 +335,17 @@ pub fn skynet(clock: impl Clock) -> io::Result<Engine> {
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::nginx(Manual::stepped())?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn nginx(clock: impl Clock) -> io::Result<Engine> {
     callbacks(RedBlackTree::new(), clock)
 }
@@ -227,6 +355,16 @@ pub fn nginx(clock: impl Clock) -> io::Result<Engine> {
 ///
 /// # Errors
 /// The operating system has no poller left to give.
+///
+/// ```
+/// use std::net::TcpStream;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::preset;
+///
+/// let nginx = preset::nginx_loop::<TcpStream>(Monotonic::new())?;
+/// assert!(nginx.sources().is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[cfg(all(feature = "poll", unix))]
 pub fn nginx_loop<S: ?Sized>(clock: impl Clock) -> io::Result<Poll<RedBlackTree<Task>, S>> {
     Poll::new(RedBlackTree::new(), clock)
@@ -236,6 +374,17 @@ pub fn nginx_loop<S: ?Sized>(clock: impl Clock) -> io::Result<Poll<RedBlackTree<
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::skip_list(Manual::stepped())?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.cancel());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn skip_list(clock: impl Clock) -> io::Result<Engine> {
     callbacks(SkipList::new(), clock)
 }
@@ -248,6 +397,15 @@ fn whole_ticks(duration: Duration, clock: &impl Clock) -> Option<u64> {
 }
 
 /// Why a [`timingwheel`] was not started.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::preset::{self, TimingwheelError};
+///
+/// let refused = preset::timingwheel(Manual::stepped(), Duration::from_micros(1), 20);
+/// assert!(matches!(refused, Err(TimingwheelError::TickTooShort)));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TimingwheelError {
@@ -275,84 +433,5 @@ impl std::error::Error for TimingwheelError {
             TimingwheelError::Thread(error) => Some(error),
             TimingwheelError::TickTooShort | TimingwheelError::TickUneven => None,
         }
-    }
-}
-
-impl Engine {
-    /// Starts the default: see [`mainspring`].
-    ///
-    /// ```
-    /// let engine = mainspring::Engine::new()?;
-    /// let beat = engine.callbacks().every(std::time::Duration::from_secs(5), |_| println!("still here"))?;
-    /// beat.cancel();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The operating system would not start a thread.
-    pub fn new() -> io::Result<Engine> {
-        Engine::with_clock(Monotonic::new())
-    }
-
-    /// Starts the default by a clock of the program's choice.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use mainspring::Engine;
-    /// use mainspring::clock::Monotonic;
-    ///
-    /// let engine = Engine::with_clock(Monotonic::with_resolution(Duration::from_micros(10)))?;
-    /// assert_eq!(engine.handle().clock().resolution(), Duration::from_micros(10));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The operating system would not start a thread.
-    pub fn with_clock(clock: impl Clock) -> io::Result<Engine> {
-        Striped::for_cores(Chunked::new, clock).into_engine(RunTasks)
-    }
-
-    /// Returns the front that runs closures.
-    pub fn callbacks(&self) -> Callbacks {
-        Callbacks::new(self.handle().clone())
-    }
-
-    /// Returns the front for async code.
-    pub fn futures(&self) -> Futures {
-        Futures::new(self.handle().clone())
-    }
-
-    /// Returns the front that sends on channels, as Go's timers do.
-    #[cfg(feature = "channel")]
-    pub fn channels(&self) -> Channels {
-        Channels::new(self.handle().clone())
-    }
-
-    /// Makes a front of closures under keys.
-    pub fn keyed<K: Clone + Eq + Hash + Send + 'static>(&self) -> Keyed<K> {
-        Keyed::new(self.handle().clone())
-    }
-
-    /// Makes a queue of items that come out when they are due.
-    pub fn delay_queue<K, V>(&self) -> DelayQueue<K, V>
-    where
-        K: Clone + Eq + Hash + Send + 'static,
-        V: Send + 'static,
-    {
-        DelayQueue::new(self.handle().clone())
-    }
-
-    /// Makes a front of messages to services, as skynet's timers are.
-    pub fn mailboxes(&self) -> Mailboxes {
-        Mailboxes::new(self.handle().clone())
-    }
-
-    /// Makes a calendar on the system's wall clock: see [`Calendar::start`].
-    ///
-    /// # Errors
-    /// As there.
-    #[cfg(feature = "calendar")]
-    pub fn calendar(&self) -> io::Result<Calendar> {
-        Calendar::start(self.handle().clone())
     }
 }

@@ -30,6 +30,15 @@ use mainspring_queue::Tick;
 pub const VERSION: u32 = 1;
 
 /// What was done to a timer.
+///
+/// ```
+/// use mainspring::trace::{Operation, Trace};
+///
+/// let text = "mainspring-trace 1 tick_ns 1000000 dropped 0\n0 schedule 1 30000\n90 cancel 1\n";
+/// let trace: Trace = text.parse()?;
+/// assert_eq!(trace.steps[1].operation, Operation::Cancel);
+/// # Ok::<(), mainspring::trace::TraceError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "whoever replays a trace must do each of them")]
 pub enum Operation {
@@ -44,6 +53,15 @@ pub enum Operation {
 }
 
 /// One operation.
+///
+/// ```
+/// use mainspring::trace::Trace;
+///
+/// let text = "mainspring-trace 1 tick_ns 1000000 dropped 0\n0 schedule 1 30000\n90 cancel 1\n";
+/// let trace: Trace = text.parse()?;
+/// assert_eq!((trace.steps[1].at.get(), trace.steps[1].timer), (90, 1));
+/// # Ok::<(), mainspring::trace::TraceError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "traces are made by hand too")]
 pub struct Step {
@@ -56,6 +74,15 @@ pub struct Step {
 }
 
 /// A program's operations, in the order in which they were done.
+///
+/// ```
+/// use mainspring::trace::Trace;
+///
+/// let text = "mainspring-trace 1 tick_ns 1000000 dropped 0\n0 schedule 1 30000\n90 cancel 1\n";
+/// let trace: Trace = text.parse()?;
+/// assert_eq!((trace.steps.len(), trace.to_string()), (2, text.to_owned()));
+/// # Ok::<(), mainspring::trace::TraceError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "traces are made by hand too")]
 pub struct Trace {
@@ -85,6 +112,14 @@ impl fmt::Display for Trace {
 }
 
 /// Why a text is no trace.
+///
+/// ```
+/// use mainspring::trace::{Trace, TraceProblem};
+///
+/// let text = "mainspring-trace 1 tick_ns 1000000 dropped 0\n7 postpone 1\n";
+/// let error = text.parse::<Trace>().unwrap_err();
+/// assert_eq!((error.line, error.problem), (2, TraceProblem::Operation("postpone".to_owned())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TraceError {
@@ -95,6 +130,14 @@ pub struct TraceError {
 }
 
 /// What is wrong in a line of a trace.
+///
+/// ```
+/// use mainspring::trace::{Trace, TraceProblem};
+///
+/// let text = "mainspring-trace 1 tick_ns 1000000 dropped 0\n7 postpone 1\n";
+/// let error = text.parse::<Trace>().unwrap_err();
+/// assert_eq!((error.line, error.problem), (2, TraceProblem::Operation("postpone".to_owned())));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceProblem {

@@ -12,7 +12,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt;
 use std::format;
 use std::rc::Rc;
 use std::string::{String, ToString};
@@ -25,7 +24,20 @@ use crate::queue::{
 };
 use crate::tick::Tick;
 
+pub use super::outcome::{Difference, Outcome};
+
 /// The payload of the suite's timers. Counts its drops.
+///
+/// ```
+/// use mainspring_queue::contract::Token;
+/// use mainspring_queue::{Tick, TimerQueue, contract};
+///
+/// /// Holds any queue of the suite's own payload to the contract.
+/// fn hold<Q: TimerQueue<Token>>(make: impl Fn() -> Q) {
+///     contract::exercise_seed(&make, 1, 50);
+/// }
+/// hold(mainspring_queue::Naive::new);
+/// ```
 #[derive(Debug)]
 pub struct Token {
     serial: usize,
@@ -38,36 +50,6 @@ impl Drop for Token {
     }
 }
 
-/// Where a queue and the contract disagree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Difference {
-    /// The index of the step after which it showed.
-    pub step: usize,
-    /// What was wrong, as a sentence.
-    pub text: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "after step {}: {}", self.step + 1, self.text)
-    }
-}
-
-impl std::error::Error for Difference {}
-
-/// What [`run`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-#[expect(clippy::exhaustive_enums, reason = "all steps were run, or not: there is no third")]
-pub enum Outcome {
-    /// All steps were run.
-    Complete,
-    /// A deadline lay beyond the queue's horizon and was rightly rejected; the steps after it were run
-    /// without it.
-    Rejected,
-}
-
 /// Runs `script` on `queue`, which must be new, beside the oracle.
 ///
 /// # Errors
@@ -75,6 +57,15 @@ pub enum Outcome {
 ///
 /// # Panics
 /// If the queue does, its `check` included.
+///
+/// ```
+/// use mainspring_queue::contract::{Outcome, Script, run};
+/// use mainspring_queue::wheel::Chunked;
+///
+/// let script = Script::parse("schedule a 10\nreset a 30 => moved\nadvance 20\npop => nothing\n")?;
+/// assert_eq!(run(&script, Chunked::new()), Ok(Outcome::Complete));
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 pub fn run<Q: TimerQueue<Token>>(script: &Script, queue: Q) -> Result<Outcome, Difference> {
     let mut runner = Runner::new(queue);
     for (step, action) in script.steps.iter().enumerate() {

@@ -26,6 +26,14 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 /// A list of steps over named timers.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+///
+/// let script = Script::parse("schedule tea 240\nadvance wakeup\npop => tea\n")?;
+/// assert_eq!(script.steps.len(), 3);
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a script is its steps, and is made of them")]
 pub struct Script {
@@ -34,6 +42,15 @@ pub struct Script {
 }
 
 /// One line of a script.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+/// use mainspring_queue::contract::script::Step;
+///
+/// let script = Script::parse("schedule tea 240\ncompact\n")?;
+/// assert_eq!(script.steps[1], Step::Compact);
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
@@ -61,6 +78,15 @@ pub enum Step {
 pub type Name = String;
 
 /// A point in time.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+/// use mainspring_queue::contract::script::{Step, When};
+///
+/// let script = Script::parse("advance wakeup\n")?;
+/// assert_eq!(script.steps[0], Step::Advance(When::Wakeup));
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum When {
@@ -73,6 +99,15 @@ pub enum When {
 }
 
 /// Whether a timer is expected to be pending still.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+/// use mainspring_queue::contract::script::{Found, Step};
+///
+/// let script = Script::parse("cancel tea => gone\n")?;
+/// assert_eq!(script.steps[0], Step::Cancel("tea".to_owned(), Some(Found::Gone)));
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
@@ -83,6 +118,16 @@ pub enum Found {
 }
 
 /// Which timers are expected to fire.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+/// use mainspring_queue::contract::script::{Fired, Step};
+///
+/// let script = Script::parse("drain => any egg tea\n")?;
+/// let expected = Fired::InAnyOrder(vec!["egg".to_owned(), "tea".to_owned()]);
+/// assert_eq!(script.steps[0], Step::Drain(Some(expected)));
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fired {
@@ -93,6 +138,15 @@ pub enum Fired {
 }
 
 /// What the next wakeup is expected to be.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+/// use mainspring_queue::contract::script::{Step, Wakeup};
+///
+/// let script = Script::parse("wakeup => by 30\n")?;
+/// assert_eq!(script.steps[0], Step::Wakeup(Wakeup::By(30)));
+/// # Ok::<(), mainspring_queue::contract::ScriptError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wakeup {
@@ -105,6 +159,13 @@ pub enum Wakeup {
 }
 
 /// A line that is not a step.
+///
+/// ```
+/// use mainspring_queue::contract::Script;
+///
+/// let error = Script::parse("schedule tea 240\nbrew tea\n").unwrap_err();
+/// assert_eq!((error.line, error.text.as_str()), (2, "brew tea"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScriptError {

@@ -16,7 +16,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::string::{String, ToString};
 use std::sync::Once;
 
-use super::runner::{Difference, Outcome, Token, run};
+use super::outcome::{Difference, Outcome};
+use super::runner::{Token, run};
 use super::script::{Script, Step, When};
 use crate::queue::TimerQueue;
 

@@ -45,6 +45,17 @@ const DEAD_SHARE: usize = 4;
 const SWEEP_MIN: usize = 16;
 
 /// The 4-ary heap of Go from 1.14: cancel and reset only mark. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, heap::Lazy};
+///
+/// let mut queue = Lazy::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Lazy<T> {
     arena: Arena<(), T>,

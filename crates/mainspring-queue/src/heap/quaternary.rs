@@ -23,6 +23,17 @@ use crate::sorted::{Sorted, SortedIndex};
 use crate::tick::Tick;
 
 /// The 4-ary heap of Go up to 1.13: cancel and reset move entries at once. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, heap::Quaternary};
+///
+/// let mut queue = Quaternary::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Quaternary<T>(Sorted<Places, T>);
 

@@ -40,6 +40,17 @@ const _: () = assert!(SLOT_COUNT == u64::BITS);
 const _: () = assert!(LEVEL_COUNT <= u16::BITS);
 
 /// The bitmapped wheel. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Bitmap};
+///
+/// let mut queue = Bitmap::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Bitmap<T>(Wheel<Words, T>);
 

@@ -44,6 +44,17 @@ const _: () = assert!(SPAN_BITS == 32);
 const FAR: usize = NEAR_COUNT + LEVEL_COUNT as usize * LEVEL_SLOT_COUNT;
 
 /// The cascading wheel of skynet and of Linux up to 4.7. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Cascading};
+///
+/// let mut queue = Cascading::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cascading<T>(Wheel<Cascade, T>);
 

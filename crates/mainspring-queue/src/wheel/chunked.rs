@@ -110,6 +110,17 @@ use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetErro
 use crate::tick::Tick;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Chunked};
+///
+/// let mut queue = Chunked::new();
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chunked<T> {
     records: Records<T>,

@@ -39,6 +39,18 @@ use crate::queue::{
 use crate::tick::Tick;
 
 /// The overflow wheel of Kafka. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Overflow};
+///
+/// let mut queue = Overflow::new(20, 1);
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// assert_eq!(queue.level_count(), 2, "a ring of 20 slots, and one of 20 times their width");
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Overflow<T>(Wheel<Levels, T>);
 

@@ -30,6 +30,17 @@ use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetErro
 use crate::tick::Tick;
 
 /// The hashed wheel with rounds. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Rounds};
+///
+/// let mut queue = Rounds::new(512, 100);
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rounds<T>(Wheel<HashedRing, T>);
 

@@ -21,6 +21,17 @@ use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetErro
 use crate::tick::Tick;
 
 /// The simple timing wheel. See the [module](self).
+///
+/// ```
+/// use mainspring_queue::{Tick, TimerQueue, wheel::Simple};
+///
+/// let mut queue = Simple::new(400);
+/// queue.schedule(Tick::new(300), "later")?;
+/// queue.schedule(Tick::new(100), "first")?;
+/// queue.advance(Tick::new(200));
+/// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
+/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Simple<T>(Wheel<Ring, T>);
 

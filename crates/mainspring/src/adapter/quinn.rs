@@ -20,6 +20,16 @@ use crate::front::Futures;
 use crate::front::future::Sleep;
 
 /// Makes the timer of a connection.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// let futures = mainspring::global()?.futures();
+/// let timer: Box<dyn quinn::AsyncTimer> =
+///     Box::new(mainspring::adapter::quinn::timer(&futures, Instant::now() + Duration::from_secs(1)));
+/// # drop(timer);
+/// # Ok::<(), mainspring::driver::Refusal>(())
+/// ```
 pub fn timer(futures: &Futures, deadline: Instant) -> Sleep {
     futures.sleep_until(deadline)
 }

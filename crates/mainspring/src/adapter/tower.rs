@@ -30,6 +30,36 @@ use crate::front::future::Timeout;
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Puts a timeout around services.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::adapter::tower::TimeoutLayer;
+/// use tower_layer::Layer;
+/// use tower_service::Service;
+///
+/// /// Never answers.
+/// struct Silent;
+///
+/// impl Service<()> for Silent {
+///     type Response = ();
+///     type Error = std::convert::Infallible;
+///     type Future = std::future::Pending<Result<(), Self::Error>>;
+///
+///     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
+///         std::task::Poll::Ready(Ok(()))
+///     }
+///
+///     fn call(&mut self, (): ()) -> Self::Future {
+///         std::future::pending()
+///     }
+/// }
+///
+/// let layer = TimeoutLayer::new(mainspring::global()?.futures(), Duration::from_millis(1));
+/// let mut service = layer.layer(Silent);
+/// let answer = smol::block_on(service.call(()));
+/// assert!(answer.unwrap_err().is::<mainspring::Elapsed>());
+/// # Ok::<(), mainspring::driver::Refusal>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TimeoutLayer {
     futures: Futures,
@@ -52,6 +82,35 @@ impl<S> Layer<S> for TimeoutLayer {
 }
 
 /// A service with a timeout: see [`TimeoutLayer`].
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::adapter::tower::{TimeoutLayer, TimeoutService};
+/// use tower_layer::Layer;
+/// use tower_service::Service;
+///
+/// /// Never answers.
+/// struct Silent;
+///
+/// impl Service<()> for Silent {
+///     type Response = ();
+///     type Error = std::convert::Infallible;
+///     type Future = std::future::Pending<Result<(), Self::Error>>;
+///
+///     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
+///         std::task::Poll::Ready(Ok(()))
+///     }
+///
+///     fn call(&mut self, (): ()) -> Self::Future {
+///         std::future::pending()
+///     }
+/// }
+///
+/// let layer = TimeoutLayer::new(mainspring::global()?.futures(), Duration::from_millis(1));
+/// let mut service: TimeoutService<Silent> = layer.layer(Silent);
+/// assert!(smol::block_on(service.call(())).is_err());
+/// # Ok::<(), mainspring::driver::Refusal>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TimeoutService<S> {
     service: S,
@@ -78,6 +137,35 @@ where
 }
 
 /// The answer of a service, or [`Elapsed`](crate::front::future::Elapsed).
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::adapter::tower::{Response, TimeoutLayer};
+/// use tower_layer::Layer;
+/// use tower_service::Service;
+///
+/// /// Never answers.
+/// struct Silent;
+///
+/// impl Service<()> for Silent {
+///     type Response = ();
+///     type Error = std::convert::Infallible;
+///     type Future = std::future::Pending<Result<(), Self::Error>>;
+///
+///     fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
+///         std::task::Poll::Ready(Ok(()))
+///     }
+///
+///     fn call(&mut self, (): ()) -> Self::Future {
+///         std::future::pending()
+///     }
+/// }
+///
+/// let layer = TimeoutLayer::new(mainspring::global()?.futures(), Duration::from_millis(1));
+/// let response: Response<_> = layer.layer(Silent).call(());
+/// assert!(smol::block_on(response).is_err());
+/// # Ok::<(), mainspring::driver::Refusal>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Response<F> {

@@ -34,6 +34,17 @@ use super::wall::{System, WallClock};
 use super::{Bell, Clock, Monotonic, ticks_rounded_up};
 
 /// A clock that follows the wall clock forward and never goes back.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::{Clock, Following};
+///
+/// // Goes on while the machine is suspended.
+/// let clock = Following::boot_time(Duration::from_secs(1))?;
+/// let engine = mainspring::Engine::with_clock(clock)?;
+/// assert_eq!(engine.handle().clock().resolution(), Duration::from_secs(1));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Following {
     wall: Arc<dyn WallClock>,
     /// What waits.
@@ -55,6 +66,20 @@ struct State {
 }
 
 /// How often, and by how much in all, the wall clock was found set back.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::clock::{Clock, Following, Manual};
+///
+/// let base = Manual::stepped();
+/// let wall = Arc::new(ManualWall::new(base.clone(), "2026-03-01T12:00:00Z".parse()?));
+/// let clock = Following::new(Arc::clone(&wall), base, Duration::from_millis(10));
+/// wall.set("2026-03-01T11:59:00Z".parse()?);
+/// assert_eq!((clock.setbacks().count, clock.setbacks().total.as_secs()), (1, 60));
+/// # Ok::<(), mainspring::jiff::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Setbacks {

@@ -26,6 +26,16 @@ use mainspring_queue::Tick;
 use super::{Bell, Clock, slack, ticks_rounded_up};
 
 /// The monotonic clock of the operating system, counted in ticks of a chosen resolution.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::{Clock, Monotonic};
+///
+/// // Ticks of ten microseconds, and sleeps that end on time.
+/// let clock = Monotonic::with_resolution(Duration::from_micros(10)).with_slack(Duration::from_nanos(1));
+/// let deadline = clock.after(Duration::from_millis(1));
+/// assert!(clock.now() < deadline || deadline.get() >= 100);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Monotonic {
     origin: Instant,

@@ -21,6 +21,25 @@ use super::{Clock, Manual};
 pub use linux::{BootTime, Watch};
 
 /// A source of the time of day. Shared by all threads.
+///
+/// ```
+/// use mainspring::clock::wall::WallClock;
+/// use mainspring::jiff::Timestamp;
+///
+/// /// Always shows the beginning of 1970.
+/// struct Stopped;
+///
+/// impl WallClock for Stopped {
+///     fn now(&self) -> Timestamp {
+///         Timestamp::UNIX_EPOCH
+///     }
+/// }
+///
+/// let engine = mainspring::Engine::new()?;
+/// let calendar = mainspring::Calendar::with_wall(engine.handle().clone(), Stopped);
+/// # drop(calendar);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub trait WallClock: Send + Sync + 'static {
     /// Returns the time of day. It may jump in either direction between two calls.
     fn now(&self) -> Timestamp;
@@ -34,6 +53,12 @@ impl<W: WallClock + ?Sized> WallClock for Arc<W> {
 }
 
 /// The operating system's wall clock.
+///
+/// ```
+/// use mainspring::clock::wall::{System, WallClock};
+///
+/// println!("it is {}", System.now());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
 pub struct System;
@@ -46,6 +71,20 @@ impl WallClock for System {
 }
 
 /// A wall clock that goes along with a manual clock and can be set.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Manual;
+/// use mainspring::clock::wall::{ManualWall, WallClock};
+///
+/// let clock = Manual::stepped();
+/// let wall = ManualWall::new(clock.clone(), "2026-03-01T12:00:00Z".parse()?);
+/// clock.advance(Duration::from_secs(90));
+/// assert_eq!(wall.now().to_string(), "2026-03-01T12:01:30Z");
+/// wall.set("2026-03-01T11:00:00Z".parse()?); // as a person or a time server does
+/// assert_eq!(wall.now().to_string(), "2026-03-01T11:00:00Z");
+/// # Ok::<(), mainspring::jiff::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ManualWall {
     clock: Manual,
@@ -98,6 +137,14 @@ mod linux {
 
     /// The time since the machine was booted, suspensions included, as a time of day after 1970-01-01: for
     /// [`Following`](crate::clock::Following).
+    ///
+    /// ```
+    /// use mainspring::clock::wall::{BootTime, WallClock};
+    /// use mainspring::jiff::Timestamp;
+    ///
+    /// let uptime = BootTime.now().duration_since(Timestamp::UNIX_EPOCH);
+    /// assert!(uptime.is_positive());
+    /// ```
     #[derive(Clone, Copy, Debug, Default)]
     #[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
     pub struct BootTime;
@@ -115,6 +162,14 @@ mod linux {
     const NEVER_SECONDS: i64 = 9_000_000_000;
 
     /// A thread that calls back when the wall clock is set, or the machine resumes from suspension. Ends when dropped.
+    ///
+    /// ```
+    /// use mainspring::clock::wall::Watch;
+    ///
+    /// let watch = Watch::start(|| println!("the wall clock was set"))?;
+    /// drop(watch); // ends its thread
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[derive(Debug)]
     pub struct Watch {
         timer: Arc<TimerFd>,

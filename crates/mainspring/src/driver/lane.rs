@@ -36,7 +36,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::mpsc::{Receiver, Sender, channel};
 use crate::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-pub(super) use self::turn::{Role, Turn, Unwatched, Watch, empty_lateness};
+pub(super) use self::turn::{Role, Turn, Unwatched, Watch};
 
 /// A queue, its lock, and what happened to it. Aligned to two cache lines, because processors fetch them in pairs.
 #[repr(align(128))]

@@ -60,6 +60,26 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub const GRACE: Duration = Duration::from_millis(1);
 
 /// A driver whose queues are run by the program's workers.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use mainspring::clock::{Clock, Manual};
+/// use mainspring::driver::PerWorker;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::heap::Lazy;
+/// use mainspring::{Engine, Task};
+///
+/// let clock = Manual::stepped();
+/// let driver = Arc::new(PerWorker::<Lazy<Task>>::new(2, Lazy::new, clock.clone()));
+/// let engine = Engine::from_driver(Arc::clone(&driver));
+/// let mut workers = [driver.worker().unwrap(), driver.worker().unwrap()]; // for two threads to run
+/// engine.callbacks().after(Duration::from_secs(1), |_| println!("on whichever worker"))?;
+/// clock.advance(Duration::from_secs(1));
+/// workers.iter_mut().for_each(|worker| _ = worker.fire_due(&mut RunTasks));
+/// assert_eq!(engine.counts().fired, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct PerWorker<Q> {
     lanes: Vec<Arc<Lane<Q>>>,
     seats: Arc<Seats>,
@@ -71,6 +91,26 @@ pub struct PerWorker<Q> {
 }
 
 /// One worker of a driver, for one thread to run. Dropping it leaves its lanes to the others.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use mainspring::clock::{Clock, Manual};
+/// use mainspring::driver::PerWorker;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::heap::Lazy;
+/// use mainspring::{Engine, Task};
+///
+/// let clock = Manual::stepped();
+/// let driver = Arc::new(PerWorker::<Lazy<Task>>::new(2, Lazy::new, clock.clone()));
+/// let engine = Engine::from_driver(Arc::clone(&driver));
+/// let mut workers = [driver.worker().unwrap(), driver.worker().unwrap()]; // for two threads to run
+/// engine.callbacks().after(Duration::from_secs(1), |_| println!("on whichever worker"))?;
+/// clock.advance(Duration::from_secs(1));
+/// workers.iter_mut().for_each(|worker| _ = worker.fire_due(&mut RunTasks));
+/// assert_eq!(engine.counts().fired, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Worker<Q> {
     driver: Arc<PerWorker<Q>>,
     seat: usize,

@@ -64,6 +64,31 @@ use super::{
 use crate::clock::{Bell, Clock, Place};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.
+///
+/// ```
+/// use std::io::Read;
+/// use std::os::unix::net::UnixStream;
+/// use mainspring::driver::poll::{Ready, Serve};
+/// use mainspring::driver::{Fire, Fired};
+///
+/// /// Prints what it reads, and what fires.
+/// struct Printer;
+///
+/// impl Fire<&'static str> for Printer {
+///     fn fire(&mut self, fired: Fired<&'static str>) {
+///         println!("{}", fired.payload);
+///     }
+/// }
+///
+/// impl Serve<&'static str, UnixStream> for Printer {
+///     fn ready(&mut self, ready: Ready<UnixStream>) {
+///         let mut bytes = [0; 64];
+///         if ready.is_readable {
+///             println!("{:?} bytes", (&*ready.source).read(&mut bytes));
+///         }
+///     }
+/// }
+/// ```
 pub trait Serve<T, S: ?Sized>: Fire<T> {
     /// Takes a source that is ready. It is told again in the next round if it still is, so a handler that can do nothing
     /// with it for now modifies its interest.

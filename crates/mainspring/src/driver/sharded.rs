@@ -47,6 +47,22 @@ use crate::sync::{Mutex, PoisonError};
 pub const SHARD_COUNT_DEFAULT: usize = 64;
 
 /// A driver with a queue and a thread per shard.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use mainspring::Engine;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Sharded;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::heap::Quaternary;
+///
+/// let driver = Arc::new(Sharded::new(64, Quaternary::new, Monotonic::new(), RunTasks));
+/// let engine = Engine::from_driver(Arc::clone(&driver));
+/// engine.callbacks().after(Duration::from_secs(1), |_| println!("on this thread's shard"))?;
+/// assert_eq!(driver.thread_count(), 1, "the others have no thread yet");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Sharded<Q, F> {
     lanes: Vec<Arc<Lane<Q>>>,
     shards: Vec<Shard>,

@@ -31,6 +31,19 @@ use super::{Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, T
 use crate::clock::{Bell, Clock};
 
 /// A driver with one queue, for one thread to run.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Single;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let engine = Single::new(Chunked::new(), Monotonic::new()).into_engine(RunTasks)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.is_pending());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Single<Q> {
     /// The one.
     lanes: [Arc<Lane<Q>>; 1],

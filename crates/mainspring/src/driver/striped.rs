@@ -48,6 +48,19 @@ const STRIPES_PER_CORE: usize = 4;
 const STRIPE_COUNT_MAX: usize = 64;
 
 /// A driver with a queue per stripe and one thread.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Striped;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::wheel::Chunked;
+///
+/// let engine = Striped::for_cores(Chunked::new, Monotonic::new()).into_engine(RunTasks)?;
+/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
+/// assert!(timer.is_pending());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Striped<Q> {
     /// A lane per stripe.
     stripes: Vec<Arc<Lane<Q>>>,

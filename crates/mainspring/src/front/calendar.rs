@@ -56,6 +56,24 @@ pub const MISSED_COUNT_MAX: u32 = 10_000;
 pub const MISFIRE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
 /// One run of an entry.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::cron::Schedule;
+/// use mainspring::{Calendar, Simulation};
+///
+/// let simulation = Simulation::new();
+/// let wall = ManualWall::new(simulation.clock().clone(), "2026-02-27T00:00:00Z".parse()?);
+/// let calendar = Calendar::with_wall(simulation.engine().handle().clone(), wall);
+/// let (sender, runs) = std::sync::mpsc::channel();
+/// let entry = calendar.schedule(Schedule::parse("30 4 * * *", "UTC")?, move |run| sender.send(run).unwrap_or(()))?;
+/// simulation.advance(Duration::from_secs(24 * 3_600));
+/// let run = runs.try_recv()?;
+/// assert_eq!((run.nominal.hour(), run.missed_count, run.lateness), (4, 0, Duration::ZERO));
+/// # drop(entry);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Occurrence {
@@ -68,6 +86,23 @@ pub struct Occurrence {
 }
 
 /// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any more.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::cron::Schedule;
+/// use mainspring::{Calendar, Simulation};
+///
+/// let simulation = Simulation::new();
+/// let wall = ManualWall::new(simulation.clock().clone(), "2026-02-27T00:00:00Z".parse()?);
+/// let calendar = Calendar::with_wall(simulation.engine().handle().clone(), wall);
+/// let (sender, runs) = std::sync::mpsc::channel();
+/// let entry = calendar.schedule(Schedule::parse("30 4 * * *", "UTC")?, move |run| sender.send(run).unwrap_or(()))?;
+/// simulation.advance(Duration::from_secs(2 * 24 * 3_600));
+/// assert_eq!(runs.try_iter().count(), 2);
+/// # drop(entry);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 #[must_use = "what was scheduled ends with the last clone of its calendar"]
 pub struct Calendar {
@@ -75,6 +110,24 @@ pub struct Calendar {
 }
 
 /// One schedule in a calendar. Dropping it leaves the schedule running.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::wall::ManualWall;
+/// use mainspring::cron::Schedule;
+/// use mainspring::{Calendar, Simulation};
+///
+/// let simulation = Simulation::new();
+/// let wall = ManualWall::new(simulation.clock().clone(), "2026-02-27T00:00:00Z".parse()?);
+/// let calendar = Calendar::with_wall(simulation.engine().handle().clone(), wall);
+/// let (sender, runs) = std::sync::mpsc::channel();
+/// let entry = calendar.schedule(Schedule::parse("30 4 * * *", "UTC")?, move |run| sender.send(run).unwrap_or(()))?;
+/// assert_eq!(entry.next_run().unwrap().to_string(), "2026-02-27T04:30:00+00:00[UTC]");
+/// entry.cancel();
+/// assert!(entry.next_run().is_none());
+/// # drop(runs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Entry {
     shared: Weak<Shared>,

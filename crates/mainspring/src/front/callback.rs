@@ -44,12 +44,39 @@ use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Schedules closures.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let callbacks = engine.callbacks();
+/// callbacks.after(Duration::from_secs(1), |firing| assert_eq!(firing.lateness_ticks(), 0))?;
+/// callbacks.every(Duration::from_secs(10), |_| println!("still here"))?;
+/// assert_eq!(simulation.advance(Duration::from_secs(60)), 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Callbacks {
     handle: Handle<Task>,
 }
 
 /// A closure that runs once.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let timer = engine.callbacks().after(Duration::from_secs(30), |_| println!("silent for too long"))?;
+/// simulation.advance(Duration::from_secs(29));
+/// assert!(timer.reset(Duration::from_secs(30)), "a sign of life");
+/// simulation.advance(Duration::from_secs(29));
+/// assert!(timer.cancel(), "it has not run");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Timer {
     part: Local<Task>,
@@ -57,6 +84,19 @@ pub struct Timer {
 }
 
 /// A closure that runs once a period.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let beat = engine.callbacks().every(Duration::from_secs(5), |_| println!("still here"))?;
+/// assert_eq!(simulation.advance(Duration::from_secs(20)), 4);
+/// assert!(beat.cancel());
+/// assert_eq!(simulation.advance(Duration::from_secs(20)), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Periodic {
     part: Local<Task>,

@@ -53,12 +53,33 @@ use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Makes timers that send on channels.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let channels = engine.channels();
+/// let timer = channels.after(Duration::from_secs(1))?;
+/// let ticks = channels.tick(Duration::from_secs(1))?;
+/// simulation.advance(Duration::from_secs(1));
+/// assert!(timer.try_recv().is_ok() && ticks.try_recv().is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Channels {
     handle: Handle<Task>,
 }
 
 /// How long to wait: a [`Duration`], or a number of nanoseconds of which a negative one means at once, as in Go.
+///
+/// ```
+/// use mainspring::front::Delay;
+/// use std::time::Duration;
+///
+/// assert_eq!(Delay::from_nanos(-5), Delay::from(Duration::ZERO), "as in Go");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delay(Duration);
 
@@ -111,6 +132,21 @@ enum Pending {
 
 /// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
 /// channel.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let timer = engine.channels().timer(Duration::from_secs(1))?;
+/// simulation.advance(Duration::from_secs(1));
+/// assert!(timer.reset(Duration::from_secs(1))?, "what was not received is taken back");
+/// assert!(timer.receiver().try_recv().is_err());
+/// simulation.advance(Duration::from_secs(1));
+/// assert_eq!(timer.receiver().recv()?.deadline.get(), 2_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "it is stopped when it is dropped"]
 pub struct ChannelTimer {
@@ -118,6 +154,17 @@ pub struct ChannelTimer {
 }
 
 /// A timer that fires once a period: see [`Channels::ticker`]. Dropping it stops it and disconnects its channel.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let ticker = mainspring::global()?.channels().ticker(Duration::from_millis(1))?;
+/// for (tick, number) in (&ticker).into_iter().zip(1..=3) {
+///     println!("tick {number}, due at {}", tick.deadline);
+/// }
+/// ticker.stop();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "it is stopped when it is dropped"]
 pub struct Ticker {
@@ -126,6 +173,18 @@ pub struct Ticker {
 
 /// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping it, and
 /// all its clones, cancels the timer.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::crossbeam_channel::select;
+///
+/// let channels = mainspring::global()?.channels();
+/// select! {
+///     recv(channels.after(Duration::from_millis(1))?) -> firing => println!("{:?}", firing?.now),
+///     recv(channels.after(Duration::from_secs(60))?) -> _ => unreachable!("the other is first"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "the timer is cancelled when this is dropped"]
 pub struct Firings {

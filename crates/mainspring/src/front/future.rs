@@ -64,12 +64,36 @@ use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 
 /// Makes futures of timers.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+///
+/// # smol::block_on(async {
+/// let engine = mainspring::Engine::new()?;
+/// let futures = engine.futures();
+/// futures.sleep(Duration::from_millis(1)).await;
+/// futures.sleep_until(Instant::now() + Duration::from_millis(1)).await;
+/// assert!(futures.timeout(Duration::from_millis(1), std::future::pending::<()>()).await.is_err());
+/// # Ok::<(), std::io::Error>(())
+/// # }).unwrap();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Futures {
     handle: Handle<Task>,
 }
 
 /// A future that is ready once a tick has begun. Dropping it cancels its timer.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// # smol::block_on(async {
+/// let mut sleep = mainspring::sleep(Duration::from_secs(60));
+/// sleep.reset(Duration::from_millis(1));
+/// (&mut sleep).await;
+/// assert!(sleep.is_elapsed());
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {

@@ -41,6 +41,13 @@ use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
+///
+/// ```
+/// use mainspring::front::Repeat;
+///
+/// assert_eq!(Repeat::from_count(-1), Repeat::Forever);
+/// assert_eq!(Repeat::from_count(3), Repeat::Times(3));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
@@ -65,6 +72,20 @@ impl Repeat {
 }
 
 /// What is known of a task.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+/// use mainspring::front::Repeat;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let tasks = engine.keyed();
+/// tasks.schedule("warn", Duration::from_secs(5), Repeat::Times(3), |_| ())?;
+/// let found = tasks.find(&"warn").unwrap();
+/// assert_eq!((found.deadline.get(), found.repeat), (5_000, Repeat::Times(3)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
@@ -75,6 +96,21 @@ pub struct Found {
 }
 
 /// Schedules closures under keys. Clones are the same front; when the last is dropped, its tasks do not run any more.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+/// use mainspring::front::Repeat;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// let tasks = engine.keyed();
+/// tasks.schedule("warn", Duration::from_secs(5), Repeat::Times(3), |_| println!("still waiting"))?;
+/// assert!(tasks.reset(&"warn", Duration::from_secs(60)), "put off");
+/// assert_eq!(simulation.advance(Duration::from_secs(60)), 1);
+/// assert!(tasks.remove(&"warn"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "what was scheduled ends with the last clone of its front"]
 pub struct Keyed<K> {
     shared: Arc<Shared<K>>,

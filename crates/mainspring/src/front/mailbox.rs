@@ -43,6 +43,19 @@ use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Sends timeouts to services. Clones are the same front; when the last is dropped, nothing is sent any more.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let mailboxes = simulation.engine().mailboxes();
+/// let (service, mailbox) = mailboxes.register();
+/// mailboxes.timeout(Duration::from_secs(1), service, 7)?;
+/// simulation.advance(Duration::from_secs(1));
+/// assert_eq!(mailbox.try_recv()?.session, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "what was scheduled ends with the last clone of its mailboxes"]
 #[derive(Clone)]
 pub struct Mailboxes {
@@ -61,10 +74,36 @@ struct Services {
 }
 
 /// The number of a service. It is not given to another before 2^32 services have been registered.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let mailboxes = simulation.engine().mailboxes();
+/// let (service, mailbox) = mailboxes.register();
+/// assert!(mailboxes.unregister(service));
+/// assert!(mailboxes.timeout(Duration::ZERO, service, 7).is_err());
+/// # drop((simulation, mailbox));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Service(u32);
 
 /// What a service is sent when a timeout is over.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let mailboxes = simulation.engine().mailboxes();
+/// let (service, mailbox) = mailboxes.register();
+/// mailboxes.timeout(Duration::from_secs(1), service, 7)?;
+/// simulation.advance(Duration::from_secs(1));
+/// let message = mailbox.try_recv()?;
+/// assert_eq!((message.session, message.now.get()), (7, 1_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Message {
@@ -172,6 +211,19 @@ impl fmt::Debug for Mailboxes {
 }
 
 /// Why a timeout was not taken.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+/// use mainspring::front::SendError;
+///
+/// let simulation = Simulation::new();
+/// let mailboxes = simulation.engine().mailboxes();
+/// let (service, mailbox) = mailboxes.register();
+/// drop(mailbox);
+/// assert_eq!(mailboxes.timeout(Duration::ZERO, service, 7), Err(SendError::NoService));
+/// # drop(simulation);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {

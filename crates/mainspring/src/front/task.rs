@@ -60,6 +60,19 @@ impl fmt::Debug for Task {
 }
 
 /// What a task is told about its own firing.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// engine.callbacks().after(Duration::from_secs(1), |firing| {
+///     println!("due at {}, {} ticks late", firing.deadline, firing.lateness_ticks());
+/// })?;
+/// simulation.run_until_idle();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Firing {
@@ -100,6 +113,16 @@ pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
 }
 
 /// Runs each task that fires: what a driver of tasks is started with.
+///
+/// ```
+/// use mainspring::clock::Monotonic;
+/// use mainspring::front::RunTasks;
+/// use mainspring::queue::RedBlackTree;
+///
+/// let engine = mainspring::Engine::start(RedBlackTree::new(), Monotonic::new(), RunTasks)?;
+/// engine.callbacks().after(std::time::Duration::from_secs(1), |_| println!("from a tree"))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
 pub struct RunTasks;

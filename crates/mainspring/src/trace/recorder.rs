@@ -143,6 +143,20 @@ impl fmt::Debug for Recorder {
 }
 
 /// A queue whose operations are recorded while its [`Recorder`] is on.
+///
+/// ```
+/// use mainspring::clock::Manual;
+/// use mainspring::queue::{Tick, TimerQueue, wheel::Chunked};
+/// use mainspring::trace::Recorder;
+///
+/// let recorder = Recorder::new(Manual::stepped(), 1_000);
+/// let mut queue = recorder.around(Chunked::new());
+/// recorder.switch_on();
+/// queue.schedule(Tick::new(5), "recorded")?;
+/// assert_eq!(recorder.take().steps.len(), 1);
+/// assert_eq!(queue.into_inner().len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Recorded<Q> {
     queue: Q,

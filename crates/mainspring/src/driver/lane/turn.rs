@@ -14,23 +14,17 @@
 //! Cost: a lock and a pop per firing; the clock once per turn.
 
 use hdrhistogram::Histogram;
-use mainspring_queue::TimerQueue;
+use mainspring_queue::{Tick, TimerQueue};
 
 use super::Lane;
 use crate::clock::Clock;
 use crate::driver::caught::{drop_caught, fire_caught};
+use crate::driver::counts::empty_lateness;
 use crate::driver::{Fire, Fired, Unfired};
-use mainspring_queue::Tick;
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short enough that
 /// timers which come due meanwhile keep their order.
 const BATCH_MAX: u32 = 64;
-
-/// Latenesses above this many ticks (18 minutes at a millisecond) are recorded as this.
-const LATENESS_TICKS_MAX: u64 = 1 << 20;
-
-/// Two digits are exact: figures are read as "about 15 ticks", and a histogram stays below 20 KiB.
-const LATENESS_DIGITS: u8 = 2;
 
 /// What a turn ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,10 +172,4 @@ impl Lateness {
             sum.add(histogram).expect("all lanes' histograms have the same bounds");
         }
     }
-}
-
-/// A histogram of latenesses in ticks, with nothing in it.
-pub(in crate::driver) fn empty_lateness() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENESS_TICKS_MAX, LATENESS_DIGITS)
-        .expect("the bounds are those of a histogram")
 }

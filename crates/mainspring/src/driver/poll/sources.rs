@@ -38,6 +38,22 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 pub type AnySource = dyn AsFd + Send + Sync;
 
 /// The name of one source in one loop. It names that source for ever.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// use mainspring::Task;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Poll;
+/// use mainspring::driver::poll::Interest;
+/// use mainspring::queue::RedBlackTree;
+///
+/// let driver: Poll<RedBlackTree<Task>, UnixStream> = Poll::new(RedBlackTree::new(), Monotonic::new())?;
+/// let (socket, _peer) = UnixStream::pair()?;
+/// socket.set_nonblocking(true)?;
+/// let id = driver.sources().register(socket, Interest::Readable)?;
+/// assert!(driver.sources().source(id).is_some());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceId(usize);
 
@@ -48,6 +64,22 @@ impl fmt::Display for SourceId {
 }
 
 /// What a loop waits for on a source.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// use mainspring::Task;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Poll;
+/// use mainspring::driver::poll::Interest;
+/// use mainspring::queue::RedBlackTree;
+///
+/// let driver: Poll<RedBlackTree<Task>, UnixStream> = Poll::new(RedBlackTree::new(), Monotonic::new())?;
+/// let (socket, _peer) = UnixStream::pair()?;
+/// socket.set_nonblocking(true)?;
+/// let id = driver.sources().register(socket, Interest::Readable)?;
+/// assert!(driver.sources().modify(id, Interest::Both)?);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a socket has two directions")]
 pub enum Interest {
@@ -82,6 +114,31 @@ impl Interest {
 }
 
 /// A source on which something can be done without waiting, as far as its interest goes.
+///
+/// ```
+/// use std::io::Read;
+/// use std::os::unix::net::UnixStream;
+/// use mainspring::driver::poll::{Ready, Serve};
+/// use mainspring::driver::{Fire, Fired};
+///
+/// /// Prints what it reads, and what fires.
+/// struct Printer;
+///
+/// impl Fire<&'static str> for Printer {
+///     fn fire(&mut self, fired: Fired<&'static str>) {
+///         println!("{}", fired.payload);
+///     }
+/// }
+///
+/// impl Serve<&'static str, UnixStream> for Printer {
+///     fn ready(&mut self, ready: Ready<UnixStream>) {
+///         let mut bytes = [0; 64];
+///         if ready.is_readable {
+///             println!("{:?} bytes", (&*ready.source).read(&mut bytes));
+///         }
+///     }
+/// }
+/// ```
 #[non_exhaustive]
 pub struct Ready<S: ?Sized> {
     /// Its id.
@@ -104,6 +161,24 @@ impl<S: ?Sized> fmt::Debug for Ready<S> {
 }
 
 /// The sources of one loop. Clones are the same.
+///
+/// ```
+/// use std::os::unix::net::UnixStream;
+/// use mainspring::Task;
+/// use mainspring::clock::Monotonic;
+/// use mainspring::driver::Poll;
+/// use mainspring::driver::poll::Interest;
+/// use mainspring::queue::RedBlackTree;
+///
+/// let driver: Poll<RedBlackTree<Task>, UnixStream> = Poll::new(RedBlackTree::new(), Monotonic::new())?;
+/// let (socket, _peer) = UnixStream::pair()?;
+/// socket.set_nonblocking(true)?;
+/// let id = driver.sources().register(socket, Interest::Readable)?;
+/// assert_eq!(driver.sources().len(), 1);
+/// driver.sources().deregister(id);
+/// assert!(driver.sources().is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub struct Sources<S: ?Sized> {
     shared: Arc<Shared<S>>,
 }

@@ -24,6 +24,16 @@ use super::Sleep;
 use crate::front::period::{Period, PeriodError};
 
 /// What an interval does with ticks that passed before it was polled again.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::front::MissedTicks;
+///
+/// assert_eq!(MissedTicks::default(), MissedTicks::Skip);
+/// let burst = mainspring::interval(Duration::from_secs(1))?.with_missed_ticks(MissedTicks::Burst);
+/// # drop(burst);
+/// # Ok::<(), mainspring::front::PeriodError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissedTicks {
@@ -38,6 +48,18 @@ pub enum MissedTicks {
 
 /// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends when the driver has
 /// been shut down; [`tick`](Self::tick) is ready at once then.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::front::MissedTicks;
+///
+/// # smol::block_on(async {
+/// let mut interval = mainspring::interval(Duration::from_millis(1))?.with_missed_ticks(MissedTicks::Delay);
+/// let (first, second) = (interval.tick().await, interval.tick().await);
+/// assert!(first < second);
+/// # Ok::<(), mainspring::front::PeriodError>(())
+/// # }).unwrap();
+/// ```
 #[derive(Debug)]
 #[must_use = "it ticks when it is polled"]
 pub struct Interval {

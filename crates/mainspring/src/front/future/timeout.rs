@@ -14,6 +14,16 @@ use std::task::{Context, Poll};
 use super::Sleep;
 
 /// A future with a deadline: see [`Futures::timeout`](super::Futures::timeout).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// # smol::block_on(async {
+/// let mut answer = mainspring::timeout(Duration::from_secs(60), async { "the answer" });
+/// answer.sleep_mut().reset(Duration::from_secs(90));
+/// assert_eq!(answer.await, Ok("the answer"));
+/// # });
+/// ```
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Timeout<F> {
@@ -44,6 +54,23 @@ impl<F: Future> Future for Timeout<F> {
 }
 
 /// The time was up before the future was ready.
+///
+/// ```
+/// use std::io;
+/// use std::time::Duration;
+///
+/// async fn read() -> io::Result<usize> {
+///     std::future::pending().await
+/// }
+///
+/// # smol::block_on(async {
+/// async fn read_in_time() -> io::Result<usize> {
+///     mainspring::timeout(Duration::from_millis(1), read()).await?
+/// }
+/// assert_eq!(read_in_time().await.unwrap_err().kind(), io::ErrorKind::TimedOut);
+/// # });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Elapsed;

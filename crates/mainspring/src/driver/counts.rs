@@ -1,0 +1,100 @@
+//! What a driver has done so far: sums, and the distribution of latenesses.
+//!
+//! Cost: a copy of eight numbers; some kilobytes with the distribution. It does not reset anything.
+
+use hdrhistogram::Histogram;
+
+/// Latenesses above this many ticks (18 minutes at a millisecond) are recorded as this.
+const LATENESS_TICKS_MAX: u64 = 1 << 20;
+
+/// Two digits are exact: figures are read as "about 15 ticks", and a histogram stays below 20 KiB.
+const LATENESS_DIGITS: u8 = 2;
+
+/// What a driver has done so far. `scheduled` is
+/// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the end.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// engine.callbacks().after(Duration::from_secs(1), |_| ())?;
+/// assert!(engine.callbacks().after(Duration::from_secs(2), |_| ())?.cancel());
+/// simulation.run_until_idle();
+/// let counts = engine.counts();
+/// assert_eq!((counts.scheduled, counts.fired, counts.cancelled), (2, 1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Timers taken.
+    pub scheduled: u64,
+    /// Timers cancelled while they were pending.
+    pub cancelled: u64,
+    /// Timers moved to another deadline.
+    pub reset: u64,
+    /// Timers handed to [`Fire`](super::Fire), those that panicked included.
+    pub fired: u64,
+    /// Firings that panicked.
+    pub panicked: u64,
+    /// How often the driver's thread went on after a wait.
+    pub wakeups: u64,
+    /// Firings by another worker than the one that the timer belonged to.
+    pub stolen: u64,
+    /// The largest lateness of a firing, in ticks.
+    pub lateness_ticks_max: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, other: &Counts) {
+        let Counts { scheduled, cancelled, reset, fired, panicked, wakeups, stolen, lateness_ticks_max } =
+            *other;
+        self.scheduled += scheduled;
+        self.cancelled += cancelled;
+        self.reset += reset;
+        self.fired += fired;
+        self.panicked += panicked;
+        self.wakeups += wakeups;
+        self.stolen += stolen;
+        self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
+    }
+}
+
+/// What a driver has done so far, with the distribution of latenesses.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::Simulation;
+///
+/// let simulation = Simulation::new();
+/// let engine = simulation.engine();
+/// engine.callbacks().after(Duration::from_secs(1), |_| ())?;
+/// simulation.run_until_idle();
+/// let report = engine.report();
+/// assert_eq!(report.lateness_ticks.value_at_quantile(0.99), 0, "no timer of a simulation is late");
+/// assert_eq!(report.counts.fired, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// The sums.
+    pub counts: Counts,
+    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback that takes long
+    /// shows here as the lateness of those behind it.
+    pub lateness_ticks: Histogram<u64>,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report { counts: Counts::default(), lateness_ticks: empty_lateness() }
+    }
+}
+
+/// A histogram of latenesses in ticks, with nothing in it.
+pub(in crate::driver) fn empty_lateness() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LATENESS_TICKS_MAX, LATENESS_DIGITS)
+        .expect("the bounds are those of a histogram")
+}
