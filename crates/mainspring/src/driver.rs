@@ -9,6 +9,9 @@
 //! never while a lock is held: what is fired may schedule, cancel and reset freely, its own timers included.
 //! [`Timers`] is what a [`Handle`](crate::Handle) asks of it, whatever queue is behind.
 //!
+//! Firing wins: where a driver has fallen 50 ms behind, threads that schedule or reset pause for a millisecond each time, until
+//! it has caught up. [`Counts::held_back`] says how often. A thread that fires never pauses.
+//!
 //! | driver | queues | threads | a timer goes to | wakes |
 //! |---|---|---|---|---|
 //! | [`Single`] | one | one of its own, or the caller's | the one queue | its thread, if it sleeps past the deadline |
@@ -25,6 +28,7 @@ mod caught;
 mod crew;
 mod lane;
 mod lanes;
+mod open_metrics;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
@@ -162,12 +166,23 @@ pub struct Counts {
     pub stolen: u64,
     /// The largest lateness of a firing, in ticks.
     pub lateness_ticks_max: u64,
+    /// How often a thread that scheduled or reset a timer was made to pause because firing had fallen behind.
+    pub held_back: u64,
 }
 
 impl Counts {
     fn add(&mut self, other: &Counts) {
-        let Counts { scheduled, cancelled, reset, fired, panicked, wakeups, stolen, lateness_ticks_max } =
-            *other;
+        let Counts {
+            scheduled,
+            cancelled,
+            reset,
+            fired,
+            panicked,
+            wakeups,
+            stolen,
+            lateness_ticks_max,
+            held_back,
+        } = *other;
         self.scheduled += scheduled;
         self.cancelled += cancelled;
         self.reset += reset;
@@ -176,6 +191,7 @@ impl Counts {
         self.wakeups += wakeups;
         self.stolen += stolen;
         self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
+        self.held_back += held_back;
     }
 }
 
@@ -290,6 +306,13 @@ pub trait Timers<T>: Send + Sync {
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
+    /// Tells whether a timer fires just now, on some thread.
+    fn is_firing(&self, id: TimerId) -> bool;
+
+    /// Waits until a timer that fires on another thread has fired; does not wait for the calling one. A wait for a timer that
+    /// waits for the caller never ends.
+    fn wait_for_firing(&self, id: TimerId);
+
     /// Returns how many timers are pending.
     fn len(&self) -> usize;
 
@@ -341,6 +364,12 @@ pub trait Part<T>: Send + Sync {
 
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
+
+    /// Tells whether a timer fires just now, as [`Timers::is_firing`].
+    fn is_firing(&self, id: TimerId) -> bool;
+
+    /// Waits for the end of a firing, as [`Timers::wait_for_firing`].
+    fn wait_for_firing(&self, id: TimerId);
 
     /// The driver's clock.
     fn clock(&self) -> &Arc<dyn Clock>;

@@ -8,6 +8,7 @@
 //! | [`keyed`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
 //! | [`mailbox`] | a message to a service | actors: skynet's way |
 //! | `calendar` (feature `calendar`) | a schedule in a time zone and a closure | cron |
+//! | `occurrences` (feature `calendar`) | a schedule in a time zone, as a stream | cron in async programs |
 //!
 //! Fronts know a [`Handle`](crate::Handle) and what a driver hands them, and nothing of queues. All share one payload, the
 //! [`Task`], so they share an engine.
@@ -20,8 +21,11 @@ pub mod channel;
 pub mod future;
 pub mod keyed;
 pub mod mailbox;
+#[cfg(feature = "calendar")]
+pub mod occurrences;
 pub mod period;
 pub mod task;
+pub mod threads;
 
 #[cfg(feature = "calendar")]
 pub use calendar::Calendar;
@@ -31,5 +35,8 @@ pub use channel::Channels;
 pub use future::Futures;
 pub use keyed::Keyed;
 pub use mailbox::Mailboxes;
+#[cfg(feature = "calendar")]
+pub use occurrences::Occurrences;
 pub use period::PeriodError;
 pub use task::{Firing, RunTasks, RunTasksOn, Task};
+pub use threads::Threads;

@@ -30,7 +30,8 @@
 //! The [guide] chooses for you, and puts the calls of Go, Netty, Kafka, tokio, skynet and nginx beside these.
 //!
 //! Features: `calendar` (cron expressions in time zones, on the wall clock), `channel` (Go's timers), `poll` (a driver that
-//! waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine).
+//! waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine), `tokio` (an engine that
+//! follows a runtime's paused clock).
 
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

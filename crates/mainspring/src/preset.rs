@@ -17,9 +17,15 @@
 //! | [`skip_list`] | a skip list | `SkipList` | single |
 //! | [`mainspring`] | Mainspring | `wheel::Chunked` | striped |
 //!
-//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`] in a program,
-//! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
-//! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
+//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock ([`mainspring`] has
+//! [`mainspring_on`] for that): [`Monotonic`] in a program, [`Manual`](crate::clock::Manual) in a test. What an original lets
+//! one choose is a parameter, of itself or of a sibling (`netty_with`, `kafka_with`), and its usual value a constant here. All but
+//! `go_1_10` and `go_1_14` fire on one thread.
+//!
+//! Go and RussellLuo/timingwheel run each function in a goroutine of its own, where it may take long and wait for other timers.
+//! Here functions run on the driver's thread, unless a sibling (`go_1_9_with`, `timingwheel_with`) is given an executor with a
+//! limit: see [`Threads`](crate::front::Threads). Sending on channels and waking futures stays on the driver's thread, as in
+//! Go.
 //!
 //! A loop that waits for sockets as well needs a handler of the program's own, so `nginx_loop` is a driver to run and no
 //! engine. Go's workers wait in the network poller; a [`Worker`](crate::driver::per_worker::Worker) of a program that waits
@@ -38,7 +44,7 @@ use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 use crate::clock::{Clock, Monotonic};
 #[cfg(all(feature = "poll", unix))]
 use crate::driver::Poll;
-use crate::driver::{PerWorker, Sharded, Striped, sharded};
+use crate::driver::{Fire, PerWorker, Sharded, Striped, sharded};
 use crate::engine::Engine;
 use crate::front::{Callbacks, RunTasks, Task};
 
@@ -67,7 +73,15 @@ pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 /// # Errors
 /// The operating system would not start a thread.
 pub fn mainspring() -> io::Result<Engine<Task>> {
-    let driver = Arc::new(Striped::for_cores(Chunked::new, Arc::new(Monotonic::new())));
+    mainspring_on(Arc::new(Monotonic::new()))
+}
+
+/// Starts the same on any clock: on a [`Manual`](crate::clock::Manual) one the default engine itself can be tested with.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn mainspring_on(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+    let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
     driver.start(RunTasks)?;
     Ok(Engine::of(driver))
 }
@@ -101,12 +115,26 @@ where
 /// # Errors
 /// The operating system would not start a thread.
 pub fn go_1_9(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
-    callbacks(heap::Quaternary::new(), clock)
+    go_1_9_with(clock, RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere, as Go's run in goroutines: by `threads.run_tasks()` of
+/// [`Threads`](crate::front::Threads), say.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn go_1_9_with(clock: Arc<dyn Clock>, fire: impl Fire<Task> + 'static) -> io::Result<Engine<Task>> {
+    Engine::start(heap::Quaternary::new(), clock, fire)
 }
 
 /// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
 pub fn go_1_10(clock: Arc<dyn Clock>) -> Engine<Task> {
-    Engine::of(Arc::new(Sharded::new(sharded::SHARD_COUNT_DEFAULT, heap::Quaternary::new, clock, RunTasks)))
+    go_1_10_with(clock, RunTasks)
+}
+
+/// Makes the same with functions that run elsewhere: see [`go_1_9_with`].
+pub fn go_1_10_with(clock: Arc<dyn Clock>, fire: impl Fire<Task> + Clone + 'static) -> Engine<Task> {
+    Engine::of(Arc::new(Sharded::new(sharded::SHARD_COUNT_DEFAULT, heap::Quaternary::new, clock, fire)))
 }
 
 /// Starts Go's timers from 1.14: a heap with lazy deletion for each of `worker_count` workers, which steal from one that is
@@ -119,8 +147,23 @@ pub fn go_1_10(clock: Arc<dyn Clock>) -> Engine<Task> {
 /// # Panics
 /// If `worker_count` is 0.
 pub fn go_1_14(clock: Arc<dyn Clock>, worker_count: usize) -> io::Result<Engine<Task>> {
+    go_1_14_with(clock, worker_count, &RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere: see [`go_1_9_with`].
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `worker_count` is 0.
+pub fn go_1_14_with(
+    clock: Arc<dyn Clock>,
+    worker_count: usize,
+    fire: &(impl Fire<Task> + Clone + 'static),
+) -> io::Result<Engine<Task>> {
     let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
-    driver.start(&RunTasks)?;
+    driver.start(fire)?;
     Ok(Engine::of(driver))
 }
 
@@ -169,7 +212,19 @@ pub fn hierarchical_wheel(clock: Arc<dyn Clock>, sizes: &[usize]) -> io::Result<
 /// # Errors
 /// The operating system would not start a thread.
 pub fn kafka(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
-    callbacks(Overflow::new(KAFKA_SLOT_COUNT, 1), clock)
+    kafka_with(clock, 1, KAFKA_SLOT_COUNT)
+}
+
+/// Starts the same with Kafka's parameters: so many ticks of the clock per slot of the finest level (`tickMs`), and so many
+/// slots per level (`wheelSize`).
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `ticks_per_slot` is 0 or `slot_count` is less than 2.
+pub fn kafka_with(clock: Arc<dyn Clock>, ticks_per_slot: u64, slot_count: usize) -> io::Result<Engine<Task>> {
+    callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
 
 /// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
@@ -186,11 +241,27 @@ pub fn timingwheel(
     tick: Duration,
     slot_count: usize,
 ) -> Result<Engine<Task>, TimingwheelError> {
+    timingwheel_with(clock, tick, slot_count, RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere, as RussellLuo's run in goroutines: see [`go_1_9_with`].
+///
+/// # Errors
+/// As [`timingwheel`].
+///
+/// # Panics
+/// If `slot_count` is less than 2.
+pub fn timingwheel_with(
+    clock: Arc<dyn Clock>,
+    tick: Duration,
+    slot_count: usize,
+    fire: impl Fire<Task> + 'static,
+) -> Result<Engine<Task>, TimingwheelError> {
     if tick < TIMINGWHEEL_TICK_MIN {
         return Err(TimingwheelError::TickTooShort);
     }
     let ticks_per_slot = whole_ticks(tick, &*clock).ok_or(TimingwheelError::TickUneven)?;
-    callbacks(Overflow::new(slot_count, ticks_per_slot), clock).map_err(TimingwheelError::Thread)
+    Engine::start(Overflow::new(slot_count, ticks_per_slot), clock, fire).map_err(TimingwheelError::Thread)
 }
 
 /// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most `pending_count_max` timeouts
@@ -203,9 +274,24 @@ pub fn timingwheel(
 /// # Panics
 /// If the clock's resolution does not divide [`NETTY_TICK`].
 pub fn netty(clock: Arc<dyn Clock>, pending_count_max: usize) -> io::Result<Engine<Task>> {
-    let ticks_per_slot =
-        whole_ticks(NETTY_TICK, &*clock).expect("the clock's resolution divides Netty's tick");
-    callbacks(Limited::new(Rounds::new(NETTY_SLOT_COUNT, ticks_per_slot), pending_count_max), clock)
+    netty_with(clock, NETTY_TICK, NETTY_SLOT_COUNT, pending_count_max)
+}
+
+/// Starts the same with Netty's parameters: `tickDuration` and `ticksPerWheel`.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If the clock's resolution does not divide `tick`, or `slot_count` is 0.
+pub fn netty_with(
+    clock: Arc<dyn Clock>,
+    tick: Duration,
+    slot_count: usize,
+    pending_count_max: usize,
+) -> io::Result<Engine<Task>> {
+    let ticks_per_slot = whole_ticks(tick, &*clock).expect("the clock's resolution divides Netty's tick");
+    callbacks(Limited::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
 }
 
 /// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send

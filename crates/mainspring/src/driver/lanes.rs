@@ -81,6 +81,16 @@ impl<T: Send, D: Lanes<T>> Timers<T> for D {
         lane(self, id)?.deadline(id)
     }
 
+    fn is_firing(&self, id: TimerId) -> bool {
+        lane(self, id).is_some_and(|lane| Part::<T>::is_firing(lane, id))
+    }
+
+    fn wait_for_firing(&self, id: TimerId) {
+        if let Some(lane) = lane(self, id) {
+            Part::<T>::wait_for_firing(lane, id);
+        }
+    }
+
     fn len(&self) -> usize {
         self.lanes().iter().map(|lane| lane.len()).sum()
     }

@@ -102,11 +102,7 @@ struct Planned {
 impl Planned {
     /// Whether the entry follows the wall clock when that is set by a little.
     fn is_wildcard(&self) -> bool {
-        match self.schedule.expression() {
-            Expression::Calendar(pattern) => pattern.is_wildcard(),
-            Expression::Every(_) => true,
-            _ => false,
-        }
+        follows_wall(&self.schedule)
     }
 }
 
@@ -284,8 +280,17 @@ impl Shared {
     }
 }
 
+/// Whether a schedule follows the wall clock when that is set by a little.
+pub(super) fn follows_wall(schedule: &Schedule) -> bool {
+    match schedule.expression() {
+        Expression::Calendar(pattern) => pattern.is_wildcard(),
+        Expression::Every(_) => true,
+        _ => false,
+    }
+}
+
 /// The last occurrence from `nominal` to `now`, and how many come before it.
-fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
+pub(super) fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
     let mut latest = nominal;
     for missed_count in 0..MISSED_COUNT_MAX {
         match schedule.next_after(latest.timestamp()) {

@@ -105,6 +105,20 @@ impl Mailboxes {
     /// # Errors
     /// The service is not registered; or the driver would not take the timer.
     pub fn timeout(&self, delay: u64, service: Service, session: u64) -> Result<(), TimeoutError> {
+        self.timeout_within(delay, 0, service, session)
+    }
+
+    /// The same, up to `tolerance` ticks later: at the roundest tick of that range, where it shares a wake-up with others.
+    ///
+    /// # Errors
+    /// As [`timeout`](Self::timeout).
+    pub fn timeout_within(
+        &self,
+        delay: u64,
+        tolerance: u64,
+        service: Service,
+        session: u64,
+    ) -> Result<(), TimeoutError> {
         let now = self.shared.handle.clock().now();
         if delay == 0 {
             let message = Message { session, now };
@@ -113,13 +127,15 @@ impl Mailboxes {
         if !self.shared.services().by_number.contains_key(&service.0) {
             return Err(TimeoutError::NoService);
         }
+        let earliest = now.after(delay);
+        let deadline = earliest.roundest_until(earliest.after(tolerance));
         let shared = Arc::downgrade(&self.shared);
-        let task = Task::new(move |firing| {
+        let task = Task::brief(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.send(service, Message { session, now: firing.now });
             }
         });
-        let scheduled = self.shared.handle.schedule_at(now.after(delay), task);
+        let scheduled = self.shared.handle.schedule_at(deadline, task);
         scheduled.map(|_| ()).map_err(|refused| TimeoutError::Refused(refused.reason))
     }
 
