@@ -52,6 +52,14 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
+    /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says: its receiver asked
+    /// for that. Told before the end of the attempt that it answers.
+    Defer {
+        /// Whose.
+        key: RunKey,
+        /// Before when.
+        until: Timestamp,
+    },
     /// The answer to [`Output::Load`](crate::Output::Load).
     Loaded {
         /// In the order of their ids.
@@ -68,7 +76,7 @@ pub enum Input {
     },
     /// The server is about to end. From here on no start is decided and nothing comes due, for good; a start that was decided
     /// before still leaves with its commit. Ends are recorded, their retries are scheduled, and commands are obeyed and
-    /// answered: what they ask for is on disk and waits for the next server.
+    /// answered: what they ask for is on disk and waits for the next server. What the shell kills in order to end is abandoned.
     ///
     /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
     Stop,
@@ -99,7 +107,7 @@ pub enum Command {
     Withdraw(OnceId),
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
-    /// Plan nothing until further notice. What runs goes on, what waits waits.
+    /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job that is paused starts.
     Pause(Scope),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
@@ -114,7 +122,7 @@ pub enum Command {
         /// up to here, both included.
         to: Timestamp,
     },
-    /// Run a dead letter again, with all its attempts; the shell has read it from the store.
+    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is paused it waits.
     RetryDead(Box<Run>),
     /// Let go of a dead letter: it becomes cancelled.
     DropDead(RunKey),

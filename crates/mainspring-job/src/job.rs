@@ -110,7 +110,7 @@ pub struct Job {
     pub text: String,
 }
 
-/// Says why a definition is refused.
+/// Says why an action is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError {
@@ -121,28 +121,15 @@ pub enum JobError {
         /// How long it is.
         bytes: usize,
     },
-    /// There is no trigger.
-    NoTrigger,
-    /// There are more triggers than [`MAX_TRIGGERS`](crate::MAX_TRIGGERS).
-    TooManyTriggers,
-    /// There are more exclusions than [`MAX_EXCLUSIONS`](crate::MAX_EXCLUSIONS).
-    TooManyExclusions,
-    /// The end is not after the start.
-    EmptyRange,
 }
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use crate::timetable::{MAX_EXCLUSIONS, MAX_TRIGGERS};
         match self {
             JobError::KindTooLong => write!(f, "the kind of an action has at most {MAX_KIND_BYTES} bytes"),
             JobError::BodyTooLong { bytes } => {
                 write!(f, "the action has {bytes} bytes, and {MAX_BODY_BYTES} is the limit")
             }
-            JobError::NoTrigger => f.write_str("a job needs a trigger: when is it due?"),
-            JobError::TooManyTriggers => write!(f, "a job has at most {MAX_TRIGGERS} triggers"),
-            JobError::TooManyExclusions => write!(f, "a job has at most {MAX_EXCLUSIONS} exclusions"),
-            JobError::EmptyRange => f.write_str("the end of a job must come after its start"),
         }
     }
 }

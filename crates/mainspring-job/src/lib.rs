@@ -42,6 +42,7 @@ mod name;
 mod outcome;
 mod state;
 
+mod exclusion;
 mod policy;
 mod timetable;
 
@@ -61,6 +62,7 @@ mod store;
 
 pub use mainspring_cron::Schedule as Trigger;
 
+pub use exclusion::Exclusion;
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
@@ -75,12 +77,14 @@ pub use policy::{
     Timeout,
 };
 pub use record::{JobRecord, Mark, Pause};
-pub use run::{Attempt, Cause, Run, RunKey, Span};
+pub use run::{Attempt, Cause, Run, RunKey};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;
 pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Shard, Store, StoreError};
-pub use timetable::{Exclusion, MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Timetable};
+pub use timetable::{
+    MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -80,7 +80,7 @@ pub enum Operation {
         state: RunState,
         /// When.
         at: Timestamp,
-        /// How; `None` for an abandoned one.
+        /// How; `None` for one whose end nobody saw, because the server died.
         outcome: Option<Outcome>,
         /// How many attempts in a row have died with the server, this one included.
         crashes: u32,

@@ -90,8 +90,14 @@ pub struct Planner {
     crowded: VecDeque<JobName>,
     near: Near,
     quarantine: Quarantine,
+    /// How many facts were told.
+    turn: u64,
+    /// Runs that the next turn admits.
+    postponed: Vec<Live>,
     /// Open runs of the store, between `Restore` and `Begin`.
     restored: Vec<Run>,
+    /// Running runs whose next attempt is not due before a time.
+    deferred: BTreeMap<RunKey, Timestamp>,
     ledger: Ledger,
     /// The number of the next one-shot job; the epoch is in its upper bits.
     next_number: u64,
@@ -138,6 +144,8 @@ struct Live {
     kill_reason: Option<&'static str>,
     /// Its entry on the agenda, while it is scheduled.
     wakes: Timestamp,
+    /// The turn in which it was admitted to its line.
+    admitted: u64,
     /// The record that says that it is queued, as long as it may be changed.
     open: Option<Place>,
 }
@@ -163,7 +171,10 @@ impl Planner {
             crowded: VecDeque::new(),
             near: Near::default(),
             quarantine: Quarantine::default(),
+            turn: 0,
+            postponed: Vec::new(),
             restored: Vec::new(),
+            deferred: BTreeMap::new(),
             ledger: Ledger::default(),
             next_number: epoch << NUMBER_BITS,
             request_count: epoch.wrapping_mul(37),
@@ -177,6 +188,7 @@ impl Planner {
     /// # Panics
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
+        self.turn += 1;
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -185,12 +197,16 @@ impl Planner {
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
+            Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
             Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
+        for live in std::mem::take(&mut self.postponed) {
+            self.schedule(now, live);
+        }
         self.prune_histories(now);
         self.ledger.end_unit();
         self.request_load(now);

@@ -90,7 +90,8 @@ pub struct Policies {
     /// A run may start up to this much after its nominal time: by how much is a hash of the job and the nominal time, so it is
     /// the same after a restart and on every machine. At most [`MAX_JITTER`].
     pub jitter: Duration,
-    /// After so many failed runs in a row, retries included in each, the job is paused. `None`: never.
+    /// After so many failed runs in a row, retries included in each, the job is paused. `None`: never. Only success ends the row;
+    /// a run that was skipped, missed, cancelled, or abandoned without being named by `retry`, neither counts nor ends it.
     pub pause_after: Option<u32>,
     /// Whether runs that failed for good wait for somebody to look.
     pub dead_letters: DeadLetters,

@@ -18,6 +18,7 @@ use crate::job::Work;
 use crate::name::JobName;
 use crate::outcome::Outcome;
 use crate::state::RunState;
+use crate::timetable::Span;
 
 /// Names a run for ever. Ordered by job, then nominal time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,17 +95,6 @@ impl Cause {
     pub const fn is_kept(self) -> bool {
         !matches!(self, Cause::Trigger | Cause::Boot)
     }
-}
-
-/// Many occurrences in one record, from the run's nominal time up to `last`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// The last occurrence.
-    pub last: Timestamp,
-    /// How many there were, both ends included.
-    pub count: u64,
-    /// `false`: there were at least that many, and counting stopped there.
-    pub is_exact: bool,
 }
 
 /// What the store holds of a run.

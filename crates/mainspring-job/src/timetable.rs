@@ -15,15 +15,14 @@
 //! | [`Timetable::next_after`] | at most [`MAX_STEPS`]; then the answer is [`Next::NotBefore`], and is asked for again at that time |
 //! | all others | as many as there are in the range that the caller gives: an excluded year is 365, or at worst 60 a minute |
 
+use std::error::Error;
 use std::fmt;
 
-use jiff::civil::Date;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 
-use crate::job::JobError;
-use crate::run::Span;
+use crate::exclusion::{Exclusion, INSTANT, before};
 
 /// The most triggers of a job.
 pub const MAX_TRIGGERS: usize = 64;
@@ -36,113 +35,6 @@ pub const MAX_STEPS: usize = 1_000;
 
 /// Up to how many occurrences are counted one by one; beyond, a count is "at least".
 pub const MAX_COUNTED: u64 = 1_000;
-
-const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
-const MINUTE: SignedDuration = SignedDuration::from_mins(1);
-
-/// A bit for each minute of an hour, and for each hour of a day.
-const ALL_MINUTES: u64 = (1 << 60) - 1;
-const ALL_HOURS: u32 = (1 << 24) - 1;
-
-/// Leaves occurrences out.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Exclusion {
-    /// Whole days in a zone, both included.
-    Dates {
-        /// The first day.
-        first: Date,
-        /// The last day; the same for a single one.
-        last: Date,
-        /// Whose days.
-        zone: TimeZone,
-    },
-    /// Every occurrence that lies on an occurrence of this schedule, or in a minute that begins with one:
-    /// `* 12 * * *` excludes everything from 12:00:00 up to 12:59:59.
-    Times(Box<Schedule>),
-}
-
-impl Exclusion {
-    /// Whether a moment is left out.
-    pub fn holds(&self, moment: Timestamp) -> bool {
-        match self {
-            Exclusion::Dates { first, last, zone } => {
-                let date = zone.to_datetime(moment).date();
-                *first <= date && date <= *last
-            }
-            Exclusion::Times(schedule) => {
-                let is_named = |moment: Timestamp| schedule_names(schedule, moment);
-                is_named(moment) || is_named(minute_of(moment))
-            }
-        }
-    }
-
-    /// A stretch around a moment that is left out, from its first moment to its last: the longest that is known without
-    /// looking further. All of it is left out.
-    fn stretch(&self, moment: Timestamp) -> (Timestamp, Timestamp) {
-        match self {
-            Exclusion::Dates { first, last, zone } => {
-                let start = first_of(*first, zone).unwrap_or(moment).min(moment);
-                let next = last.tomorrow().ok().and_then(|day| first_of(day, zone));
-                // Where a clock is set back over midnight the next day may have begun before.
-                (start, next.map_or(moment, |next| before(next).max(moment)))
-            }
-            Exclusion::Times(schedule) => {
-                let minute = minute_of(moment);
-                if !schedule_names(schedule, minute) {
-                    return (moment, moment);
-                }
-                let stretch = whole_of(schedule, moment).unwrap_or((minute, end_after(minute, MINUTE)));
-                (stretch.0.min(moment), stretch.1.max(moment))
-            }
-        }
-    }
-}
-
-/// The day or the hour around a moment that a schedule names, if it names all minutes of that.
-fn whole_of(schedule: &Schedule, moment: Timestamp) -> Option<(Timestamp, Timestamp)> {
-    let Expression::Calendar(pattern) = schedule.expression() else { return None };
-    // Any other pattern may leave out what a change of the clock repeats.
-    if !pattern.is_wildcard() || pattern.minutes() != ALL_MINUTES {
-        return None;
-    }
-    let local = moment.to_zoned(schedule.zone().clone());
-    if local.offset().seconds() % 60 != 0 {
-        // The minutes of the clock are not those of UTC: local mean time, long ago.
-        return None;
-    }
-    let (first, last) = if pattern.hours() == ALL_HOURS {
-        let next = first_of(local.date().tomorrow().ok()?, schedule.zone())?;
-        (first_of(local.date(), schedule.zone())?, before(next))
-    } else {
-        let minute = SignedDuration::from_mins(i64::from(local.minute()));
-        let first = minute_of(moment).checked_sub(minute).ok()?;
-        (first, end_after(first, MINUTE * 60))
-    };
-    // A day or an hour in which the clock changes is passed minute by minute.
-    let offset = |moment| schedule.zone().to_offset(moment);
-    (offset(first) == local.offset() && offset(last) == local.offset()).then_some((first, last))
-}
-
-fn first_of(day: Date, zone: &TimeZone) -> Option<Timestamp> {
-    day.to_zoned(zone.clone()).ok().map(|midnight| midnight.timestamp())
-}
-
-/// The last moment of what begins then and is so long.
-fn end_after(first: Timestamp, length: SignedDuration) -> Timestamp {
-    first.checked_add(length).map_or(Timestamp::MAX, before)
-}
-
-fn schedule_names(schedule: &Schedule, moment: Timestamp) -> bool {
-    schedule.next_after(before(moment)).is_some_and(|next| next.timestamp() == moment)
-}
-
-fn before(moment: Timestamp) -> Timestamp {
-    moment.checked_sub(INSTANT).unwrap_or(Timestamp::MIN)
-}
-
-fn minute_of(moment: Timestamp) -> Timestamp {
-    Timestamp::from_second(moment.as_second().div_euclid(60) * 60).unwrap_or(Timestamp::MIN)
-}
 
 /// Answers when the next occurrence is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,13 +79,13 @@ impl Timetable {
     ///
     /// # Errors
     /// When there is no trigger, or more than [`MAX_TRIGGERS`].
-    pub fn new(triggers: Vec<Schedule>) -> Result<Timetable, JobError> {
+    pub fn new(triggers: Vec<Schedule>) -> Result<Timetable, TimetableError> {
         match triggers.len() {
-            0 => Err(JobError::NoTrigger),
+            0 => Err(TimetableError::NoTrigger),
             1..=MAX_TRIGGERS => {
                 Ok(Timetable { triggers, exclusions: Vec::new(), start: Timestamp::MIN, end: Timestamp::MAX })
             }
-            _ => Err(JobError::TooManyTriggers),
+            _ => Err(TimetableError::TooManyTriggers),
         }
     }
 
@@ -201,9 +93,9 @@ impl Timetable {
     ///
     /// # Errors
     /// When there are more than [`MAX_EXCLUSIONS`].
-    pub fn without(mut self, exclusions: Vec<Exclusion>) -> Result<Timetable, JobError> {
+    pub fn without(mut self, exclusions: Vec<Exclusion>) -> Result<Timetable, TimetableError> {
         if MAX_EXCLUSIONS < exclusions.len() {
-            return Err(JobError::TooManyExclusions);
+            return Err(TimetableError::TooManyExclusions);
         }
         self.exclusions = exclusions;
         Ok(self)
@@ -217,10 +109,10 @@ impl Timetable {
         mut self,
         start: Option<Timestamp>,
         end: Option<Timestamp>,
-    ) -> Result<Timetable, JobError> {
+    ) -> Result<Timetable, TimetableError> {
         let (start, end) = (start.unwrap_or(Timestamp::MIN), end.unwrap_or(Timestamp::MAX));
         if end <= start {
-            return Err(JobError::EmptyRange);
+            return Err(TimetableError::EmptyRange);
         }
         (self.start, self.end) = (start, end);
         Ok(self)
@@ -369,8 +261,49 @@ fn zone_text(zone: &TimeZone) -> String {
     zone.iana_name().map_or_else(|| format!("{zone:?}"), str::to_owned)
 }
 
+/// Many occurrences in one record, from the run's nominal time up to `last`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The last occurrence.
+    pub last: Timestamp,
+    /// How many there were, both ends included.
+    pub count: u64,
+    /// `false`: there were at least that many, and counting stopped there.
+    pub is_exact: bool,
+}
+
+/// Says why a timetable is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimetableError {
+    /// There is no trigger.
+    NoTrigger,
+    /// There are more triggers than [`MAX_TRIGGERS`].
+    TooManyTriggers,
+    /// There are more exclusions than [`MAX_EXCLUSIONS`].
+    TooManyExclusions,
+    /// The end is not after the start.
+    EmptyRange,
+}
+
+impl fmt::Display for TimetableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimetableError::NoTrigger => f.write_str("a job needs a trigger: when is it due?"),
+            TimetableError::TooManyTriggers => write!(f, "a job has at most {MAX_TRIGGERS} triggers"),
+            TimetableError::TooManyExclusions => write!(f, "a job has at most {MAX_EXCLUSIONS} exclusions"),
+            TimetableError::EmptyRange => f.write_str("the end of a job must come after its start"),
+        }
+    }
+}
+
+impl Error for TimetableError {}
+
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+    use jiff::civil::Date;
+
     use super::*;
 
     fn at(text: &str) -> Timestamp {

@@ -6,6 +6,7 @@ mod count;
 mod crowd;
 mod exclusion;
 mod order;
+mod pause;
 mod quarantine;
 mod removal;
 mod server;

@@ -1,9 +1,10 @@
 // The workloads on Go's own timers, for mainspring-lab: one case per run, one line of JSON out.
 //
-//	go run . W1 1000000 1 0        workload, size, threads, seed
+//	go run . func W1 1000000 1 0        what a timer is, workload, size, threads, seed
 //
-// A timer is time.AfterFunc with a closure that holds its payload; a cancel is Stop, a reset is Reset. The clock is real,
-// so workloads that move time by themselves (W3's fires, W4) are not done.
+// A timer is time.AfterFunc with a closure that holds its payload ("func"), or time.NewTimer, whose channel nobody reads
+// ("channel"); a cancel is Stop, a reset is Reset. The clock is real, so workloads that move time by themselves (W3's
+// fires, W4) are not done.
 package main
 
 import (
@@ -58,8 +59,14 @@ type tally struct {
 	payloads             atomic.Uint64
 }
 
+// Whether timers are time.NewTimer's.
+var isChannel bool
+
 func (t *tally) schedule(delay time.Duration, payload uint64) *time.Timer {
 	t.scheduled++
+	if isChannel {
+		return time.NewTimer(delay)
+	}
 	return time.AfterFunc(delay, func() {
 		t.payloads.Add(payload)
 		t.fired.Add(1)
@@ -68,6 +75,10 @@ func (t *tally) schedule(delay time.Duration, payload uint64) *time.Timer {
 
 func (t *tally) cancel(timer *time.Timer) {
 	if timer.Stop() {
+		t.cancelled++
+	} else if isChannel {
+		// Before Go 1.23 a timer that has fired leaves its value in the channel: it is taken back.
+		<-timer.C
 		t.cancelled++
 	}
 }
@@ -164,7 +175,6 @@ func insert(size, seed uint64) ([]figure, error) {
 }
 
 func threads(size, seed uint64, count int) ([]figure, error) {
-	runtime.GOMAXPROCS(2)
 	tallies := make([]tally, count)
 	lives := make([][]*time.Timer, count)
 	var places [64]struct {
@@ -210,9 +220,11 @@ func threads(size, seed uint64, count int) ([]figure, error) {
 	}
 	ready.Wait()
 	start = time.Now()
+	cpu := cpuSeconds()
 	close(begin)
 	done.Wait()
 	elapsed := time.Since(start)
+	cpu = cpuSeconds() - cpu
 	all := &tally{}
 	for i := range tallies {
 		all.scheduled += tallies[i].scheduled
@@ -235,7 +247,51 @@ func threads(size, seed uint64, count int) ([]figure, error) {
 	if err := all.check(nil); err != nil {
 		return nil, err
 	}
-	return []figure{{"pairs_per_s", float64(pairs.Load()) / elapsed.Seconds()}}, nil
+	perPair := 1e9 / float64(pairs.Load())
+	return []figure{{"pairs_per_s", float64(pairs.Load()) / elapsed.Seconds()}, {"pair_cpu_ns", cpu * perPair}}, nil
+}
+
+// All timers are due at one moment.
+func burst(size uint64) ([]figure, error) {
+	const lead, patience = 3 * time.Second, 20 * time.Second
+	t := &tally{}
+	moment := time.Now().Add(lead)
+	live := make([]*time.Timer, size)
+	for i := range live {
+		live[i] = t.schedule(time.Until(moment), uint64(i))
+	}
+	time.Sleep(time.Until(moment) - time.Millisecond)
+	early := t.fired.Load()
+	if time.Now().After(moment) {
+		return nil, errors.New("scheduling took longer than 3 s")
+	}
+	if early > 0 {
+		return nil, fmt.Errorf("%d timers fired early", early)
+	}
+	cpu := cpuSeconds()
+	first, firstCount, count := moment, uint64(0), uint64(0)
+	for count < size && time.Since(moment) < patience {
+		time.Sleep(200 * time.Microsecond)
+		count = t.fired.Load()
+		if count > 0 && firstCount == 0 {
+			first, firstCount = time.Now(), count
+		}
+	}
+	end := time.Now()
+	if count != size {
+		return nil, fmt.Errorf("%d timers fired instead of %d", count, size)
+	}
+	cpu = cpuSeconds() - cpu
+	begin := first
+	if firstCount == count {
+		begin, firstCount = moment, 0
+	}
+	runtime.KeepAlive(live)
+	return []figure{
+		{"fire_ns", float64(end.Sub(begin).Nanoseconds()) / float64(count-firstCount)},
+		{"fire_cpu_ns", cpu * 1e9 / float64(count)},
+		{"first_us", float64(first.Sub(moment).Nanoseconds()) / 1000},
+	}, nil
 }
 
 var quantiles = []struct {
@@ -372,23 +428,26 @@ func measure(workload string, size, seed uint64, count int) ([]figure, error) {
 		return idle(size, seed)
 	case "W8":
 		return memory(size, seed)
+	case "W9":
+		return burst(size)
 	}
-	return nil, nil
+	return nil, fmt.Errorf("there is no workload %s", workload)
 }
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: go-timers WORKLOAD SIZE THREADS SEED")
+	if len(os.Args) != 6 || os.Args[1] != "func" && os.Args[1] != "channel" {
+		fmt.Fprintln(os.Stderr, "usage: go-timers func|channel WORKLOAD SIZE THREADS SEED")
 		os.Exit(2)
 	}
-	size, sizeErr := strconv.ParseUint(os.Args[2], 10, 64)
-	count, countErr := strconv.Atoi(os.Args[3])
-	seed, seedErr := strconv.ParseUint(os.Args[4], 10, 64)
+	isChannel = os.Args[1] == "channel"
+	size, sizeErr := strconv.ParseUint(os.Args[3], 10, 64)
+	count, countErr := strconv.Atoi(os.Args[4])
+	seed, seedErr := strconv.ParseUint(os.Args[5], 10, 64)
 	if sizeErr != nil || countErr != nil || seedErr != nil || size == 0 || count == 0 {
 		fmt.Fprintln(os.Stderr, "sizes, threads and seeds are whole numbers, the first two not zero")
 		os.Exit(2)
 	}
-	figures, err := measure(os.Args[1], size, seed, count)
+	figures, err := measure(os.Args[2], size, seed, count)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -10,6 +10,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// Delays are uniform in 1 ..= this many ticks of a millisecond.
+pub const SPREAD: u64 = 60_000;
+
+/// The fixed delay of W1b and W2, in ticks.
+pub const RESET_DELAY: u64 = 30_000;
+
+/// The largest size at which nothing is left out, and whose checks fire every timer.
+pub const SIZE_FULL: u64 = 1_000_000;
+
 /// The workloads of the standard, in its order. [`explain`](crate::explain) says what each is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Workload {
@@ -31,11 +40,15 @@ pub enum Workload {
     W7,
     /// Memory.
     W8,
+    /// All at once.
+    W9,
+    /// Overload.
+    W10,
 }
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 9] = [
+    pub const ALL: [Workload; 11] = [
         Workload::W1,
         Workload::W1b,
         Workload::W2,
@@ -45,6 +58,8 @@ impl Workload {
         Workload::W6,
         Workload::W7,
         Workload::W8,
+        Workload::W9,
+        Workload::W10,
     ];
 
     /// Its name, as in tables and on the command line.
@@ -59,21 +74,25 @@ impl Workload {
             Workload::W6 => "W6",
             Workload::W7 => "W7",
             Workload::W8 => "W8",
+            Workload::W9 => "W9",
+            Workload::W10 => "W10",
         }
     }
 
-    /// Whether it runs by the real clock or on several threads, and so may use all cores.
+    /// Whether it can only be done by the real clock or on several threads.
     pub const fn is_real_time(self) -> bool {
-        matches!(self, Workload::W5 | Workload::W6 | Workload::W7)
+        matches!(self, Workload::W5 | Workload::W6 | Workload::W7 | Workload::W10)
     }
 
     /// The number of timers where the standard fixes it: other sizes make no sense there.
     pub const fn fixed_size(self) -> Option<u64> {
         match self {
             Workload::W4 => Some(1_000),
-            Workload::W6 | Workload::W7 => Some(1_000_000),
+            Workload::W6 | Workload::W7 | Workload::W9 => Some(1_000_000),
             // Timers per thread.
             Workload::W5 => Some(100_000),
+            // As many may wait before it is given up: a second and a half of what eight threads schedule.
+            Workload::W10 => Some(5_000_000),
             Workload::W1 | Workload::W1b | Workload::W2 | Workload::W3 | Workload::W8 => None,
         }
     }
@@ -97,7 +116,7 @@ pub struct Case {
     pub workload: Workload,
     /// How many timers, in the workload's own sense.
     pub size: u64,
-    /// How many threads; 1 but for W5.
+    /// How many threads; 1 but for W5 and W10.
     pub thread_count: u32,
     /// Where the random numbers start. A round's number.
     pub seed: u64,

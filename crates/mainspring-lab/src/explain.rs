@@ -22,8 +22,8 @@ pub struct Explanation {
 }
 
 const STRUCTURES: &str = "Structures on one thread, by virtual time; presets through their engines (a boxed closure, a handle and a lock \
-                          included); Go. Not other engines: their structure is measured by itself. \
-                          Not async-io and futures-timer, whose clock is real.";
+                          included). Engines, fronts, libraries that have a clock, and Go: by the real clock, with a thread \
+                          of their own.";
 
 /// Explains a workload.
 pub const fn explain(workload: Workload) -> Explanation {
@@ -57,7 +57,7 @@ pub const fn explain(workload: Workload) -> Explanation {
             work: "Schedule N timers uniform over 60 s into fresh memory, then advance in ticks of 1 ms until all have fired.",
             purpose: "Delays that do come: retries, expiry, polling, games.",
             figures: "insert_ns, fire_ns: ns per timer; advance_us_max: the worst single advance in us, with what it hands out.",
-            subjects: "As W1; of Go only the inserts, because its clock is real. A preset's engine fires on its own thread: handing over to it is taken off.",
+            subjects: "Structures and presets; of Go only the inserts, because its clock is real. A preset's engine fires on its own thread: handing over to it is taken off.",
             remark: "The worst advance is how long the world stands still: a cascade of one coarse slot, a rebuilt heap, a sweep.",
         },
         Workload::W4 => Explanation {
@@ -73,8 +73,16 @@ pub const fn explain(workload: Workload) -> Explanation {
             work: "Resident memory per live timer, fresh and after 2 N churn pairs, the ids that the program holds taken off.",
             purpose: "A million connections, each with a timer or three.",
             figures: "fresh_bytes, churned_bytes: bytes per timer, the payload of 8 included.",
-            subjects: "As W1, at 100,000 timers or more; beyond a million once, whatever the rounds: rounds do not differ.",
+            subjects: "Structures, presets and Go, at 100,000 timers or more; beyond a million once, whatever the rounds: rounds do not differ.",
             remark: "Spare room of growing arrays counts, touched or not as the kernel sees it; so do fragments.",
+        },
+        Workload::W9 => Explanation {
+            title: "all at once",
+            work: "1,000,000 timers are due at one moment.",
+            purpose: "A restart with a million connections, a batch of jobs at midnight, a network that comes back.",
+            figures: "fire_ns: ns per timer, from the first to the last; of engines fire_cpu_ns, CPU time of the process by timer, and first_us, how late the first was seen.",
+            subjects: "All but structures behind a mutex, which have no clock. A callback counts, a waker counts, a channel takes a value.",
+            remark: "This is the fire path alone: popping, the lock around it, the call of what fires.",
         },
         real_time => explain_real_time(real_time),
     }
@@ -98,6 +106,14 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             figures: "p50_us, p99_us, p999_us, max_us: fired minus asked, in us; cpu_s: CPU seconds of the process in these 10 s; q..._us: the distribution for the plot.",
             subjects: "Engines, fronts, presets and Go. A preset is as coarse as what it stands for: netty fires by 100 ms, skynet by 10. Not structures behind a mutex, which have no clock.",
             remark: "A wake-up costs 24-30 us of CPU whatever call is used, so 100,000 single wake-ups a second cannot be had: precision and thrift are bought by batching.",
+        },
+        Workload::W10 => Explanation {
+            title: "overload",
+            work: "Eight threads do nothing but schedule timers of 1 to 100 ms, for a minute, on two cores.",
+            purpose: "A flood of requests: does the one thread that fires get its turn?",
+            figures: "lateness_s_max: the largest lateness of any timer; scheduled_per_s; call_us_max: the longest call of those that were timed, one in a thousand.",
+            subjects: "Engines, presets, callbacks and tokio's tasks. Not futures and channels, which the program must keep until they have fired.",
+            remark: "It is given up when five million timers wait. An engine can keep up only by making its callers wait.",
         },
         _ => Explanation {
             title: "idle",

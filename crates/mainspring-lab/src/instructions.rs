@@ -14,9 +14,9 @@
 use mainspring_queue::{Tick, TimerId, TimerQueue};
 
 use crate::case::Workload;
+use crate::case::{RESET_DELAY, SPREAD};
 use crate::random::Random;
-use crate::subject::queues::DefaultQueue;
-use crate::workload::{RESET_DELAY, SPREAD};
+use crate::subjects::queues::DefaultQueue;
 
 /// Timers: enough that every level of a wheel is in use.
 const SIZE: u64 = 10_000;

@@ -7,7 +7,7 @@
 //!                                                                  results.csv, machine.json --> report, goals
 //! ```
 //!
-//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subject`] has the
+//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subjects`] has the
 //! table), a *case* a workload at a size. Every subject's answers are checked in the run that measures it.
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,13 @@ pub mod stopwatch;
 
 pub mod case;
 
+pub mod face;
+
+pub mod sink;
+
 pub mod subject;
+
+pub mod subjects;
 
 pub mod workload;
 
@@ -45,6 +51,8 @@ pub mod results;
 pub mod machine;
 
 pub mod table;
+
+pub mod goal;
 
 pub mod goals;
 

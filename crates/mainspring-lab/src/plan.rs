@@ -9,7 +9,7 @@
 //!
 //! Cost: none. It does not measure: [`run`] asks for each figure and hands it on.
 
-use crate::case::{Case, Failure, Measured, Workload};
+use crate::case::{Case, Failure, Measured, SIZE_FULL, Workload};
 use crate::progress::Progress;
 use crate::reach;
 use crate::results::{Record, Results, Skipped};
@@ -18,6 +18,9 @@ use crate::subject::Subject;
 
 /// Thread counts of W5.
 pub const THREAD_COUNTS: [u32; 4] = [1, 2, 4, 8];
+
+/// Threads of W10.
+pub const OVERLOAD_THREAD_COUNT: u32 = 8;
 
 /// Sizes of a run that names none.
 pub const SIZES_DEFAULT: [u64; 3] = [1_000, 100_000, 1_000_000];
@@ -34,9 +37,12 @@ pub const SCALING_ROUND_COUNT: u32 = 3;
 /// Memory per timer below this size is the program's own and not the timers'.
 const MEMORY_SIZE_MIN: u64 = 100_000;
 
-/// Above [`reach::SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by
+/// Above [`SIZE_FULL`] memory is measured once: it is pages counted and not time, rounds differ by
 /// less than a thousandth, and 2 N pairs of churn take longer than all else.
 const LARGE_MEMORY_ROUND_COUNT: u32 = 1;
+
+/// How often W10 is measured.
+const OVERLOAD_ROUND_COUNT: u32 = 1;
 
 /// What a run measures.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +96,9 @@ impl Plan {
     /// How often a case is measured.
     fn round_count_of(&self, case: &Case) -> u32 {
         match case.workload {
-            Workload::W8 if case.size > reach::SIZE_FULL => self.round_count.min(LARGE_MEMORY_ROUND_COUNT),
+            // A minute each, and what it shows is a matter of seconds.
+            Workload::W10 => self.round_count.min(OVERLOAD_ROUND_COUNT),
+            Workload::W8 if case.size > SIZE_FULL => self.round_count.min(LARGE_MEMORY_ROUND_COUNT),
             _ => self.round_count,
         }
     }
@@ -107,7 +115,11 @@ pub fn cases(workloads: &[Workload], sizes: &[u64]) -> Vec<Case> {
         let fixed = workload.fixed_size().map(|size| vec![size]);
         let is_measurable = |size: &u64| workload != Workload::W8 || *size >= MEMORY_SIZE_MIN;
         let sizes = fixed.unwrap_or_else(|| sizes.iter().copied().filter(is_measurable).collect());
-        let thread_counts: &[u32] = if workload == Workload::W5 { &THREAD_COUNTS } else { &[1] };
+        let thread_counts: &[u32] = match workload {
+            Workload::W5 => &THREAD_COUNTS,
+            Workload::W10 => &[OVERLOAD_THREAD_COUNT],
+            _ => &[1],
+        };
         for size in sizes {
             cases.extend(thread_counts.iter().map(|&thread_count| Case {
                 workload,
@@ -176,7 +188,7 @@ fn take(results: &mut Results, subject: &str, case: &Case, measured: Measured, p
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::named;
+    use crate::subjects::named;
 
     #[test]
     fn memory_of_ten_million_is_measured_once_and_what_is_left_out_says_why() {

@@ -20,7 +20,8 @@ use nix::unistd::Pid;
 
 use crate::case::{Case, Failure, Measured, Workload};
 use crate::reach::{self, cpu_seconds_max};
-use crate::subject;
+use crate::subject::Subject;
+use crate::subjects;
 
 /// How many cores a measurement by the real clock may use, but for W5: as on the reference machine.
 const REAL_TIME_CORE_COUNT: usize = 2;
@@ -48,19 +49,19 @@ pub fn measure_apart(subject: &str, case: &Case) -> Measured {
 
 /// Measures a case by a subject in this process, which is for nothing else, and prints what came out.
 pub fn measure_here(subject: &str, case: &Case) {
-    let measured = match subject::named(subject) {
-        Some(subject) => confine(case).and_then(|()| subject.measure(case)),
+    let measured = match subjects::named(subject) {
+        Some(subject) => confine(&subject, case).and_then(|()| subject.measure(case)),
         None => Err(Failure::Unable(format!("there is no subject {subject}"))),
     };
     let line = serde_json::to_string(&measured).expect("figures are numbers and sentences");
     println!("{line}");
 }
 
-fn confine(case: &Case) -> Result<(), Failure> {
+fn confine(subject: &Subject, case: &Case) -> Result<(), Failure> {
     let core_count = match case.workload {
         // As many as there are: what threads bring is the question.
         Workload::W5 => usize::MAX,
-        workload if workload.is_real_time() => REAL_TIME_CORE_COUNT,
+        workload if subject.is_real_time(workload) => REAL_TIME_CORE_COUNT,
         _ => 1,
     };
     confine_to(core_count, cpu_seconds_max(case.size))

@@ -15,11 +15,8 @@
 //! Cost: none. It does not measure, and does not know the machine: these are structures that stay behind on
 //! any.
 
-use crate::case::{Case, Workload};
+use crate::case::{Case, SIZE_FULL, Workload};
 use crate::subject::{Kind, Subject};
-
-/// The largest size at which nothing is left out, and whose checks fire every timer.
-pub const SIZE_FULL: u64 = 1_000_000;
 
 /// The longest measurement that makes sense up to [`SIZE_FULL`], in CPU seconds: a structure that is
 /// quadratic in the workload would take hours.
@@ -56,7 +53,7 @@ pub fn left_out(subject: &Subject, case: &Case) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subject::named;
+    use crate::subjects::named;
 
     #[test]
     fn nothing_is_left_out_up_to_a_million_and_only_what_the_table_names_beyond() {

@@ -15,6 +15,7 @@ pub mod canvas;
 pub mod curves;
 pub mod page;
 pub mod palette;
+pub mod plot;
 
 use crate::case::Workload;
 use crate::results::{Cell, Results};
@@ -23,39 +24,7 @@ use crate::workload::lateness::QUANTILES;
 
 use bars::Bar;
 use curves::{Curve, Point};
-
-/// A drawing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plot {
-    /// What its file is called, without `.svg`.
-    pub name: String,
-    /// The text of the file.
-    pub svg: String,
-}
-
-/// What a metric is, on an axis: its words and its unit.
-pub fn axis_title(workload: Workload, metric: &str) -> &'static str {
-    match (workload, metric) {
-        (_, "pair_ns") => "ns per schedule and cancel",
-        (_, "reset_ns") => "ns per reset",
-        (_, "insert_ns") => "ns per insert",
-        (_, "fire_ns") => "ns per fire",
-        (_, "advance_us_max") => "worst single advance, us",
-        (_, "wakeups_per_fire") => "wakeups per fire",
-        (_, "pairs_per_s") => "pairs per second, all threads (more is better)",
-        (_, "pair_cpu_ns") => "CPU ns per pair, all threads",
-        (_, "cpu_s") => "CPU seconds in 10 s",
-        (_, "p50_us") => "lateness, median, us",
-        (_, "p99_us") => "lateness, 99 %, us",
-        (_, "p999_us") => "lateness, 99.9 %, us",
-        (_, "max_us") => "lateness, largest, us",
-        (_, "switches") => "voluntary context switches in 10 s",
-        (_, "cpu_ms") => "CPU milliseconds in 10 s",
-        (_, "fresh_bytes") => "bytes per timer, fresh",
-        (_, "churned_bytes") => "bytes per timer, after 2 N churn pairs",
-        _ => "",
-    }
-}
+use plot::{Plot, axis_title};
 
 /// The plots of one table: bars for each metric that has an axis.
 pub fn bar_plots(table: &Table) -> Vec<Plot> {

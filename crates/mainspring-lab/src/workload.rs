@@ -4,12 +4,15 @@
 //! |---|---|---|
 //! | W1, W1b | [`churn`] | structures, presets |
 //! | W2 | [`reset`] | structures, presets |
+//! | W1, W1b, W2 | [`live`] | engines, fronts, and structures behind a mutex |
 //! | W3 | [`drain`] | structures, presets |
 //! | W4 | [`sparse`] | structures, presets |
-//! | W5 | [`threads`] | engines, presets, and structures behind a mutex |
-//! | W6 | [`lateness`] | engines, presets |
-//! | W7 | [`idle`] | engines, presets |
+//! | W5 | [`threads`] | engines, fronts, presets, and structures behind a mutex |
+//! | W6 | [`lateness`] | engines, fronts, presets |
+//! | W7 | [`idle`] | engines, fronts, presets |
 //! | W8 | [`memory`] | structures, presets |
+//! | W9 | [`burst`] | all but structures behind a mutex |
+//! | W10 | [`overload`] | engines, presets |
 //!
 //! Each checks the subject's answers in the same run: fired + cancelled + pending = scheduled, nothing early,
 //! nothing lost. Where it can, what is needed for that is worked out again afterwards from the same seed, so
@@ -19,11 +22,16 @@
 //!
 //! It does not repeat: a process measures one case, and starting from fresh memory is part of it.
 
+pub mod burst;
+pub mod check;
 pub mod churn;
 pub mod drain;
 pub mod idle;
 pub mod lateness;
+pub mod live;
 pub mod memory;
+pub mod overload;
+pub mod pace;
 pub mod reset;
 pub mod sparse;
 pub mod threads;
@@ -31,35 +39,11 @@ pub mod usage;
 
 use std::sync::Arc;
 
-use crate::case::{Case, Failure, Measured, Workload, ensure};
-use crate::reach::SIZE_FULL;
-use crate::subject::sink::Sink;
-use crate::subject::{Due, ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
+use crate::case::{Case, Failure, Measured, Workload};
+use crate::face::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
+use crate::sink::Sink;
 
-/// Delays are uniform in 1 ..= this many ticks of a millisecond.
-pub const SPREAD: u64 = 60_000;
-
-/// The fixed delay of W1b and W2, in ticks.
-pub const RESET_DELAY: u64 = 30_000;
-
-/// How many steps of churn are timed: enough that starting and stopping the watch is nothing, and a round a
-/// second or two.
-pub const CHURN_STEP_COUNT: u64 = 2_000_000;
-
-/// At most this many steps come before the timed ones, so that free records lie as scattered as they do in a
-/// program that has run for a while.
-const WARM_UP_STEP_COUNT_MAX: u64 = 2_000_000;
-
-/// How many steps of churn are timed at a size. Below a thousand timers, which only tests measure, a multiple
-/// of them.
-pub fn churn_step_count(size: u64) -> u64 {
-    if size < 1_000 { size * 10 } else { CHURN_STEP_COUNT }
-}
-
-/// How many steps come before.
-fn warm_up_step_count(size: u64) -> u64 {
-    size.min(WARM_UP_STEP_COUNT_MAX)
-}
+use live::Victim;
 
 /// Measures a structure on one thread.
 ///
@@ -73,7 +57,10 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> 
         Workload::W3 => drain::measure(case, make()),
         Workload::W4 => sparse::measure(case, make()),
         Workload::W8 => memory::measure(case, make()),
-        Workload::W5 | Workload::W6 | Workload::W7 => Err(Failure::Unable(STRUCTURE_ALONE.to_owned())),
+        Workload::W9 => burst::measure_queue(case, make()),
+        Workload::W5 | Workload::W6 | Workload::W7 | Workload::W10 => {
+            Err(Failure::Unable(STRUCTURE_ALONE.to_owned()))
+        }
     }
 }
 
@@ -89,111 +76,14 @@ pub fn measure_engine<S: EngineSubject>(
     let sink = Arc::new(Sink::new(timed_count));
     let make = || make(Arc::clone(&sink));
     match case.workload {
+        Workload::W1 => live::measure_churn(case, &make()?, &sink, Victim::Random),
+        Workload::W1b => live::measure_churn(case, &make()?, &sink, Victim::Oldest),
+        Workload::W2 => live::measure_reset(case, &make()?, &sink),
         Workload::W5 => threads::measure(case, &make()?, &sink),
         Workload::W6 => lateness::measure(case, &make()?, &sink),
         Workload::W7 => idle::measure(case, &make()?),
-        _ => Err(Failure::Unable(ENGINE_ALONE.to_owned())),
-    }
-}
-
-/// One in so many timers is fired by the check where there are too many to fire them all.
-const LARGE_CHECK_PART: u64 = 16;
-
-/// Checks a subject whose pending timers have these deadlines, which are their payloads: up to [`SIZE_FULL`]
-/// timers it fires all of them, beyond that the first part, and the rest must be pending.
-///
-/// # Errors
-/// Something was early, was lost, or fired twice.
-fn check_pending<S: QueueSubject>(
-    subject: &mut S,
-    deadlines: impl FnOnce() -> Vec<u64>,
-    size: u64,
-) -> Result<(), Failure> {
-    if SIZE_FULL < size {
-        return check_first(subject, &deadlines());
-    }
-    let due = drain_by_deadline(subject, 0, SPREAD)?;
-    ensure(due.count == size, || format!("{} timers fired instead of {size}", due.count))
-}
-
-/// Fires the first [`LARGE_CHECK_PART`] of some timers, and checks that those fired, and no others.
-fn check_first<S: QueueSubject>(subject: &mut S, deadlines: &[u64]) -> Result<(), Failure> {
-    let size = deadlines.len() as u64;
-    let mut counts = vec![0_u64; (SPREAD + subject.granularity()) as usize + 1];
-    deadlines.iter().for_each(|&deadline| counts[deadline as usize] += 1);
-    let (mut least, mut until) = (0, 0);
-    while least < size / LARGE_CHECK_PART {
-        until += 1;
-        least += counts[until];
-    }
-    // What is due by `until` has fired when the granularity has passed too; more may have.
-    let now = until as u64 + subject.granularity() - 1;
-    let most = least + counts[until + 1..=now as usize].iter().sum::<u64>();
-    let mut due = Due::default();
-    subject.advance(now, &mut due);
-    ensure(due.payload_max <= now, || format!("a timer for {} fired at {now}", due.payload_max))?;
-    ensure((least..=most).contains(&due.count), || {
-        format!("{} timers fired by {now} instead of {least} to {most}", due.count)
-    })?;
-    ensure(subject.pending_count() + due.count == size, || {
-        format!("{} fired and {} pending are not {size}", due.count, subject.pending_count())
-    })
-}
-
-/// Fires everything in some jumps, and checks that nothing is early on the way. Payloads are deadlines.
-///
-/// # Errors
-/// Something was early, or is still pending when all deadlines have passed.
-fn drain_by_deadline<S: QueueSubject>(subject: &mut S, from: u64, latest: u64) -> Result<Due, Failure> {
-    /// Jumps until all deadlines have passed: more would only take longer.
-    const JUMP_COUNT: u64 = 64;
-    let end = latest + subject.granularity();
-    let mut all = Due::default();
-    for jump in 1..=JUMP_COUNT {
-        let now = from + (end - from) * jump / JUMP_COUNT;
-        let mut due = Due::default();
-        subject.advance(now, &mut due);
-        ensure(due.payload_max <= now, || format!("a timer for {} fired at {now}", due.payload_max))?;
-        all.count += due.count;
-        all.payload_sum = all.payload_sum.wrapping_add(due.payload_sum);
-        all.silent_count += due.silent_count;
-    }
-    ensure(subject.pending_count() == 0, || {
-        format!("{} timers are left after the last deadline", subject.pending_count())
-    })?;
-    Ok(all)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-    use crate::subject::heap_lazy::HeapLazy;
-
-    #[test]
-    fn the_check_of_a_part_sees_what_is_early_late_or_lost() {
-        let mut random = Random::new(5);
-        let deadlines: Vec<u64> = (0..1_600).map(|_| 1 + random.below(SPREAD)).collect();
-        let check = |told: &[u64]| {
-            let mut subject = HeapLazy::default();
-            for &deadline in &deadlines {
-                subject.schedule(deadline, deadline).expect("a heap takes any deadline");
-            }
-            check_first(&mut subject, told)
-        };
-        assert_eq!(check(&deadlines), Ok(()));
-        // What is told is not what is there: a timer more, one less, one that comes sooner than was said, one
-        // later.
-        let mut first = deadlines.clone();
-        let earliest = (0..1_600).min_by_key(|&index| deadlines[index]).expect("there are timers");
-        first[earliest] = SPREAD;
-        let mut last = deadlines.clone();
-        let latest = (0..1_600).max_by_key(|&index| deadlines[index]).expect("there are timers");
-        last[latest] = 1;
-        let mut more = deadlines.clone();
-        more.push(SPREAD);
-        for told in [&first, &last, &more, &deadlines[1..].to_vec()] {
-            assert!(matches!(check(told), Err(Failure::Wrong(_))));
-        }
+        Workload::W9 => burst::measure_engine(case, &make()?, &sink),
+        Workload::W10 => overload::measure(case, &make()?, &sink),
+        Workload::W3 | Workload::W4 | Workload::W8 => Err(Failure::Unable(ENGINE_ALONE.to_owned())),
     }
 }

@@ -3,7 +3,7 @@
 use mainspring_lab::advise::{Outcome, replay};
 use mainspring_lab::case::Failure;
 use mainspring_lab::generate::{KindOfTrace, generate};
-use mainspring_lab::subject::queues;
+use mainspring_lab::subjects::queues;
 
 use mainspring::trace::Trace;
 

@@ -45,7 +45,7 @@ fn a_bad_row_is_named_by_file_and_line() {
     some_results().save(&folder).expect("the folder can be written");
     let path = folder.join(RESULTS_FILE);
     let text = fs::read_to_string(&path).expect("the file was written");
-    for (from, to) in [("W1,1000,1,floor,1", "W9,1000,1,floor,1"), ("pair_ns,6", "pair_ns,six")] {
+    for (from, to) in [("W1,1000,1,floor,1", "W99,1000,1,floor,1"), ("pair_ns,6", "pair_ns,six")] {
         fs::write(&path, text.replacen(from, to, 1)).expect("the file can be written");
         let error = Results::load(&folder).expect_err("the row is none");
         assert!(error.contains("results.csv:3: this is not a row"), "{error}");

@@ -19,10 +19,92 @@
 //!
 //! It does not measure time or memory.
 //!
-//! ```
-//! use mainspring_queue::{contract, wheel::Bitmap};
+//! A queue of one's own, and all that it takes to hold it to the contract:
 //!
-//! contract::exercise(Bitmap::new);
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::num::NonZeroU32;
+//!
+//! use mainspring_queue::{
+//!     Equals, Expired, Order, Profile, Reason, Rejected, ResetError, Tick, TimerId, TimerQueue, contract,
+//! };
+//!
+//! /// Timers in the order of their deadlines, and then of their ids; and the deadline of each id.
+//! struct Tree<T> {
+//!     timers: BTreeMap<(Tick, TimerId), T>,
+//!     deadlines: BTreeMap<TimerId, Tick>,
+//!     next_index: u32,
+//!     now: Tick,
+//! }
+//!
+//! impl<T> Tree<T> {
+//!     fn new() -> Tree<T> {
+//!         Tree { timers: BTreeMap::new(), deadlines: BTreeMap::new(), next_index: 0, now: Tick::ZERO }
+//!     }
+//! }
+//!
+//! impl<T> TimerQueue<T> for Tree<T> {
+//!     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+//!         // No number is given out twice, so that a generation is not needed.
+//!         let id = TimerId::from_parts(self.next_index, NonZeroU32::MIN);
+//!         let Some(next_index) = self.next_index.checked_add(1) else {
+//!             return Err(Rejected { reason: Reason::Full, payload });
+//!         };
+//!         self.next_index = next_index;
+//!         self.timers.insert((deadline, id), payload);
+//!         self.deadlines.insert(id, deadline);
+//!         Ok(id)
+//!     }
+//!
+//!     fn cancel(&mut self, id: TimerId) -> Option<T> {
+//!         let deadline = self.deadlines.remove(&id)?;
+//!         self.timers.remove(&(deadline, id))
+//!     }
+//!
+//!     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+//!         let current = self.deadlines.get_mut(&id).ok_or(ResetError::NotPending)?;
+//!         let payload = self.timers.remove(&(std::mem::replace(current, deadline), id));
+//!         self.timers.extend(payload.map(|payload| ((deadline, id), payload)));
+//!         Ok(())
+//!     }
+//!
+//!     fn deadline(&self, id: TimerId) -> Option<Tick> {
+//!         self.deadlines.get(&id).copied()
+//!     }
+//!
+//!     fn next_wakeup(&self) -> Option<Tick> {
+//!         self.peek().map(|(_, deadline)| deadline)
+//!     }
+//!
+//!     fn advance(&mut self, now: Tick) {
+//!         self.now = self.now.max(now);
+//!     }
+//!
+//!     fn pop_expired(&mut self) -> Option<Expired<T>> {
+//!         let first = self.timers.first_entry().filter(|first| first.key().0 <= self.now)?;
+//!         let ((deadline, id), payload) = first.remove_entry();
+//!         self.deadlines.remove(&id);
+//!         Some(Expired { id, deadline, payload })
+//!     }
+//!
+//!     fn now(&self) -> Tick {
+//!         self.now
+//!     }
+//!
+//!     fn len(&self) -> usize {
+//!         self.timers.len()
+//!     }
+//!
+//!     fn peek(&self) -> Option<(TimerId, Tick)> {
+//!         self.timers.first_key_value().map(|(&(deadline, id), _)| (id, deadline))
+//!     }
+//!
+//!     fn profile(&self) -> Profile {
+//!         Profile::exact(Order::Deadline, Equals::FifoUnlessReset)
+//!     }
+//! }
+//!
+//! contract::exercise(Tree::new);
 //! ```
 
 pub mod runner;

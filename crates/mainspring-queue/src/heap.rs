@@ -20,7 +20,9 @@
 pub mod lazy;
 pub mod quaternary;
 
+#[doc(inline)]
 pub use lazy::Lazy;
+#[doc(inline)]
 pub use quaternary::Quaternary;
 
 use crate::tick::Tick;

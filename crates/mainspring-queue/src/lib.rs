@@ -41,6 +41,10 @@
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
+// What a version 1.0 would freeze is chosen, and what a page must say is said.
+#![warn(missing_debug_implementations)]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
 extern crate alloc;
 #[cfg(feature = "contract")]
@@ -49,6 +53,8 @@ extern crate std;
 pub mod tick;
 
 pub mod queue;
+
+mod forward;
 
 mod arena;
 
@@ -71,14 +77,19 @@ pub mod naive;
 #[cfg(feature = "contract")]
 pub mod contract;
 
+#[doc(inline)]
 pub use limited::Limited;
+#[doc(inline)]
 pub use naive::Naive;
+#[doc(inline)]
 pub use queue::{
     Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
 };
+#[doc(inline)]
 pub use red_black_tree::RedBlackTree;
+#[doc(inline)]
 pub use skip_list::SkipList;
-pub use sorted::Sorted;
+#[doc(inline)]
 pub use tick::Tick;
 
 #[cfg(doctest)]

@@ -108,7 +108,7 @@ impl<T> TimerQueue<T> for Naive<T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Fifo }
+        Profile::exact(Order::Deadline, Equals::Fifo)
     }
 
     fn check(&self) {

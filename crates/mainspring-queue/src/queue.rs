@@ -60,6 +60,31 @@ pub struct TimerId {
 pub(crate) const FIRST_GENERATION: NonZeroU32 =
     if cfg!(test) { NonZeroU32::new(u32::MAX - 12).expect("it is not 0") } else { NonZeroU32::MIN };
 
+impl TimerId {
+    /// Makes an id of its two parts. For queues: an id that no queue gave out names no timer.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    /// use mainspring_queue::TimerId;
+    ///
+    /// let id = TimerId::from_parts(7, NonZeroU32::MIN);
+    /// assert_eq!((id.index(), id.generation().get(), id.to_string()), (7, 1, "7.1".to_owned()));
+    /// ```
+    pub const fn from_parts(index: u32, generation: NonZeroU32) -> TimerId {
+        TimerId { index, generation }
+    }
+
+    /// Returns the number of the slot that the timer is in.
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+
+    /// Returns which of the slot's timers it is.
+    pub const fn generation(self) -> NonZeroU32 {
+        self.generation
+    }
+}
+
 impl fmt::Display for TimerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.index, self.generation)
@@ -68,6 +93,7 @@ impl fmt::Display for TimerId {
 
 /// A timer that left its queue because it was due.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
 pub struct Expired<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
@@ -79,6 +105,7 @@ pub struct Expired<T> {
 
 /// A timer that a queue would not take. The payload comes back.
 #[derive(Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
 pub struct Rejected<T> {
     /// Why the queue refused.
     pub reason: Reason,
@@ -121,6 +148,13 @@ impl<T> fmt::Display for Rejected<T> {
 }
 
 impl<T> core::error::Error for Rejected<T> {}
+
+/// Drops the payload: for `?` where the error must be `Sync` and the payload is not.
+impl<T> From<Rejected<T>> for Reason {
+    fn from(rejected: Rejected<T>) -> Reason {
+        rejected.reason
+    }
+}
 
 /// Why a timer was not moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +203,17 @@ pub enum Equals {
 }
 
 /// What a structure promises beyond the common contract.
+///
+/// ```
+/// use mainspring_queue::{Equals, Order, Profile};
+///
+/// let exact = Profile::exact(Order::Deadline, Equals::Fifo);
+/// assert_eq!((exact.granularity, exact.horizon), (1, None));
+/// let coarse = exact.with_granularity(100).with_horizon(51_200);
+/// assert_eq!((coarse.granularity, coarse.horizon), (100, Some(51_200)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// A timer may fire up to this many ticks, less one, after its deadline; 1 is exact. At least 1.
     pub granularity: u64,
@@ -179,6 +223,29 @@ pub struct Profile {
     pub order: Order,
     /// The order of equals.
     pub equals: Equals,
+}
+
+impl Profile {
+    /// Makes the profile of a structure that fires at the tick of the deadline and takes any deadline.
+    pub const fn exact(order: Order, equals: Equals) -> Profile {
+        Profile { granularity: 1, horizon: None, order, equals }
+    }
+
+    /// Changes the granularity.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    pub const fn with_granularity(self, granularity: u64) -> Profile {
+        assert!(granularity > 0, "a granularity is a tick or more");
+        Profile { granularity, ..self }
+    }
+
+    /// Changes the longest delay that is taken.
+    #[must_use]
+    pub const fn with_horizon(self, horizon: u64) -> Profile {
+        Profile { horizon: Some(horizon), ..self }
+    }
 }
 
 /// How much work calls may do: one unit for each timer that is handed out, and for each that is only looked
@@ -247,6 +314,7 @@ impl Budget {
 
 /// What a pop with a [`Budget`] came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an owner must deal with each answer")]
 pub enum Popped<T> {
     /// A timer that is due.
     Timer(Expired<T>),
@@ -283,8 +351,9 @@ pub trait TimerQueue<T> {
     /// [`Rejected`] with the payload: beyond the horizon, or full.
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>>;
 
-    /// Adds a timer as [`schedule`](Self::schedule) does, and past a limit that the queue was told to keep: for a timer that must
-    /// not be turned away, such as one that repeats, whose room was taken while it fired.
+    /// Adds a timer as [`schedule`](Self::schedule) does, and past a limit that the queue was told to keep:
+    /// for a timer that must not be turned away, such as one that repeats, whose room was taken while it
+    /// fired.
     ///
     /// # Errors
     /// [`Rejected`] with the payload: beyond the horizon, or no name is left.
@@ -363,22 +432,22 @@ pub trait TimerQueue<T> {
     fn peek(&self) -> Option<(TimerId, Tick)>;
 
     /// Gives back memory that the pending timers do not need, as far as that is possible without moving them.
-    /// O(n).
+    /// O(n). A structure that does not say that it can gives nothing back.
     ///
     /// For a program whose crowd of timers has gone for good: what is given back must be taken again when
     /// they return.
-    fn compact(&mut self);
+    fn compact(&mut self) {}
 
     /// Tells what this structure promises beyond the common contract.
     fn profile(&self) -> Profile;
 
     /// Walks the whole structure and panics with a sentence if an invariant does not hold.
     ///
-    /// For tests: O(n) or more.
+    /// For tests: O(n) or more. A structure that has no invariants of its own checks nothing.
     ///
     /// # Panics
     /// If the structure is broken, which is a bug in it.
-    fn check(&self);
+    fn check(&self) {}
 
     /// Takes the queue apart and returns every timer that did not fire, in the order in which it would have.
     ///

@@ -22,17 +22,19 @@
 //! others, "Introduction to Algorithms", chapter 13; nginx, `ngx_event_timer.c`, for the use.
 
 use crate::arena::{Arena, NONE};
-use crate::queue::Equals;
+use crate::forward::forward;
+use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
 use crate::sorted::{Sorted, SortedIndex};
 use crate::tick::Tick;
 
 /// The red-black tree of nginx. See the [module](self).
-pub type RedBlackTree<T> = Sorted<Tree, T>;
+#[derive(Clone, Debug)]
+pub struct RedBlackTree<T>(Sorted<Tree, T>);
 
 impl<T> RedBlackTree<T> {
     /// Makes an empty tree at tick 0. Allocates nothing.
     pub const fn new() -> RedBlackTree<T> {
-        Sorted::over(Tree { root: NONE, first: NONE })
+        RedBlackTree(Sorted::over(Tree { root: NONE, first: NONE }))
     }
 }
 
@@ -42,16 +44,20 @@ impl<T> Default for RedBlackTree<T> {
     }
 }
 
+impl<T> TimerQueue<T> for RedBlackTree<T> {
+    forward!(queue => queue.0);
+}
+
 /// The tree itself: its root and its leftmost node.
 #[derive(Clone, Debug)]
-pub struct Tree {
+pub(crate) struct Tree {
     root: u32,
     first: u32,
 }
 
 /// A node's ties.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub(crate) struct Node {
     parent: u32,
     /// The left and the right child.
     children: [u32; 2],

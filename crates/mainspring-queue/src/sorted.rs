@@ -16,8 +16,8 @@ use crate::arena::Arena;
 use crate::queue::{Equals, Expired, Order, Profile, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
-/// A structure that orders live records by deadline. Sealed: only this crate's structures implement it.
-pub trait SortedIndex {
+/// A structure that orders live records by deadline.
+pub(crate) trait SortedIndex {
     /// What the structure keeps in each record.
     type Link: Default;
 
@@ -47,10 +47,10 @@ pub trait SortedIndex {
     fn check<T>(&self, arena: &Arena<Self::Link, T>);
 }
 
-/// A timer queue over a sorted index. Its public names are [`heap::Quaternary`](crate::heap::Quaternary),
-/// [`RedBlackTree`](crate::RedBlackTree) and [`SkipList`](crate::SkipList).
+/// A timer queue over a sorted index: what [`heap::Quaternary`](crate::heap::Quaternary),
+/// [`RedBlackTree`](crate::RedBlackTree) and [`SkipList`](crate::SkipList) hold.
 #[derive(Clone, Debug)]
-pub struct Sorted<I: SortedIndex, T> {
+pub(crate) struct Sorted<I: SortedIndex, T> {
     arena: Arena<I::Link, T>,
     index: I,
     now: Tick,
@@ -138,7 +138,7 @@ impl<I: SortedIndex, T> TimerQueue<T> for Sorted<I, T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: I::EQUALS }
+        Profile::exact(Order::Deadline, I::EQUALS)
     }
 
     fn check(&self) {

@@ -43,6 +43,7 @@ impl Tick {
     }
 
     /// Returns the tick `delay` steps later, or [`Tick::MAX`] where that lies beyond the end of time.
+    #[must_use]
     pub const fn after(self, delay: u64) -> Tick {
         Tick(self.0.saturating_add(delay))
     }
@@ -62,6 +63,7 @@ impl Tick {
     /// assert_eq!(Tick::new(1_000).roundest_until(Tick::new(1_100)), Tick::new(1_024));
     /// assert_eq!(Tick::new(1_025).roundest_until(Tick::new(1_025)), Tick::new(1_025));
     /// ```
+    #[must_use]
     pub const fn roundest_until(self, latest: Tick) -> Tick {
         if latest.0 <= self.0 || self.0 == 0 {
             return self;
@@ -94,6 +96,12 @@ impl fmt::Display for Tick {
 impl From<u64> for Tick {
     fn from(steps: u64) -> Tick {
         Tick(steps)
+    }
+}
+
+impl From<Tick> for u64 {
+    fn from(tick: Tick) -> u64 {
+        tick.get()
     }
 }
 

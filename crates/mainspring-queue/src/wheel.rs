@@ -5,8 +5,8 @@
 //!             \__ a doubly linked list through the records __/
 //! ```
 //!
-//! What all wheels share is here: [`Slots`], the lists through the arena's records, and [`Wheel`], the shell
-//! that makes any [`Geometry`] a [`TimerQueue`]. A geometry answers two questions: into which slot does a
+//! What all wheels share is here: `Slots`, the lists through the arena's records, and `Wheel`, the shell
+//! that makes any `Geometry` a [`TimerQueue`]. A geometry answers two questions: into which slot does a
 //! deadline go, and what happens to the slots as time moves.
 //!
 //! | wheel | slots | far deadlines | empty ticks | `next_wakeup` |
@@ -36,12 +36,19 @@ pub mod overflow;
 pub mod rounds;
 pub mod simple;
 
+#[doc(inline)]
 pub use bitmap::Bitmap;
+#[doc(inline)]
 pub use cascading::Cascading;
+#[doc(inline)]
 pub use chunked::Chunked;
+#[doc(inline)]
 pub use hierarchical::Hierarchical;
+#[doc(inline)]
 pub use overflow::Overflow;
+#[doc(inline)]
 pub use rounds::Rounds;
+#[doc(inline)]
 pub use simple::Simple;
 
 use alloc::vec::Vec;
@@ -52,7 +59,7 @@ use crate::tick::Tick;
 
 /// The number of a list of timers: 0 is the list of the expired, the geometry numbers its own from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(u32);
+pub(crate) struct Slot(u32);
 
 impl Slot {
     const EXPIRED: Slot = Slot(0);
@@ -71,7 +78,7 @@ impl Slot {
 
 /// What a timer's record keeps: its neighbours and the list that it is in.
 #[derive(Clone, Copy, Debug)]
-pub struct Link {
+pub(crate) struct Link {
     previous: u32,
     next: u32,
     slot: Slot,
@@ -93,7 +100,7 @@ impl Ends {
 
 /// The lists of timers of one wheel.
 #[derive(Clone, Debug)]
-pub struct Slots<T> {
+pub(crate) struct Slots<T> {
     arena: Arena<Link, T>,
     lists: Vec<Ends>,
 }
@@ -216,9 +223,8 @@ impl<T> Slots<T> {
     }
 }
 
-/// Where deadlines go and how time moves: what makes one wheel different from another. Sealed: only this
-/// crate's wheels implement it.
-pub trait Geometry {
+/// Where deadlines go and how time moves: what makes one wheel different from another.
+pub(crate) trait Geometry {
     /// Ticks per slot of the finest level; at least 1.
     fn granularity(&self) -> u64 {
         1
@@ -256,10 +262,9 @@ pub trait Geometry {
     fn check_slots<T>(&self, _slots: &Slots<T>) {}
 }
 
-/// A timer queue over a geometry. Its public names are [`Simple`], [`Rounds`], [`Hierarchical`],
-/// [`Overflow`], [`Cascading`] and [`Bitmap`].
+/// A timer queue over a geometry: what each wheel but [`Chunked`] holds.
 #[derive(Clone, Debug)]
-pub struct Wheel<G, T> {
+pub(crate) struct Wheel<G, T> {
     geometry: G,
     slots: Slots<T>,
     now: Tick,

@@ -4,4 +4,5 @@ mod broken;
 mod chunked;
 mod contract;
 mod memory;
+mod outsider;
 mod scenarios;

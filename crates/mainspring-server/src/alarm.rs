@@ -79,8 +79,8 @@ impl AsFd for Alarm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::Moment;
     use crate::waiting::wait_for;
+    use mainspring_exec::clock::Moment;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
     fn rings(alarm: &Alarm) -> bool {

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::executor::span::Span;
 use crate::place::Place;
 use crate::protocol::{Answered, Asked, Request, Response};
+use mainspring_exec::span::Span;
 
 /// A connection.
 #[derive(Debug)]

@@ -29,9 +29,10 @@ mod printing;
 mod progress;
 mod serve;
 mod simulate;
+mod takeover;
 mod translate;
 
-use printing::{print, print_json, printed, zone_name, zone_or_system};
+use printing::{json_line, print, print_faithfully, print_json, printed, zone_name, zone_or_system};
 
 /// Does what the command line asks for.
 ///

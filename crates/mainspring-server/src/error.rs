@@ -1,6 +1,6 @@
 //! What can go wrong outside of a crontab's text.
 //!
-//! A bad line is a [`Problem`](crate::problem::Problem), a value among others; an [`Error`] ends the command.
+//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends the command.
 //!
 //! Cost: none.
 //!
@@ -15,33 +15,15 @@ use mainspring_job::StoreError;
 
 use crate::exit::Exit;
 use crate::protocol::ErrorWire;
-use crate::source::MAX_FILE_BYTES;
-use crate::store::DirectoryError;
-use crate::trust::Distrust;
+use mainspring_file::source::FileError;
+use mainspring_store::DirectoryError;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A file could not be read. Check its name and its permissions.
-    Read {
-        /// The file's name as it was given.
-        name: String,
-        /// The operating system's answer.
-        source: io::Error,
-    },
-    /// A file is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
-    TooLong {
-        /// The file's name as it was given.
-        name: String,
-    },
-    /// Others than its owner could have written a file whose commands would run as another user.
-    Distrusted {
-        /// The file's name as it was given.
-        name: String,
-        /// Who.
-        why: Distrust,
-    },
+    /// A file of jobs is not read, or not believed.
+    File(FileError),
     /// Files of jobs have problems, which were shown, and there is nothing else to serve.
     Files {
         /// Their names.
@@ -85,11 +67,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Read { name, .. } => write!(f, "cannot read {name}"),
-            Error::TooLong { name } => {
-                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
-            }
-            Error::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
+            Error::File(error) => error.fmt(f),
             Error::Files { names, .. } => {
                 write!(f, "nothing was started, because of the problems of {}", names.join(", "))
             }
@@ -107,12 +85,18 @@ impl fmt::Display for Error {
     }
 }
 
+impl From<FileError> for Error {
+    fn from(error: FileError) -> Error {
+        Error::File(error)
+    }
+}
+
 impl Error {
     /// The exit code that tells a script what kind of error it was.
     pub fn exit(&self) -> Exit {
         match self {
             Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
-            Error::Distrusted { .. } => Exit::Denied,
+            Error::File(FileError::Distrusted { .. }) => Exit::Denied,
             Error::Files { exit, .. } => *exit,
             Error::Directory(DirectoryError::Taken { .. }) | Error::Store(StoreError::Fenced) => {
                 Exit::Conflict
@@ -140,18 +124,14 @@ impl Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Read { source, .. }
-            | Error::Setup { source, .. }
+            Error::Setup { source, .. }
             | Error::Data { source, .. }
             | Error::Unreachable { source, .. }
             | Error::Output(source) => Some(source),
             Error::Store(error) => error.source(),
             Error::Directory(error) => error.source(),
-            Error::TooLong { .. }
-            | Error::Distrusted { .. }
-            | Error::Files { .. }
-            | Error::Refused(_)
-            | Error::Usage(_) => None,
+            Error::File(error) => error.source(),
+            Error::Files { .. } | Error::Refused(_) | Error::Usage(_) => None,
         }
     }
 }

@@ -21,42 +21,22 @@
 //!
 //! Source: crontab(5) and cron(8) of Debian.
 
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
-pub mod accounts;
-pub mod action;
 pub mod alarm;
-pub mod bell;
-pub mod claims;
 pub mod cli;
 pub mod client;
-pub mod clock;
 pub mod commands;
-pub mod crontab;
-pub mod descriptors;
 pub mod error;
-pub mod executor;
 pub mod exit;
-pub mod folder;
-pub mod jobfile;
-pub mod loaded;
 pub mod log;
 pub mod message;
-pub mod origin;
 pub mod place;
-pub mod problem;
 pub mod protocol;
-pub mod regular;
 pub mod relative;
 pub mod server;
 pub mod signals;
 pub mod simulation;
-pub mod source;
-pub mod spelling;
-pub mod store;
 pub mod table;
-pub mod trust;
 pub mod waiting;
-pub mod walk;
-pub mod warning;
 pub mod wire;

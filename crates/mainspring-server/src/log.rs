@@ -8,8 +8,8 @@
 //! └── when it was logged ┘ └job┘ └run  └kind┘ └── text, to the end of the line
 //! ```
 //!
-//! The columns are separated by blanks and the first three contain none, so that a script can cut them. Control
-//! characters in the text, but for the tab, are escaped as in `\u{1b}`: no output can forge a line or move the cursor.
+//! The columns are separated by blanks and the first three contain none, so that a script can cut them. Characters of the text
+//! that are not [`plain`] are escaped as in `\u{1b}`: no output can forge a line, move the cursor or turn the order.
 //!
 //! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
 //!
@@ -28,6 +28,7 @@ use jiff::{Timestamp, Zoned};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::message::PROGRAM;
+use mainspring_file::plain;
 
 /// How much may wait for a slow reader before lines of output are left out.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;
@@ -102,13 +103,7 @@ impl<W: Write + AsFd> Log<W> {
         let width = self.subject_width;
         let subject = subject.to_string();
         let mut line = format!("{time:.3} {subject:<width$} {} ", kind.name());
-        for c in text.chars() {
-            if c.is_control() && c != '\t' {
-                line.extend(c.escape_default());
-            } else {
-                line.push(c);
-            }
-        }
+        line.push_str(&plain::line(text));
         line.push('\n');
         self.pending.extend_from_slice(line.as_bytes());
     }
@@ -240,10 +235,10 @@ mod tests {
     #[test]
     fn output_cannot_forge_a_line_or_move_the_cursor() {
         let (mut log, reader) = piped(1);
-        log.line(time(), &"x", Kind::Stdout, "a\tb\nc\rd\x1B[2J\u{9B}é");
+        log.line(time(), &"x", Kind::Stdout, "a\tb\nc\rd\x1B[2J\u{9B}\u{202E}\u{2028}é");
         log.flush(time());
         let line = written(log, reader);
-        assert!(line.ends_with("stdout a\tb\\nc\\rd\\u{1b}[2J\\u{9b}é\n"), "{line}");
+        assert!(line.ends_with("stdout a\tb\\nc\\rd\\u{1b}[2J\\u{9b}\\u{202e}\\u{2028}é\n"), "{line}");
     }
 
     #[test]

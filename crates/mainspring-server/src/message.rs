@@ -9,17 +9,19 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use mainspring_file::plain;
+
 /// The program's name, in messages and as a subject of the log.
 pub const PROGRAM: &str = "mainspring";
 
-/// Writes text to standard error as it is.
+/// Writes text to standard error, in plain characters.
 pub fn say(text: &str) {
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(plain::text(text).as_bytes());
 }
 
 /// Shows an error and its causes on one line.
 pub fn complain(error: &dyn Error) {
-    say(&format!("{PROGRAM}: {}\n", with_causes(error)));
+    say(&format!("{PROGRAM}: {}\n", plain::line(&with_causes(error))));
 }
 
 /// An error and its causes on one line.
@@ -41,7 +43,7 @@ mod tests {
     #[test]
     fn an_error_is_shown_with_its_causes() {
         let source = io::Error::from(io::ErrorKind::NotFound);
-        let error = crate::error::Error::Read { name: "f".into(), source };
+        let error = mainspring_file::source::FileError::Read { name: "f".into(), source };
         assert_eq!(with_causes(&error), "cannot read f: entity not found");
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! Cost: none worth a word.
 //!
-//! Does not remove anything, and does not lock: see [`store`](crate::store).
+//! Does not remove anything, and does not lock: see [`store`](mainspring_store).
 //!
 //! Source: the XDG base directories, <https://specifications.freedesktop.org/basedir-spec/latest/>.
 
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::Uid;
 
 use crate::error::Error;
-use crate::folder::make_folder;
+use mainspring_host::folder::make_folder;
 
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "MAINSPRING_DATA";

@@ -18,8 +18,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::action::ProcessBody;
 use crate::exit::Exit;
+use mainspring_action::body::ProcessBody;
 
 mod health;
 

@@ -9,13 +9,7 @@
 //! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
 //! `Committed`. All that has happened since the last turn shares one commit.
 //!
-//! ```text
-//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──grace over──▶ Ending ──▶ nothing runs ──▶ end
-//!                                                       └── a second signal: SIGKILL ──▶ Killed ──▶ the same, or KILL_WAIT
-//! ```
-//!
-//! What runs when the server stops and is killed by it has no end on disk: it is `abandoned` at the next start, as after a
-//! crash, and its retry policy decides. What waits goes on waiting.
+//! How it ends is told in `stop`.
 //!
 //! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
 //! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
@@ -32,19 +26,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
 
-use crate::accounts::Account;
 use crate::alarm::Alarm;
-use crate::clock::Moment;
 use crate::error::Error;
-use crate::executor::deliveries::Deliveries;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
-use crate::executor::{Executor, orphans};
 use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::executor::Executor;
+use mainspring_host::accounts::Account;
 
 pub mod alone;
 mod apply;
@@ -55,31 +47,33 @@ mod effects;
 mod feed;
 mod files;
 mod health;
+mod held;
 mod look;
 mod output;
 mod peer;
+mod phase;
 mod postponed;
+mod purpose;
 pub mod rate;
 mod record;
 mod reload;
 mod reports;
 pub mod room;
+mod stop;
 mod waiters;
 
-use ask::Purpose;
 pub use boot::{Keeping, Serving};
-use effects::Started;
 use files::Files;
+use held::Held;
 use output::Outputs;
 use peer::Peers;
+use phase::Phase;
+pub use phase::Stopping;
 use postponed::Postponed;
+use purpose::Purpose;
 use rate::{Bucket, Rates};
-use record::Held;
-use reports::Heard;
+use reports::{Attempted, Heard, Started};
 use room::Room;
-
-/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
-pub const GATHER: Duration = Duration::from_millis(20);
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -87,14 +81,8 @@ pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long the end waits for a reader of the log who reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
-/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
-pub const KILL_WAIT: Duration = Duration::from_secs(1);
-
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
 const MAX_ROUNDS_PER_TURN: usize = 16;
-
-/// An attempt of a run, as executors know it.
-pub type Attempted = (RunKey, u32);
 
 /// The server.
 pub struct Server {
@@ -134,7 +122,7 @@ pub struct Server {
     began: Moment,
     /// When it last looked around.
     looked: Moment,
-    grace: Duration,
+    stopping: Stopping,
     keeping: Keeping,
     rates: Rates,
     /// What clients may change now, all together.
@@ -143,16 +131,6 @@ pub struct Server {
     refused_count: u64,
     phase: Phase,
     reaps_orphans: bool,
-}
-
-/// See the drawing at the head of this file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Running,
-    Gathering { since: Moment },
-    Draining { since: Moment },
-    Ending { since: Moment },
-    Killed { since: Moment },
 }
 
 impl Server {
@@ -218,57 +196,6 @@ impl Server {
         Ok(())
     }
 
-    fn take_signals(&mut self, now: Moment) {
-        if 0 < self.signals.clear_child() && self.reaps_orphans {
-            orphans::reap(self.executor.pids());
-        }
-        let requests = self.signals.stop_requests();
-        match self.phase {
-            Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
-            Phase::Gathering { since } if GATHER <= now.since(since) => self.drain(now),
-            Phase::Draining { .. } | Phase::Ending { .. } if 0 < requests => {
-                self.kill(now, "a second signal came");
-            }
-            Phase::Draining { since } if self.grace <= now.since(since) => {
-                self.note(now.wall, "the grace period is over: what runs gets its kill signal");
-                self.phase = Phase::Ending { since: now };
-                self.postponed.clear();
-                self.executor.kill_all(KillCause::Asked, now);
-                let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
-                self.deliveries.kill_all(now, &mut heard);
-            }
-            _ => {}
-        }
-    }
-
-    /// What is kept nowhere and read by nobody is done for nobody.
-    fn end_if_nobody_reads(&mut self, now: Moment) {
-        if self.keeping == Keeping::InMemory && self.log.is_closed() && self.phase == Phase::Running {
-            self.drain(now);
-        }
-    }
-
-    fn drain(&mut self, now: Moment) {
-        let count = self.executor.running_count() + self.deliveries.running_count();
-        let text = match count {
-            0 => "stopping".to_owned(),
-            1 => format!("stopping: 1 run has {} to end by itself", Span(self.grace)),
-            count => format!("stopping: {count} runs have {} to end by themselves", Span(self.grace)),
-        };
-        self.note(now.wall, &text);
-        self.phase = Phase::Draining { since: now };
-        self.inputs.push_back(Input::Stop);
-    }
-
-    fn kill(&mut self, now: Moment, why: &str) {
-        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
-        self.executor.kill_all_at_once(now);
-        self.postponed.clear();
-        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
-        self.deliveries.kill_all(now, &mut heard);
-        self.phase = Phase::Killed { since: now };
-    }
-
     /// What the executors have to tell becomes facts for the planner.
     fn take_ends(&mut self, now: Moment) {
         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
@@ -276,19 +203,7 @@ impl Server {
         self.deliveries.turn(now, &mut heard);
         let ends = heard.into_ends();
         self.start_postponed(!ends.is_empty(), now);
-        for (attempted, outcome) in ends {
-            let started = self.started.remove(&attempted);
-            // What this server killed in order to end has no end on disk: see the head of this file.
-            let is_ours = matches!(self.phase, Phase::Ending { .. } | Phase::Killed { .. })
-                && outcome == mainspring_job::Outcome::Killed;
-            let (key, attempt) = attempted;
-            if let Some(started) = started {
-                self.outputs.close(&key, started.is_once, started.keep);
-            }
-            if !is_ours {
-                self.inputs.push_back(Input::Ended { key, attempt, outcome });
-            }
-        }
+        self.end_all(ends);
     }
 
     /// Looks at what nothing tells of.
@@ -322,21 +237,6 @@ impl Server {
         let ticket = Ticket(self.last_ticket);
         self.asked.insert(ticket, purpose);
         ticket
-    }
-
-    fn is_done(&self, now: Moment) -> bool {
-        let is_idle = self.executor.running_count() == 0
-            && self.deliveries.running_count() == 0
-            && self.postponed.is_empty();
-        match self.phase {
-            Phase::Running | Phase::Gathering { .. } => false,
-            Phase::Draining { .. } => is_idle,
-            // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
-            Phase::Ending { .. } => {
-                self.executor.unended_count() == 0 && self.deliveries.running_count() == 0
-            }
-            Phase::Killed { since } => is_idle || KILL_WAIT <= now.since(since),
-        }
     }
 
     fn finish(mut self) -> Result<(), Error> {
@@ -392,12 +292,7 @@ impl Server {
         let mut left = Vec::new();
         self.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
-        let phase_wait = match self.phase {
-            Phase::Running | Phase::Ending { .. } => None,
-            Phase::Gathering { since } => Some(GATHER.saturating_sub(now.since(since))),
-            Phase::Draining { since } => Some(self.grace.saturating_sub(now.since(since))),
-            Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
-        };
+        let phase_wait = self.phase_wait(now);
         let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
         let held_wait = self.held.as_ref().map(|held| held.wait(now));
         let of_all =

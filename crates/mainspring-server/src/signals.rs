@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use crate::bell::{Bell, bell};
+use mainspring_exec::bell::{Bell, bell};
 
 /// The streams on which signals arrive.
 #[derive(Debug)]

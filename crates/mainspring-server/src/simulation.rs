@@ -40,10 +40,10 @@ use world::World;
 ///
 /// ```
 /// use jiff::tz::TimeZone;
-/// use mainspring_server::crontab::Format;
-/// use mainspring_server::loaded::Loaded;
+/// use mainspring_file::crontab::Format;
+/// use mainspring_file::loaded::Loaded;
 /// use mainspring_server::simulation::{MAX_EVENTS, Scenario, SimulatedJob, simulate};
-/// use mainspring_server::source::Source;
+/// use mainspring_file::source::Source;
 ///
 /// let source = Source::new("crontab", "# mainspring: name=poll overlap=skip\n*/15 * * * * poll\n");
 /// let loaded = Loaded::parse(&source, Format::User, &TimeZone::UTC);

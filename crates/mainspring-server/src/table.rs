@@ -14,6 +14,8 @@
 
 use std::io::{self, IsTerminal};
 
+use mainspring_file::plain::is_plain;
+
 /// The width where nobody says: what a mail or a file still shows well.
 pub const USUAL_WIDTH: usize = 120;
 
@@ -80,7 +82,7 @@ fn fit(widths: &mut [usize], width: usize) {
 
 /// A cell on one line, cut to its column.
 fn clean(cell: &str, width: usize) -> String {
-    let shown = |c: char| if c.is_control() { ' ' } else { c };
+    let shown = |c: char| if c != '\t' && is_plain(c) { c } else { ' ' };
     if cell.chars().count() <= width {
         return cell.chars().map(shown).collect();
     }
@@ -101,7 +103,7 @@ mod tests {
 
     #[test]
     fn control_characters_stay_out_of_the_terminal() {
-        let rows = [vec!["a\u{1b}[2J\nb".to_owned()]];
+        let rows = [vec!["a\u{1b}[2J\nb\u{202e}".to_owned()]];
         assert_eq!(table(&["A"], &rows, 80), "A\na [2J b\n");
     }
 }

@@ -20,7 +20,7 @@ use mainspring_cron::{ClockChange, Explanation, FieldSet, Warning};
 use serde::Serialize;
 
 use crate::log::rfc3339;
-use crate::problem::Fault;
+use mainspring_file::problem::Fault;
 
 /// What the documents of `next` and `explain` begin with: the expression, and how it was read.
 #[derive(Clone, Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use mainspring_server::accounts::Account;
+use mainspring_host::accounts::Account;
 
 use crate::program::{Running, mainspring, root};
 use crate::served::{Served, folder, write};

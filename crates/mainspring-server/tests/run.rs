@@ -203,7 +203,7 @@ fn what_cannot_start_is_refused_and_the_others_run() {
 
 #[test]
 fn runs_beyond_the_limit_wait_for_a_place() {
-    let limit = mainspring_server::executor::MAX_RUNNING;
+    let limit = mainspring_exec::executor::MAX_RUNNING;
     let crontab = "@reboot echo ready; exec sleep 1000\n".repeat(limit + 1);
     let mut running = Running::start(&["--grace", "100ms"], &crontab);
     for _ in 0..limit {
@@ -217,7 +217,7 @@ fn runs_beyond_the_limit_wait_for_a_place() {
 
 #[test]
 fn more_short_runs_than_the_limit_at_one_time_all_run() {
-    let count = 2 * mainspring_server::executor::MAX_RUNNING + 10;
+    let count = 2 * mainspring_exec::executor::MAX_RUNNING + 10;
     let running = Running::start(&[], &"@reboot true\n".repeat(count));
     let (_, lines, _) = stop_when_ended(running, count);
     assert_eq!(lines.iter().filter(|line| line.contains(" end    exit status 0")).count(), count);
@@ -239,14 +239,12 @@ const STUBBORN: &str =
 
 #[test]
 fn a_command_that_ignores_sigterm_is_killed_after_the_grace_period() {
-    let mut running = Running::start(&["--grace", "200ms"], STUBBORN);
+    let patient = STUBBORN.replace("grace=100ms", "grace=1h");
+    let mut running = Running::start(&["--grace", "200ms"], &patient);
     running.wait_for(&["stdout ready"]);
     let (status, lines, _) = running.stop();
     assert_eq!(status.code(), Some(0));
-    assert!(
-        lines.iter().any(|line| line.contains("the grace period is over: what runs gets its kill signal")),
-        "{lines:#?}"
-    );
+    assert!(lines.iter().any(|line| line.contains("the grace period is over: SIGKILL")), "{lines:#?}");
     assert!(lines.iter().any(|line| line.contains("end    killed by SIGKILL")), "{lines:#?}");
 }
 
@@ -255,7 +253,7 @@ fn a_second_signal_kills_at_once() {
     let mut running = Running::start(&["--grace", "1h"], STUBBORN);
     running.wait_for(&["stdout ready"]);
     running.signal(Signal::SIGINT);
-    running.wait_for(&["stopping: 1 run has 1 h 0 min to end by itself"]);
+    running.wait_for(&["stopping: 1 run is asked to end, and has 1 h 0 min"]);
     running.signal(Signal::SIGINT);
     let (status, lines, _) = running.end();
     assert_eq!(status.code(), Some(0));
@@ -377,7 +375,7 @@ fn zones_come_from_the_option_and_the_crontab() {
 
 #[test]
 fn a_system_crontab_runs_commands_as_the_user_it_names() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap();
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
     let crontab = format!("@reboot {} echo \"$LOGNAME\"\n", ourselves.name);
     let mut running = Running::start(&["--system"], &crontab);
     running.wait_for(&["echo", &format!("stdout {}", ourselves.name)]);
@@ -410,7 +408,7 @@ fn a_log_whose_reader_went_away_ends_the_program_and_its_commands() {
 
 #[test]
 fn only_root_runs_commands_as_another_user() {
-    let ourselves = mainspring_server::accounts::Account::ourselves().unwrap().name;
+    let ourselves = mainspring_host::accounts::Account::ourselves().unwrap().name;
     let other = if ourselves == "root" { "nobody" } else { "root" };
     let crontab = format!("HOME=/\n@reboot {ourselves} echo ok\n@reboot {other} id -un; id -Gn; pwd\n");
     let running = Running::start(&["--system"], &crontab);

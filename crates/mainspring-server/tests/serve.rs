@@ -254,10 +254,14 @@ fn without_a_server_the_commands_say_so() {
     assert_eq!(missing.code, 1, "{}", missing.stderr);
 }
 
+/// A job that hears SIGTERM, says so, and goes on.
+const DEAF: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo asked\" TERM; echo ready; while :; do sleep 0.1; done'\ntimeout = { after = '9h', grace = '1h' }\n";
+
 #[test]
-fn the_end_waits_for_the_grace_period_and_a_second_signal_does_not() {
-    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"\" TERM; echo ready; while :; do sleep 0.1; done'\n";
-    let mut served = Served::start("stop", jobs);
+fn the_end_waits_for_what_runs_and_a_second_signal_does_not() {
+    let folder = folder("stop");
+    write(&folder.join("jobs.toml"), DEAF);
+    let mut served = Served::start_in(folder, &["--drain", "1h"]);
     served.running.wait_for(&["long", "stdout ready"]);
     served.running.signal(Signal::SIGTERM);
     served.running.wait_for(&["stopping: 1 run has 1 h 0 min to end by itself"]);
@@ -268,22 +272,42 @@ fn the_end_waits_for_the_grace_period_and_a_second_signal_does_not() {
     assert_eq!(status.code(), Some(0));
     assert!(lines.iter().any(|line| line.contains("a second signal came: SIGKILL")), "{lines:#?}");
     assert!(lines.iter().any(|line| line.contains("end    killed by SIGKILL")), "{lines:#?}");
+    assert!(lines.iter().all(|line| !line.contains("stdout asked")), "{lines:#?}");
 }
 
 #[test]
-fn when_the_grace_period_is_over_the_kill_signal_comes() {
-    let folder = folder("grace");
-    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo bye; exit 0\" TERM; echo ready; while :; do sleep 0.1; done'\ntimeout = { after = '9h', grace = '1h' }\n";
-    write(&folder.join("jobs.toml"), jobs);
-    let data = folder.join("data");
-    let file = folder.join("jobs.toml");
-    let args = ["serve", "--data", data.to_str().unwrap(), "--grace", "100ms", file.to_str().unwrap()];
-    let mut running = Running::any(&args);
-    running.wait_for(&["long", "stdout ready"]);
-    let (status, lines, _) = running.stop();
-    assert_eq!(status.code(), Some(0));
-    assert!(lines.iter().any(|line| line.contains("the grace period is over")), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.contains("stdout bye")), "{lines:#?}");
+fn who_is_stopped_is_asked_at_once_and_what_is_killed_is_on_record() {
+    let folder = folder("asked");
+    write(
+        &folder.join("jobs.toml"),
+        &format!("{DEAF}retry = {{ max = 1, backoff = '0s', on = ['abandoned'] }}\n"),
+    );
+    let mut served = Served::start_in(folder.clone(), &[]);
+    served.running.wait_for(&["long", "stdout ready"]);
+    served.running.signal(Signal::SIGTERM);
+    // The grace period is an hour.
+    served.running.wait_for(&["stopping: 1 run is asked to end, and has 1 h 0 min"]);
+    served.running.wait_for(&["long", "stdout asked"]);
+    served.running.signal(Signal::SIGTERM);
+    let data = served.data();
+    assert_eq!(served.running.end().0.code(), Some(0));
+    let history = |served: &str| {
+        let ended = mainspring(&["history", "--data", served, "--json", "long"]);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()["runs"]["runs"].as_array().unwrap().clone()
+    };
+    let run = history(&data)[0].clone();
+    // Its retry is on record as well.
+    assert_eq!((&run["state"], &run["outcome"]), (&"scheduled".into(), &"killed".into()), "{run}");
+    assert!(run["ended"].is_string(), "{run}");
+    write(&folder.join("jobs.toml"), &DEAF.replace("at_boot = true", "at = 2100-01-01T00:00:00Z"));
+    let mut served = Served::start_in(folder, &[]);
+    served.running.wait_for(&["long#2", "stdout ready"]);
+    served.running.signal(Signal::SIGTERM);
+    served.running.wait_for(&["stdout asked"]);
+    assert_eq!(served.running.stop().0.code(), Some(0));
+    let run = history(&data)[0].clone();
+    let reason = "the server was stopped while it ran";
+    assert_eq!((&run["state"], &run["reason"]), (&"abandoned".into(), &reason.into()), "{run}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ const TURN_COUNT: u64 = 5;
 fn act(mailboxes: &Mailboxes, service: Service, mailbox: &Receiver<Message>) -> (u64, u64) {
     let (mut turns, mut ignored) = (0, 0);
     for session in 1..=TURN_COUNT {
-        mailboxes.timeout(0, service, session + 1_000).expect("the service is registered");
-        mailboxes.timeout(2, service, session).expect("the service is registered");
+        mailboxes.timeout_ticks(0, service, session + 1_000).expect("the service is registered");
+        mailboxes.timeout_ticks(2, service, session).expect("the service is registered");
         loop {
             let message = mailbox.recv().expect("the service is registered");
             if message.session == session {

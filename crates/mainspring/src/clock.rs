@@ -12,27 +12,35 @@
 //! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it. A bell
 //! may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets and timers by any clock.
 //!
-//! `Following` (feature `calendar`) counts ticks by the wall clock, as skynet does.
+//! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot, which goes on while
+//! the machine is suspended.
 //!
 //! `Tokio` (feature `tokio`) is a tokio runtime's clock, which tests pause and advance.
 //!
-//! Wall clocks, which people set and which jump, are another type: `wall::WallClock` (feature `calendar`).
+//! Wall clocks, which people set and which jump, are another type: [`wall::WallClock`] (feature `wall`).
 //!
 //! Cost: `now` is one clock read (22 ns) for `Monotonic`; see each clock. It does not schedule anything.
 
-#[cfg(feature = "calendar")]
+pub mod deadline;
+#[cfg(feature = "wall")]
 pub mod following;
 pub mod manual;
 pub mod monotonic;
+mod shared;
 mod slack;
 #[cfg(feature = "tokio")]
 pub mod tokio_time;
-#[cfg(feature = "calendar")]
+#[cfg(feature = "wall")]
 pub mod wall;
 
-#[cfg(feature = "calendar")]
+#[doc(inline)]
+pub use deadline::Deadline;
+#[cfg(feature = "wall")]
+#[doc(inline)]
 pub use following::Following;
+#[doc(inline)]
 pub use manual::Manual;
+#[doc(inline)]
 pub use monotonic::Monotonic;
 #[cfg(feature = "tokio")]
 pub use tokio_time::Tokio;
@@ -60,6 +68,23 @@ pub trait Clock: Send + Sync + 'static {
     /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until the bell
     /// rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
     fn wait(&self, bell: &Bell, until: Option<Tick>);
+
+    /// Returns how long so many ticks last; [`Duration::MAX`] where that does not fit.
+    fn duration(&self, ticks: u64) -> Duration {
+        let nanoseconds = u128::from(ticks).saturating_mul(self.resolution().as_nanos());
+        let seconds = u64::try_from(nanoseconds / 1_000_000_000);
+        // A remainder below a second always fits.
+        seconds.map_or(Duration::MAX, |seconds| Duration::new(seconds, (nanoseconds % 1_000_000_000) as u32))
+    }
+
+    /// Makes the clock that drivers share. A clock that is shared already stays as it is.
+    #[doc(hidden)]
+    fn into_shared(self) -> Arc<dyn Clock>
+    where
+        Self: Sized,
+    {
+        Arc::new(self)
+    }
 }
 
 /// Where a thread waits, if not on a condition variable: a poller of sockets, say, that timers share. Clocks need not know:
@@ -147,18 +172,19 @@ impl Bell {
     }
 
     /// Tells whether two are the same bell.
-    fn is_same(&self, other: &Bell) -> bool {
+    pub fn is_same(&self, other: &Bell) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Takes the ring, if there is one, without waiting. What has arrived at the bell's place counts as one.
-    fn take_ring(&self) -> bool {
+    pub fn take_ring(&self) -> bool {
         let has_arrival = self.shared.place.as_ref().is_some_and(|place| place.wait(Some(Duration::ZERO)));
         std::mem::take(&mut *self.flag()) || has_arrival
     }
 
-    /// Blocks until the bell is rung, or `is_over` says so after some [`nudge`](Self::nudge). Takes the ring.
-    fn wait_unless(&self, is_over: impl Fn() -> bool) {
+    /// Blocks until the bell is rung, or `is_over` says so, before the wait or after some [`nudge`](Self::nudge). Takes the
+    /// ring. For clocks that a program moves, whose time passes without the operating system's.
+    pub fn wait_unless(&self, is_over: impl Fn() -> bool) {
         if let Some(place) = &self.shared.place {
             while !self.has_rung() && !is_over() && !place.wait(None) {}
             *self.flag() = false;
@@ -171,8 +197,8 @@ impl Bell {
         *guard = false;
     }
 
-    /// Makes a waiting thread look again, without ringing.
-    fn nudge(&self) {
+    /// Makes a waiting thread look again, without ringing: what its `is_over` tells may have changed.
+    pub fn nudge(&self) {
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
         drop(self.flag());
         self.wake();

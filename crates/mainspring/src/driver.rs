@@ -63,6 +63,23 @@ pub struct TimerId {
     timer: mainspring_queue::TimerId,
 }
 
+impl TimerId {
+    /// Makes an id of its two parts. For drivers: an id that no driver gave out names no timer.
+    pub const fn from_parts(lane: u32, timer: mainspring_queue::TimerId) -> TimerId {
+        TimerId { lane, timer }
+    }
+
+    /// Returns the number of the driver's queue that the timer is in.
+    pub const fn lane(self) -> u32 {
+        self.lane
+    }
+
+    /// Returns the timer's id in that queue.
+    pub const fn timer(self) -> mainspring_queue::TimerId {
+        self.timer
+    }
+}
+
 impl fmt::Display for TimerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.lane, self.timer)
@@ -71,6 +88,7 @@ impl fmt::Display for TimerId {
 
 /// A timer whose time has come, on its way to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
 pub struct Fired<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
@@ -84,6 +102,7 @@ pub struct Fired<T> {
 
 /// A timer that did not fire before its driver was shut down.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
 pub struct Unfired<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
@@ -100,8 +119,8 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
 
-    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the next timer. Unless overridden, writes a line to standard
-    /// error.
+    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the next timer.
+    /// Unless overridden, writes a line to standard error.
     fn panicked(&mut self, panic: &Panicked) {
         eprintln!("mainspring: {panic}");
     }
@@ -115,6 +134,7 @@ impl<T, F: FnMut(Fired<T>) + Send> Fire<T> for F {
 
 /// A timer whose firing panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Panicked {
     /// The timer's id.
     pub id: TimerId,
@@ -125,7 +145,8 @@ pub struct Panicked {
 }
 
 impl Panicked {
-    fn new(id: TimerId, deadline: Tick, panic: &(dyn Any + Send)) -> Panicked {
+    /// Tells of a panic that a driver has caught.
+    pub fn new(id: TimerId, deadline: Tick, panic: &(dyn Any + Send)) -> Panicked {
         Panicked { id, deadline, message: panic_message(panic) }
     }
 }
@@ -197,6 +218,7 @@ impl Counts {
 
 /// What a driver has done so far, with the distribution of latenesses.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Report {
     /// The sums.
     pub counts: Counts,
@@ -212,12 +234,35 @@ impl Default for Report {
 }
 
 /// A timer that a driver would not take. The payload comes back.
-#[derive(Clone, PartialEq, Eq)]
+///
+/// It is an error for `?` whatever the payload is, one that may not be shared between threads included.
+///
+/// ```
+/// use mainspring::driver::{Refusal, Refused};
+///
+/// fn hand_on(refused: Refused<Box<dyn FnOnce() + Send>>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+///     Err(refused)?
+/// }
+/// let refused = Refused::new(Refusal::Stopped, Box::new(|| ()) as Box<_>);
+/// assert_eq!(hand_on(refused).unwrap_err().to_string(), Refusal::Stopped.to_string());
+/// ```
 pub struct Refused<T> {
     /// Why.
     pub reason: Refusal,
-    /// What the caller gave.
-    pub payload: T,
+    /// Never locked but to take the payload out: a mutex may be shared whatever is in it.
+    payload: std::sync::Mutex<T>,
+}
+
+impl<T> Refused<T> {
+    /// Gives a payload back. For drivers.
+    pub fn new(reason: Refusal, payload: T) -> Refused<T> {
+        Refused { reason, payload: std::sync::Mutex::new(payload) }
+    }
+
+    /// Returns what the caller gave.
+    pub fn into_payload(self) -> T {
+        self.payload.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
 }
 
 /// Why a driver would not take a timer.
@@ -226,7 +271,7 @@ pub struct Refused<T> {
 pub enum Refusal {
     /// The queue rejected the deadline, or is full.
     Rejected(Reason),
-    /// The driver has been shut down.
+    /// The engine has been shut down, or was dropped.
     Stopped,
     /// The operating system would not start the thread that the timer needs.
     NoThread,
@@ -236,12 +281,13 @@ impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Rejected(reason) => reason.fmt(formatter),
-            Refusal::Stopped => formatter.write_str("the driver has been shut down"),
+            Refusal::Stopped => formatter.write_str("the engine has been shut down, or was dropped"),
             Refusal::NoThread => formatter.write_str("no thread could be started for the timer"),
         }
     }
 }
 
+/// Its message says all: it has no source.
 impl std::error::Error for Refusal {}
 
 impl<T> fmt::Debug for Refused<T> {
@@ -260,7 +306,20 @@ impl<T> std::error::Error for Refused<T> {}
 
 impl<T> From<Rejected<T>> for Refused<T> {
     fn from(rejected: Rejected<T>) -> Refused<T> {
-        Refused { reason: Refusal::Rejected(rejected.reason), payload: rejected.payload }
+        Refused::new(Refusal::Rejected(rejected.reason), rejected.payload)
+    }
+}
+
+/// Drops the payload.
+impl<T> From<Refused<T>> for Refusal {
+    fn from(refused: Refused<T>) -> Refusal {
+        refused.reason
+    }
+}
+
+impl From<Reason> for Refusal {
+    fn from(reason: Reason) -> Refusal {
+        Refusal::Rejected(reason)
     }
 }
 
@@ -306,12 +365,18 @@ pub trait Timers<T>: Send + Sync {
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
-    /// Tells whether a timer fires just now, on some thread.
-    fn is_firing(&self, id: TimerId) -> bool;
+    /// Tells whether a timer fires just now, on some thread. A driver that cannot tell says no, which is what happens unless this
+    /// is overridden.
+    fn is_firing(&self, id: TimerId) -> bool {
+        let _ = id;
+        false
+    }
 
     /// Waits until a timer that fires on another thread has fired; does not wait for the calling one. A wait for a timer that
-    /// waits for the caller never ends.
-    fn wait_for_firing(&self, id: TimerId);
+    /// waits for the caller never ends. A driver that cannot tell does not wait, which is what happens unless this is overridden.
+    fn wait_for_firing(&self, id: TimerId) {
+        let _ = id;
+    }
 
     /// Returns how many timers are pending.
     fn len(&self) -> usize;
@@ -366,10 +431,15 @@ pub trait Part<T>: Send + Sync {
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
     /// Tells whether a timer fires just now, as [`Timers::is_firing`].
-    fn is_firing(&self, id: TimerId) -> bool;
+    fn is_firing(&self, id: TimerId) -> bool {
+        let _ = id;
+        false
+    }
 
     /// Waits for the end of a firing, as [`Timers::wait_for_firing`].
-    fn wait_for_firing(&self, id: TimerId);
+    fn wait_for_firing(&self, id: TimerId) {
+        let _ = id;
+    }
 
     /// The driver's clock.
     fn clock(&self) -> &Arc<dyn Clock>;

@@ -11,20 +11,18 @@
 //! early. [`observe`](Epoch::observe) compares how far both clocks have come since the anchor, names the difference, and
 //! takes a new anchor. A machine that was suspended looks like one whose clock was set forward.
 //!
-//! | change | is | jobs at fixed times | wildcard and `@every` jobs |
-//! |---|---|---|---|
-//! | `Steady` | both went on alike | | |
-//! | `Forward` | up to 3 hours | what was skipped runs once, now | follow the new time |
-//! | `Backward` | up to 3 hours | nothing runs twice | follow the new time |
-//! | `Replaced` | more than 3 hours, either way | follow the new time | follow the new time |
+//! | change | means |
+//! |---|---|
+//! | `Steady` | both clocks went on alike |
+//! | `Forward` | the wall clock was set forward, or the machine was suspended |
+//! | `Backward` | the wall clock was set back |
 //!
-//! (The columns on the right are what the [calendar](crate::front::calendar) does with it.)
+//! What a change does to schedules stands at the [calendar](crate::front::calendar).
 //!
 //! Cost: one reading of each clock. It does not notice a change by itself: see
 //! [`wall::Watch`](crate::clock::wall).
-//!
-//! Source: the rule of three hours is that of Debian's cron(8).
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -33,10 +31,6 @@ use mainspring_queue::Tick;
 
 use crate::clock::Clock;
 use crate::clock::wall::{WallClock, ticks_as_span};
-
-/// A correction of up to three hours is taken for daylight saving or a time server; a larger one means that the clock was
-/// wrong before. Debian's figure.
-pub const CORRECTION_MAX: SignedDuration = SignedDuration::from_hours(3);
 
 /// Differences up to this are none: both clocks are read one after the other, and a thread may be stopped in between.
 pub const JUMP_MIN: SignedDuration = SignedDuration::from_millis(500);
@@ -64,17 +58,16 @@ struct Anchor {
 pub enum Change {
     /// Nothing.
     Steady,
-    /// It was set forward by this much, at most [`CORRECTION_MAX`], or the machine slept that long.
+    /// It was set forward by this much, or the machine was suspended for that long.
     Forward(SignedDuration),
-    /// It was set back by this much, at most [`CORRECTION_MAX`].
+    /// It was set back by this much.
     Backward(SignedDuration),
-    /// It was set by more than [`CORRECTION_MAX`] in either direction.
-    Replaced,
 }
 
 impl Epoch {
     /// Takes the first anchor.
-    pub fn new(clock: Arc<dyn Clock>, wall: Arc<dyn WallClock>) -> Epoch {
+    pub fn new(clock: impl Clock, wall: impl WallClock) -> Epoch {
+        let (clock, wall) = (clock.into_shared(), Arc::new(wall));
         let anchor = Anchor { tick: clock.now(), timestamp: wall.now() };
         Epoch { clock, wall, anchor: Mutex::new(anchor) }
     }
@@ -102,13 +95,17 @@ impl Epoch {
         let distance = jump.abs();
         if distance <= JUMP_MIN.saturating_add(passed / SLEW_SHARE) {
             Change::Steady
-        } else if distance > CORRECTION_MAX {
-            Change::Replaced
         } else if jump.is_positive() {
             Change::Forward(distance)
         } else {
             Change::Backward(distance)
         }
+    }
+}
+
+impl fmt::Debug for Epoch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Epoch").finish_non_exhaustive()
     }
 }
 
@@ -153,8 +150,8 @@ mod tests {
             (hours(1), Change::Forward(hours(1))),
             (hours(-1), Change::Backward(hours(1))),
             (hours(3), Change::Forward(hours(3))),
-            (hours(4), Change::Replaced),
-            (hours(-30), Change::Replaced),
+            (hours(40_000), Change::Forward(hours(40_000))),
+            (hours(-30), Change::Backward(hours(30))),
             (SignedDuration::from_millis(400), Change::Steady),
             (SignedDuration::from_millis(-600), Change::Backward(SignedDuration::from_millis(600))),
         ] {

@@ -15,9 +15,23 @@ use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
 use crate::driver::{Counts, Part, Refusal, Refused, Report, TimerId, Timers};
+use crate::front::task::Task;
 
-/// A shared reference to a driver of timers with payload `T`.
-pub struct Handle<T> {
+/// A shared reference to a driver of timers with payload `T`; of closures, unless it says otherwise.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::{Engine, Handle, Task, Tick};
+///
+/// let engine = Engine::new()?;
+/// let handle: Handle = engine.handle().clone();
+/// let timer = handle.schedule_after(Duration::from_secs(10), Task::new(|firing| println!("at {}", firing.now)))?;
+/// handle.reset_at(timer, Tick::MAX)?;
+/// assert_eq!(handle.deadline(timer), Some(Tick::MAX));
+/// assert!(handle.cancel(timer).is_some(), "it was pending");
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+pub struct Handle<T = Task> {
     timers: Arc<dyn Timers<T>>,
 }
 
@@ -99,8 +113,8 @@ impl<T> Handle<T> {
     /// will not fire.
     ///
     /// For a thread that must not wait: where [`cancel`](Self::cancel) would have to wait for another thread that is at the
-    /// timer's queue, this leaves a note there, lock-free, which that thread obeys before it fires anything more. Until it does so the timer is
-    /// still counted, and its payload lives.
+    /// timer's queue, this leaves a note there, lock-free, which that thread obeys before it fires anything more. Until it
+    /// does so the timer is still counted, and its payload lives.
     pub fn discard(&self, id: TimerId) {
         self.timers.discard(id);
     }
@@ -192,6 +206,6 @@ impl<T> Clone for Handle<T> {
 
 impl<T> fmt::Debug for Handle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Handle").field("counts", &self.counts()).finish_non_exhaustive()
+        formatter.debug_struct("Handle").finish_non_exhaustive()
     }
 }

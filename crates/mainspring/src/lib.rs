@@ -1,23 +1,48 @@
-//! A timer engine: from one timeout in a program to thousands of schedules.
+//! Timers for programs and libraries. Run something later, again and again, or give up waiting: in threads, in async code
+//! under any runtime, or in a loop of your own. To schedule, cancel or reset takes constant time however many timers are
+//! pending; none fires early.
 //!
 //! ```
 //! use std::time::Duration;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let callbacks = engine.callbacks();
-//! let heartbeat = callbacks.every(Duration::from_millis(10), |_| println!("still here"))?;
-//! let timeout = callbacks.after(Duration::from_secs(30), |_| println!("gave up waiting"))?;
-//!
-//! assert!(timeout.cancel(), "the answer came in time");
-//! heartbeat.cancel();
-//! assert_eq!(engine.shutdown().len(), 0);
+//! # async fn fetch() -> &'static str { "the page" }
+//! # smol::block_on(async {
+//! let hello = mainspring::after(Duration::from_secs(1), || println!("hello"))?; // a closure, later
+//! let beat = mainspring::every(Duration::from_secs(5), || println!("still here"))?; // again and again
+//! let page = mainspring::timeout(Duration::from_secs(2), fetch()).await?; // any runtime
+//! hello.reset(Duration::from_secs(3)); // or .cancel()
+//! # beat.cancel();
+//! # assert_eq!(page, "the page");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
 //! ```
 //!
-//! A timer passes through five parts, each of which can be chosen: `schedule -> front -> handle -> driver -> queue ->
-//! expire -> driver -> front -> fire`.
+//! | I want | take | feature |
+//! |---|---|---|
+//! | a closure to run later, or once a period | [`after`], [`every`], [`Callbacks`] | |
+//! | to sleep, to give up, to tick in async code | [`sleep`], [`timeout`], [`interval`], [`Futures`] | |
+//! | to `select!` over timers and channels | [`Channels`] | `channel` |
+//! | items that come out when they are due, by key | [`DelayQueue`], [`Keyed`] | |
+//! | cron in a time zone | [`Calendar`] | `calendar` |
+//! | sockets and timers in one loop | [`driver::Poll`] | `poll` |
+//! | the timers of hyper, tower and quinn | [`adapter`] | `hyper`, `tower-03`, `quinn-011` |
+//! | tests without sleeping | [`Simulation`] | |
+//! | another structure, clock or limit | [`preset`], [`queue`], [`Engine::start`] | |
 //!
-//! - The **queue** ([`mainspring_queue`]) holds deadlines and payloads; it knows no clock.
+//! **Good to know.** The functions above share one engine, started at first use: one thread, ticks of a millisecond. A
+//! callback runs there and delays the others: hand long work to [`RunTasksOn`](front::RunTasksOn). An [`Engine`] of your own
+//! ends when it is dropped. A timer of a closure goes on when its handle is dropped, a sleep does not: see
+//! [`front`]. A bare verb takes a duration from now, one that ends in `_at` or `_until` a [`Tick`] of the engine's clock, and in
+//! async code an instant too. Deadlines are rounded up to a tick. The oldest Rust that it compiles with is 1.89.
+//!
+//! The [guide] has recipes, and puts the calls of tokio, Go, Netty, Kafka, skynet and nginx beside these.
+//!
+//! # Parts
+//!
+//! A timer passes through five parts, each of which can be chosen, or written outside of this crate: `schedule -> front ->
+//! handle -> driver -> queue -> expire -> driver -> front -> fire`.
+//!
+//! - The [**queue**](queue) holds deadlines and payloads; it knows no clock.
 //! - The [**clock**](clock) is the source of now, and what a driver waits with: the operating system's, or a manual one
 //!   for tests and simulations.
 //! - The [**driver**](driver) owns a queue, sleeps until something is due and fires it.
@@ -27,14 +52,22 @@
 //!
 //! A [**preset**](preset) is a named combination of them, and an [`Engine`] a running one.
 //!
-//! The [guide] chooses for you, and puts the calls of Go, Netty, Kafka, tokio, skynet and nginx beside these.
+//! # Crates in this interface
 //!
-//! Features: `calendar` (cron expressions in time zones, on the wall clock), `channel` (Go's timers), `poll` (a driver that
-//! waits for sockets and timers at once), `hyper`, `tower` and `quinn` (their timers, on this engine), `tokio` (an engine that
-//! follows a runtime's paused clock).
+//! Types of other crates appear in it, and are re-exported so that a program need not name them: [`queue`] always; `jiff` and
+//! `cron` with `calendar`, `crossbeam_channel` with `channel`, [`hdrhistogram`] in [`driver::Report`]. A new
+//! version of one before its 1.0 is a new minor version of this crate until that is 1.0 itself.
 
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What a version 1.0 would freeze is chosen, and what a page must say is said.
+#![warn(missing_debug_implementations)]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
+
+pub mod global;
+
+pub mod simulation;
 
 pub mod preset;
 
@@ -43,7 +76,7 @@ pub mod guide {}
 
 pub mod front;
 
-#[cfg(any(feature = "hyper", feature = "quinn", feature = "tower"))]
+#[cfg(any(feature = "hyper", feature = "quinn-011", feature = "tower-03"))]
 pub mod adapter;
 
 pub mod handle;
@@ -58,12 +91,41 @@ pub mod trace;
 
 mod sync;
 
-#[cfg(feature = "calendar")]
+#[cfg(feature = "wall")]
 pub mod epoch;
 
+#[doc(inline)]
 pub use driver::TimerId;
+#[doc(inline)]
 pub use engine::Engine;
+#[cfg(feature = "calendar")]
+#[doc(inline)]
+pub use front::Calendar;
+#[cfg(feature = "channel")]
+#[doc(inline)]
+pub use front::Channels;
+#[doc(inline)]
+pub use front::{
+    Callbacks, DelayQueue, Elapsed, Firing, Futures, Interval, Keyed, Mailboxes, Periodic, Sleep, Task,
+    Timeout, Timer,
+};
+#[doc(inline)]
+pub use global::{after, every, global, interval, set_global, sleep, timeout};
+#[doc(inline)]
 pub use handle::Handle;
+#[doc(inline)]
+pub use simulation::Simulation;
+
+pub use mainspring_queue::{self as queue, Tick};
+
+pub use hdrhistogram;
+
+#[cfg(feature = "channel")]
+pub use crossbeam_channel;
+#[cfg(feature = "wall")]
+pub use jiff;
+#[cfg(feature = "calendar")]
+pub use mainspring_cron as cron;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -34,6 +34,7 @@
 //! This is the one module that names structures, drivers and fronts together.
 
 use std::fmt;
+use std::hash::Hash;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +47,11 @@ use crate::clock::{Clock, Monotonic};
 use crate::driver::Poll;
 use crate::driver::{Fire, PerWorker, Sharded, Striped, sharded};
 use crate::engine::Engine;
-use crate::front::{Callbacks, RunTasks, Task};
+#[cfg(feature = "calendar")]
+use crate::front::Calendar;
+#[cfg(feature = "channel")]
+use crate::front::Channels;
+use crate::front::{Callbacks, DelayQueue, Futures, Keyed, Mailboxes, RunTasks, Task};
 
 /// Slots per level of Kafka's wheel.
 pub const KAFKA_SLOT_COUNT: usize = 20;
@@ -67,35 +72,32 @@ pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
 /// RussellLuo/timingwheel refuses ticks shorter than this.
 pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
-/// Starts Mainspring's own default: chunked wheels, four per core, so that the program's threads do not meet at a lock; one
+/// Starts Mainspring's own default, as [`Engine::new`] does: chunked wheels, four per core, so that the program's threads do not meet at a lock; one
 /// thread that fires; and ticks of a millisecond of the monotonic clock.
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn mainspring() -> io::Result<Engine<Task>> {
-    mainspring_on(Arc::new(Monotonic::new()))
+pub fn mainspring() -> io::Result<Engine> {
+    Engine::new()
 }
 
 /// Starts the same on any clock: on a [`Manual`](crate::clock::Manual) one the default engine itself can be tested with.
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn mainspring_on(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
-    let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
-    driver.start(RunTasks)?;
-    Ok(Engine::of(driver))
+pub fn mainspring_on(clock: impl Clock) -> io::Result<Engine> {
+    Striped::for_cores(Chunked::new, clock).into_engine(RunTasks)
 }
 
 /// Starts an engine for callbacks over any queue and clock.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use std::time::Duration;
 /// use mainspring::clock::Manual;
-/// use mainspring_queue::heap::Quaternary;
+/// use mainspring::queue::heap::Quaternary;
 ///
 /// let clock = Manual::stepped();
-/// let engine = mainspring::preset::callbacks(Quaternary::new(), Arc::new(clock.clone()))?;
+/// let engine = mainspring::preset::callbacks(Quaternary::new(), clock.clone())?;
 /// engine.callbacks().after(Duration::from_secs(3_600), |_| println!("an hour has passed"))?;
 /// clock.advance(Duration::from_secs(3_600));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -103,7 +105,7 @@ pub fn mainspring_on(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn callbacks<Q>(queue: Q, clock: Arc<dyn Clock>) -> io::Result<Engine<Task>>
+pub fn callbacks<Q>(queue: Q, clock: impl Clock) -> io::Result<Engine>
 where
     Q: TimerQueue<Task> + Send + 'static,
 {
@@ -114,7 +116,7 @@ where
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn go_1_9(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+pub fn go_1_9(clock: impl Clock) -> io::Result<Engine> {
     go_1_9_with(clock, RunTasks)
 }
 
@@ -123,18 +125,23 @@ pub fn go_1_9(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn go_1_9_with(clock: Arc<dyn Clock>, fire: impl Fire<Task> + 'static) -> io::Result<Engine<Task>> {
+pub fn go_1_9_with(clock: impl Clock, fire: impl Fire<Task> + 'static) -> io::Result<Engine> {
     Engine::start(heap::Quaternary::new(), clock, fire)
 }
 
 /// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
-pub fn go_1_10(clock: Arc<dyn Clock>) -> Engine<Task> {
+pub fn go_1_10(clock: impl Clock) -> Engine {
     go_1_10_with(clock, RunTasks)
 }
 
 /// Makes the same with functions that run elsewhere: see [`go_1_9_with`].
-pub fn go_1_10_with(clock: Arc<dyn Clock>, fire: impl Fire<Task> + Clone + 'static) -> Engine<Task> {
-    Engine::of(Arc::new(Sharded::new(sharded::SHARD_COUNT_DEFAULT, heap::Quaternary::new, clock, fire)))
+pub fn go_1_10_with(clock: impl Clock, fire: impl Fire<Task> + Clone + 'static) -> Engine {
+    Engine::from_driver(Arc::new(Sharded::new(
+        sharded::SHARD_COUNT_DEFAULT,
+        heap::Quaternary::new,
+        clock,
+        fire,
+    )))
 }
 
 /// Starts Go's timers from 1.14: a heap with lazy deletion for each of `worker_count` workers, which steal from one that is
@@ -146,7 +153,7 @@ pub fn go_1_10_with(clock: Arc<dyn Clock>, fire: impl Fire<Task> + Clone + 'stat
 ///
 /// # Panics
 /// If `worker_count` is 0.
-pub fn go_1_14(clock: Arc<dyn Clock>, worker_count: usize) -> io::Result<Engine<Task>> {
+pub fn go_1_14(clock: impl Clock, worker_count: usize) -> io::Result<Engine> {
     go_1_14_with(clock, worker_count, &RunTasks)
 }
 
@@ -158,13 +165,11 @@ pub fn go_1_14(clock: Arc<dyn Clock>, worker_count: usize) -> io::Result<Engine<
 /// # Panics
 /// If `worker_count` is 0.
 pub fn go_1_14_with(
-    clock: Arc<dyn Clock>,
+    clock: impl Clock,
     worker_count: usize,
     fire: &(impl Fire<Task> + Clone + 'static),
-) -> io::Result<Engine<Task>> {
-    let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
-    driver.start(fire)?;
-    Ok(Engine::of(driver))
+) -> io::Result<Engine> {
+    PerWorker::new(worker_count, heap::Lazy::new, clock).into_engine(fire)
 }
 
 /// Starts a simple wheel: one ring, whose number of slots is the longest delay in ticks; what lies beyond is refused.
@@ -174,23 +179,19 @@ pub fn go_1_14_with(
 ///
 /// # Panics
 /// If `slot_count` is 0.
-pub fn simple_wheel(clock: Arc<dyn Clock>, slot_count: usize) -> io::Result<Engine<Task>> {
+pub fn simple_wheel(clock: impl Clock, slot_count: usize) -> io::Result<Engine> {
     callbacks(Simple::new(slot_count), clock)
 }
 
 /// Starts the wheel of "virtual levels": one ring; far timers wait for their round. With the front
-/// [`Keyed`](crate::front::Keyed) its tasks have keys and repeat counts.
+/// [`Keyed`] its tasks have keys and repeat counts.
 ///
 /// # Errors
 /// The operating system would not start a thread.
 ///
 /// # Panics
 /// If `slot_count` or `ticks_per_slot` is 0.
-pub fn rounds_wheel(
-    clock: Arc<dyn Clock>,
-    slot_count: usize,
-    ticks_per_slot: u64,
-) -> io::Result<Engine<Task>> {
+pub fn rounds_wheel(clock: impl Clock, slot_count: usize, ticks_per_slot: u64) -> io::Result<Engine> {
     callbacks(Rounds::new(slot_count, ticks_per_slot), clock)
 }
 
@@ -201,7 +202,7 @@ pub fn rounds_wheel(
 ///
 /// # Panics
 /// As [`Hierarchical::new`] does.
-pub fn hierarchical_wheel(clock: Arc<dyn Clock>, sizes: &[usize]) -> io::Result<Engine<Task>> {
+pub fn hierarchical_wheel(clock: impl Clock, sizes: &[usize]) -> io::Result<Engine> {
     callbacks(Hierarchical::new(sizes), clock)
 }
 
@@ -211,7 +212,7 @@ pub fn hierarchical_wheel(clock: Arc<dyn Clock>, sizes: &[usize]) -> io::Result<
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn kafka(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
     kafka_with(clock, 1, KAFKA_SLOT_COUNT)
 }
 
@@ -223,7 +224,7 @@ pub fn kafka(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 ///
 /// # Panics
 /// If `ticks_per_slot` is 0 or `slot_count` is less than 2.
-pub fn kafka_with(clock: Arc<dyn Clock>, ticks_per_slot: u64, slot_count: usize) -> io::Result<Engine<Task>> {
+pub fn kafka_with(clock: impl Clock, ticks_per_slot: u64, slot_count: usize) -> io::Result<Engine> {
     callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
 
@@ -236,11 +237,7 @@ pub fn kafka_with(clock: Arc<dyn Clock>, ticks_per_slot: u64, slot_count: usize)
 ///
 /// # Panics
 /// If `slot_count` is less than 2.
-pub fn timingwheel(
-    clock: Arc<dyn Clock>,
-    tick: Duration,
-    slot_count: usize,
-) -> Result<Engine<Task>, TimingwheelError> {
+pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Result<Engine, TimingwheelError> {
     timingwheel_with(clock, tick, slot_count, RunTasks)
 }
 
@@ -252,15 +249,15 @@ pub fn timingwheel(
 /// # Panics
 /// If `slot_count` is less than 2.
 pub fn timingwheel_with(
-    clock: Arc<dyn Clock>,
+    clock: impl Clock,
     tick: Duration,
     slot_count: usize,
     fire: impl Fire<Task> + 'static,
-) -> Result<Engine<Task>, TimingwheelError> {
+) -> Result<Engine, TimingwheelError> {
     if tick < TIMINGWHEEL_TICK_MIN {
         return Err(TimingwheelError::TickTooShort);
     }
-    let ticks_per_slot = whole_ticks(tick, &*clock).ok_or(TimingwheelError::TickUneven)?;
+    let ticks_per_slot = whole_ticks(tick, &clock).ok_or(TimingwheelError::TickUneven)?;
     Engine::start(Overflow::new(slot_count, ticks_per_slot), clock, fire).map_err(TimingwheelError::Thread)
 }
 
@@ -273,7 +270,7 @@ pub fn timingwheel_with(
 ///
 /// # Panics
 /// If the clock's resolution does not divide [`NETTY_TICK`].
-pub fn netty(clock: Arc<dyn Clock>, pending_count_max: usize) -> io::Result<Engine<Task>> {
+pub fn netty(clock: impl Clock, pending_count_max: usize) -> io::Result<Engine> {
     netty_with(clock, NETTY_TICK, NETTY_SLOT_COUNT, pending_count_max)
 }
 
@@ -285,21 +282,21 @@ pub fn netty(clock: Arc<dyn Clock>, pending_count_max: usize) -> io::Result<Engi
 /// # Panics
 /// If the clock's resolution does not divide `tick`, or `slot_count` is 0.
 pub fn netty_with(
-    clock: Arc<dyn Clock>,
+    clock: impl Clock,
     tick: Duration,
     slot_count: usize,
     pending_count_max: usize,
-) -> io::Result<Engine<Task>> {
-    let ticks_per_slot = whole_ticks(tick, &*clock).expect("the clock's resolution divides Netty's tick");
+) -> io::Result<Engine> {
+    let ticks_per_slot = whole_ticks(tick, &clock).expect("the clock's resolution divides Netty's tick");
     callbacks(Limited::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
 }
 
 /// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send
-/// messages with [`Mailboxes`](crate::front::Mailboxes).
+/// messages with [`Mailboxes`].
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn skynet(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+pub fn skynet(clock: impl Clock) -> io::Result<Engine> {
     callbacks(Cascading::new(), clock)
 }
 
@@ -307,7 +304,7 @@ pub fn skynet(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn nginx(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+pub fn nginx(clock: impl Clock) -> io::Result<Engine> {
     callbacks(RedBlackTree::new(), clock)
 }
 
@@ -317,7 +314,7 @@ pub fn nginx(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
 /// # Errors
 /// The operating system has no poller left to give.
 #[cfg(all(feature = "poll", unix))]
-pub fn nginx_loop<S: ?Sized>(clock: Arc<dyn Clock>) -> io::Result<Poll<RedBlackTree<Task>, S>> {
+pub fn nginx_loop<S: ?Sized>(clock: impl Clock) -> io::Result<Poll<RedBlackTree<Task>, S>> {
     Poll::new(RedBlackTree::new(), clock)
 }
 
@@ -325,12 +322,12 @@ pub fn nginx_loop<S: ?Sized>(clock: Arc<dyn Clock>) -> io::Result<Poll<RedBlackT
 ///
 /// # Errors
 /// The operating system would not start a thread.
-pub fn skip_list(clock: Arc<dyn Clock>) -> io::Result<Engine<Task>> {
+pub fn skip_list(clock: impl Clock) -> io::Result<Engine> {
     callbacks(SkipList::new(), clock)
 }
 
 /// How many of the clock's ticks a duration is, if it is a whole number of at least one.
-fn whole_ticks(duration: Duration, clock: &dyn Clock) -> Option<u64> {
+fn whole_ticks(duration: Duration, clock: &impl Clock) -> Option<u64> {
     let (duration, resolution) = (duration.as_nanos(), clock.resolution().as_nanos());
     let ticks = u64::try_from(duration / resolution).ok()?;
     (duration.is_multiple_of(resolution) && ticks > 0).then_some(ticks)
@@ -367,9 +364,81 @@ impl std::error::Error for TimingwheelError {
     }
 }
 
-impl Engine<Task> {
+impl Engine {
+    /// Starts the default: see [`mainspring`].
+    ///
+    /// ```
+    /// let engine = mainspring::Engine::new()?;
+    /// let beat = engine.callbacks().every(std::time::Duration::from_secs(5), |_| println!("still here"))?;
+    /// beat.cancel();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system would not start a thread.
+    pub fn new() -> io::Result<Engine> {
+        Engine::with_clock(Monotonic::new())
+    }
+
+    /// Starts the default by a clock of the program's choice.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring::Engine;
+    /// use mainspring::clock::Monotonic;
+    ///
+    /// let engine = Engine::with_clock(Monotonic::with_resolution(Duration::from_micros(10)))?;
+    /// assert_eq!(engine.handle().clock().resolution(), Duration::from_micros(10));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The operating system would not start a thread.
+    pub fn with_clock(clock: impl Clock) -> io::Result<Engine> {
+        Striped::for_cores(Chunked::new, clock).into_engine(RunTasks)
+    }
+
     /// Returns the front that runs closures.
     pub fn callbacks(&self) -> Callbacks {
         Callbacks::new(self.handle().clone())
+    }
+
+    /// Returns the front for async code.
+    pub fn futures(&self) -> Futures {
+        Futures::new(self.handle().clone())
+    }
+
+    /// Returns the front that sends on channels, as Go's timers do.
+    #[cfg(feature = "channel")]
+    pub fn channels(&self) -> Channels {
+        Channels::new(self.handle().clone())
+    }
+
+    /// Makes a front of closures under keys.
+    pub fn keyed<K: Clone + Eq + Hash + Send + 'static>(&self) -> Keyed<K> {
+        Keyed::new(self.handle().clone())
+    }
+
+    /// Makes a queue of items that come out when they are due.
+    pub fn delay_queue<K, V>(&self) -> DelayQueue<K, V>
+    where
+        K: Clone + Eq + Hash + Send + 'static,
+        V: Send + 'static,
+    {
+        DelayQueue::new(self.handle().clone())
+    }
+
+    /// Makes a front of messages to services, as skynet's timers are.
+    pub fn mailboxes(&self) -> Mailboxes {
+        Mailboxes::new(self.handle().clone())
+    }
+
+    /// Makes a calendar on the system's wall clock: see [`Calendar::start`].
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "calendar")]
+    pub fn calendar(&self) -> io::Result<Calendar> {
+        Calendar::start(self.handle().clone())
     }
 }

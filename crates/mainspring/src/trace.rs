@@ -31,6 +31,7 @@ pub const VERSION: u32 = 1;
 
 /// What was done to a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "whoever replays a trace must do each of them")]
 pub enum Operation {
     /// It was added, to fire at this tick.
     Schedule(Tick),
@@ -44,6 +45,7 @@ pub enum Operation {
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "traces are made by hand too")]
 pub struct Step {
     /// When it was done.
     pub at: Tick,
@@ -55,6 +57,7 @@ pub struct Step {
 
 /// A program's operations, in the order in which they were done.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "traces are made by hand too")]
 pub struct Trace {
     /// The length of a tick.
     pub tick: Duration,
@@ -83,6 +86,7 @@ impl fmt::Display for Trace {
 
 /// Why a text is no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TraceError {
     /// The line, from 1.
     pub line: usize,

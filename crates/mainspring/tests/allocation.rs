@@ -13,7 +13,7 @@ use allocation_counter::measure;
 use mainspring::Handle;
 use mainspring::clock::Manual;
 use mainspring::driver::Single;
-use mainspring::front::future::{Expiring, Sleep};
+use mainspring::front::Sleep;
 use mainspring::front::keyed::Repeat;
 use mainspring::front::{Callbacks, Channels, Futures, Keyed, RunTasks, Task};
 use mainspring_queue::wheel::Chunked;
@@ -35,7 +35,7 @@ struct Desk {
 impl Desk {
     fn new() -> Desk {
         let clock = Manual::leaping();
-        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
         Desk { handle: Handle::new(driver.clone()), driver, clock }
     }
 
@@ -90,7 +90,7 @@ fn a_sleep_allocates_nothing_be_it_dropped_polled_by_others_reset_or_fired() {
         let mut sleep = futures.sleep(MS * 100);
         assert!(!poll(&mut sleep, &wakers[0]));
         assert!(!poll(&mut sleep, &wakers[1]), "another task polls it");
-        sleep.reset_after(MS * 200);
+        sleep.reset(MS * 200);
         assert!(!poll(&mut sleep, &wakers[1]));
     });
     let fired = allocation_count(|| {
@@ -150,21 +150,4 @@ fn a_timer_of_a_channel_that_is_used_again_allocates_nothing() {
         timer.receiver().try_recv().unwrap();
     });
     assert_eq!((stopped, fired), (0, 0));
-}
-
-#[test]
-fn an_entry_that_expires_or_is_reset_or_removed_allocates_nothing() {
-    let desk = Desk::new();
-    let mut entries = Expiring::new(desk.handle.clone());
-    let waker = Waker::noop();
-    let count = allocation_count(|| {
-        let removed = entries.insert(7, MS * 100).unwrap();
-        let expired = entries.insert(8, MS).unwrap();
-        assert!(entries.reset(removed, MS * 200));
-        assert_eq!(entries.remove(removed), Some(7));
-        desk.pass(1);
-        let polled = entries.poll_expired(&mut Context::from_waker(waker)).map(|it| it.unwrap().key);
-        assert_eq!(polled, std::task::Poll::Ready(expired));
-    });
-    assert_eq!(count, 0);
 }

@@ -44,7 +44,7 @@ impl Desk {
     }
 
     fn on(clock: Manual) -> Desk {
-        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
         Desk { handle: Handle::new(driver.clone()), driver, clock, wakes: Arc::default() }
     }
 
@@ -156,7 +156,7 @@ fn a_sleep_that_is_dropped_or_polled_by_another_task_wakes_nobody() {
 
 #[test]
 fn a_receiver_of_a_timer_is_told_of_the_end_of_its_engine() {
-    let engine = preset::mainspring_on(Arc::new(Manual::stepped())).unwrap();
+    let engine = preset::mainspring_on(Manual::stepped()).unwrap();
     let channels = Channels::new(engine.handle().clone());
     let timer = channels.timer(ms(1_000)).unwrap();
     let ticker = channels.ticker(ms(1_000)).unwrap();
@@ -199,7 +199,7 @@ fn a_run_until_idle_ends_when_another_thread_cancels_the_last_timer() {
 #[test]
 fn functions_on_an_executor_run_beside_each_other_and_may_wait_for_timers() {
     let threads = Threads::at_most(10);
-    let clock = || Arc::new(Monotonic::new());
+    let clock = Monotonic::new;
     let engines = [
         preset::go_1_9_with(clock(), threads.run_tasks()).unwrap(),
         preset::go_1_10_with(clock(), threads.run_tasks()),
@@ -295,7 +295,7 @@ fn what_is_scheduled_for_the_past_for_ever_keeps_no_other_timer_from_running() {
         own.callbacks.at(Tick::ZERO, run).unwrap();
     }
     let clock = Manual::leaping();
-    let driver = Arc::new(Single::new(heap::Quaternary::new(), Arc::new(clock.clone())));
+    let driver = Arc::new(Single::new(heap::Quaternary::new(), clock.clone()));
     let callbacks = Callbacks::new(Handle::new(driver.clone()));
     let is_over = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_over);
@@ -349,7 +349,7 @@ fn a_rule_that_panics_loses_no_run_and_is_reported() {
 #[test]
 fn what_a_workers_thread_schedules_between_its_turns_goes_to_its_own_lane() {
     let clock = Manual::stepped();
-    let driver = Arc::new(PerWorker::new(3, Chunked::<Task>::new, Arc::new(clock)));
+    let driver = Arc::new(PerWorker::new(3, Chunked::<Task>::new, clock));
     let handle: Handle<Task> = Handle::new(driver.clone());
     let mut worker = driver.worker().unwrap();
     let other = driver.worker().unwrap();
@@ -373,9 +373,9 @@ fn what_a_workers_thread_schedules_between_its_turns_goes_to_its_own_lane() {
 #[test]
 fn presets_take_the_parameters_of_their_originals() {
     let clock = Manual::stepped();
-    let netty = preset::netty_with(Arc::new(clock.clone()), ms(10), 64, usize::MAX).unwrap();
-    let kafka = preset::kafka_with(Arc::new(clock.clone()), 10, 5).unwrap();
-    let default = preset::mainspring_on(Arc::new(clock.clone())).unwrap();
+    let netty = preset::netty_with(clock.clone(), ms(10), 64, usize::MAX).unwrap();
+    let kafka = preset::kafka_with(clock.clone(), 10, 5).unwrap();
+    let default = preset::mainspring_on(clock.clone()).unwrap();
     let (sender, receiver) = channel();
     for (name, engine) in [(0, &netty), (1, &kafka), (2, &default)] {
         let sender = sender.clone();
@@ -395,7 +395,7 @@ fn presets_take_the_parameters_of_their_originals() {
 
 #[test]
 fn a_cancel_that_waits_returns_when_the_callback_has_ended() {
-    let engine = preset::mainspring_on(Arc::new(Manual::stepped())).unwrap();
+    let engine = preset::mainspring_on(Manual::stepped()).unwrap();
     let callbacks = engine.callbacks();
     let (begun, has_begun) = channel();
     let (free, is_free) = channel::<()>();
@@ -426,7 +426,7 @@ fn a_cancel_that_waits_returns_when_the_callback_has_ended() {
 #[test]
 fn a_cancel_that_waits_for_a_periodic_callback_returns_when_its_run_has_ended() {
     let clock = Manual::stepped();
-    let engine = preset::mainspring_on(Arc::new(clock.clone())).unwrap();
+    let engine = preset::mainspring_on(clock.clone()).unwrap();
     let (begun, has_begun) = channel();
     let (free, is_free) = channel::<()>();
     let inside = Arc::new(AtomicUsize::new(0));
@@ -448,7 +448,7 @@ fn a_cancel_that_waits_for_a_periodic_callback_returns_when_its_run_has_ended() 
 
 #[test]
 fn a_callback_that_cancels_itself_and_waits_does_not_wait_for_itself() {
-    let engine = preset::mainspring_on(Arc::new(Manual::stepped())).unwrap();
+    let engine = preset::mainspring_on(Manual::stepped()).unwrap();
     let own: Arc<Mutex<Option<mainspring::front::callback::Timer>>> = Arc::default();
     let (sender, receiver) = channel();
     let inner = Arc::clone(&own);

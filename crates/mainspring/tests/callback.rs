@@ -46,10 +46,7 @@ fn a_callback_runs_once_after_its_delay() {
     assert!(timer.is_pending());
     assert_eq!(timer.deadline(), Some(Tick::new(20)));
     simulation.run();
-    assert_eq!(
-        receiver.try_iter().collect::<Vec<_>>(),
-        [Firing { deadline: Tick::new(20), now: Tick::new(20) }]
-    );
+    assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [Firing::new(Tick::new(20), Tick::new(20))]);
     assert!(!timer.is_pending());
     assert!(!timer.cancel());
     assert!(!timer.reset(ms(5)));

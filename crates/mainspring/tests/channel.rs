@@ -41,7 +41,7 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn firing(deadline: u64, now: u64) -> Firing {
-    Firing { deadline: Tick::new(deadline), now: Tick::new(now) }
+    Firing::new(Tick::new(deadline), Tick::new(now))
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn after_func_calls_and_calls_again_after_a_reset() {
 #[test]
 fn a_function_may_reset_its_own_timer() {
     let desk = Desk::new();
-    let own: Arc<std::sync::Mutex<Option<mainspring::front::channel::Timer>>> = Arc::default();
+    let own: Arc<std::sync::Mutex<Option<mainspring::front::channel::ChannelTimer>>> = Arc::default();
     let (called, calls) = mpsc::channel();
     let inner = Arc::clone(&own);
     let timer = desk.channels.after_func(ms(10), move |firing| {

@@ -345,7 +345,7 @@ fn what_a_front_cannot_schedule_is_dropped_with_no_lock_held() {
             let wall = Arc::new(ManualWall::new(Manual::stepped(), noon));
             let calendar = Calendar::with_wall(handle, wall);
             let inner = calendar.clone();
-            let drops = OnDrop(move || assert!(inner.next().is_none()));
+            let drops = OnDrop(move || assert!(inner.next_run().is_none()));
             let schedule = Schedule::new(Expression::parse("* * * * *").unwrap(), TimeZone::UTC);
             assert!(calendar.schedule(schedule, move |_| _ = &drops).is_err());
             done.send(()).unwrap();

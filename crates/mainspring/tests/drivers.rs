@@ -56,8 +56,10 @@ const DRIVERS: [(&str, Start); 9] = [
     ("single", |clock, doer| Engine::start(Chunked::new(), clock, doer).unwrap()),
     ("striped, 1", |clock, doer| striped(1, clock, doer)),
     ("striped, 8", |clock, doer| striped(8, clock, doer)),
-    ("sharded, 1", |clock, doer| Engine::of(Arc::new(Sharded::new(1, Chunked::new, clock, doer)))),
-    ("sharded, 64", |clock, doer| Engine::of(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))),
+    ("sharded, 1", |clock, doer| Engine::from_driver(Arc::new(Sharded::new(1, Chunked::new, clock, doer)))),
+    ("sharded, 64", |clock, doer| {
+        Engine::from_driver(Arc::new(Sharded::new(64, heap::Quaternary::new, clock, doer)))
+    }),
     ("per worker, 1", |clock, doer| per_worker(1, clock, &doer)),
     ("per worker, 2", |clock, doer| per_worker(2, clock, &doer)),
     ("per worker, 5", |clock, doer| per_worker(5, clock, &doer)),
@@ -67,19 +69,19 @@ const DRIVERS: [(&str, Start); 9] = [
 fn striped(stripe_count: usize, clock: Arc<dyn Clock>, doer: Doer) -> Engine<Deed> {
     let driver = Arc::new(Striped::new(stripe_count, Chunked::new, clock));
     driver.start(doer).unwrap();
-    Engine::of(driver)
+    Engine::from_driver(driver)
 }
 
 fn per_worker(worker_count: usize, clock: Arc<dyn Clock>, doer: &Doer) -> Engine<Deed> {
     let driver = Arc::new(PerWorker::new(worker_count, heap::Lazy::new, clock));
     driver.start(doer).unwrap();
-    Engine::of(driver)
+    Engine::from_driver(driver)
 }
 
 fn poll(clock: Arc<dyn Clock>, doer: Doer) -> Engine<Deed> {
     let driver = Arc::new(Poll::<_>::new(RedBlackTree::new(), clock).unwrap());
     driver.start(doer).unwrap();
-    Engine::of(driver)
+    Engine::from_driver(driver)
 }
 
 impl Serve<Deed, AnySource> for Doer {
@@ -258,7 +260,12 @@ fn shutdown_hands_back_what_did_not_fire_in_order() {
         let deadlines: Vec<u64> = unfired.iter().map(|timer| timer.deadline.get()).collect();
         assert_eq!(deadlines, [10, 20, 30, u64::MAX], "{}", trial.name);
         let refused = handle.schedule_at(Tick::ZERO, Deed::Tell(9)).expect_err("the engine was shut down");
-        assert_eq!((refused.reason, refused.payload), (Refusal::Stopped, Deed::Tell(9)), "{}", trial.name);
+        assert_eq!(
+            (refused.reason, refused.into_payload()),
+            (Refusal::Stopped, Deed::Tell(9)),
+            "{}",
+            trial.name
+        );
         assert_eq!(handle.pending_count(), 0, "{}", trial.name);
         assert_eq!(handle.counts().fired, 0, "{}", trial.name);
     });

@@ -12,7 +12,7 @@ use futures_core::Stream;
 use mainspring::clock::Manual;
 use mainspring::driver::Single;
 use mainspring::front::Futures;
-use mainspring::front::future::{Elapsed, Interval, MissedTicks};
+use mainspring::front::future::{Interval, MissedTicks};
 use mainspring::front::{PeriodError, RunTasks, Task};
 use mainspring::{Handle, preset};
 use mainspring_queue::Tick;
@@ -116,15 +116,15 @@ fn a_reset_sleep_is_ready_at_its_new_deadline() {
     let desk = Desk::new();
     let mut sleep = pin!(desk.futures.sleep(ms(10)));
     assert!(desk.poll(sleep.as_mut()).is_pending());
-    sleep.reset(Tick::new(30));
+    sleep.reset_at(Tick::new(30));
     desk.pass_until(20);
     assert_eq!(desk.wake_count(), 0);
-    sleep.reset(Tick::new(25));
+    sleep.reset_at(Tick::new(25));
     assert_eq!(sleep.deadline(), Tick::new(25));
     assert!(desk.poll(sleep.as_mut()).is_pending());
     desk.pass_until(25);
     assert!(desk.poll(sleep.as_mut()).is_ready());
-    sleep.reset(Tick::new(40));
+    sleep.reset_at(Tick::new(40));
     assert!(desk.poll(sleep.as_mut()).is_pending(), "a sleep that was ready can be used again");
     desk.pass_until(40);
     assert!(desk.poll(sleep.as_mut()).is_ready());
@@ -138,8 +138,8 @@ fn a_timeout_gives_the_output_or_says_that_time_is_up() {
     let mut late = pin!(desk.futures.timeout(ms(10), pending::<()>()));
     assert!(desk.poll(late.as_mut()).is_pending());
     desk.pass_until(10);
-    assert_eq!(desk.poll(late.as_mut()), Poll::Ready(Err(Elapsed)));
-    assert_eq!(io::Error::from(Elapsed).kind(), io::ErrorKind::TimedOut);
+    let Poll::Ready(Err(elapsed)) = desk.poll(late.as_mut()) else { panic!("its time is up") };
+    assert_eq!(io::Error::from(elapsed).kind(), io::ErrorKind::TimedOut);
     let at_once = desk.futures.timeout_at(Tick::ZERO, ready(8));
     assert_eq!(desk.poll(pin!(at_once)), Poll::Ready(Ok(8)), "what is ready when time is up counts as ready");
 }
@@ -208,7 +208,7 @@ async fn everything(futures: Futures, handle: Handle<Task>) {
     let earliest = clock.after(ms(3));
     futures.sleep(ms(3)).await;
     assert!(earliest <= clock.now());
-    assert_eq!(futures.timeout(ms(2), pending::<()>()).await, Err(Elapsed));
+    assert!(futures.timeout(ms(2), pending::<()>()).await.is_err());
     let mut interval = futures.interval_after(ms(1)).unwrap();
     for _ in 0..3 {
         let due = interval.tick().await;

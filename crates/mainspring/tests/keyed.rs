@@ -7,7 +7,7 @@ use mainspring::Handle;
 use mainspring::clock::Manual;
 use mainspring::driver::Single;
 use mainspring::front::Keyed;
-use mainspring::front::keyed::{Found, Repeat};
+use mainspring::front::keyed::Repeat;
 use mainspring::front::{Firing, PeriodError, RunTasks, Task};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Rounds;
@@ -22,7 +22,7 @@ struct Desk {
 
 impl Desk {
     fn new() -> Desk {
-        let clock = Manual::leaping().with_resolution(Duration::from_secs(1));
+        let clock = Manual::leaping_by(Duration::from_secs(1));
         let driver = Arc::new(Single::new(Rounds::new(60, 1), Arc::new(clock)));
         let handle = Handle::new(driver.clone());
         Desk { driver, tasks: Keyed::new(handle.clone()), handle, runs: Arc::default() }
@@ -41,13 +41,28 @@ impl Desk {
     }
 }
 
+fn find(desk: &Desk, key: &'static str) -> Option<(Tick, Repeat)> {
+    desk.tasks.find(&key).map(|found| (found.deadline, found.repeat))
+}
+
+#[test]
+fn a_task_that_is_reset_runs_later_and_keeps_its_period_and_count() {
+    let desk = Desk::new();
+    desk.schedule("task", 100, 2).unwrap();
+    assert_eq!(desk.runs_until(90), []);
+    assert!(desk.tasks.reset(&"task", Duration::from_secs(50)));
+    assert_eq!(find(&desk, "task"), Some((Tick::new(140), Repeat::Times(2))));
+    assert_eq!(desk.runs_until(300), [("task", 140), ("task", 240)]);
+    assert!(!desk.tasks.reset(&"task", Duration::from_secs(50)), "it is gone");
+}
+
 #[test]
 fn a_task_runs_as_often_as_its_count_says_and_its_key_is_free_then() {
     let desk = Desk::new();
     desk.schedule("three", 100, 3).unwrap();
-    assert_eq!(desk.tasks.find(&"three"), Some(Found { deadline: Tick::new(100), repeat: Repeat::Times(3) }));
+    assert_eq!(find(&desk, "three"), Some((Tick::new(100), Repeat::Times(3))));
     assert_eq!(desk.runs_until(250), [("three", 100), ("three", 200)]);
-    assert_eq!(desk.tasks.find(&"three"), Some(Found { deadline: Tick::new(300), repeat: Repeat::Times(1) }));
+    assert_eq!(find(&desk, "three"), Some((Tick::new(300), Repeat::Times(1))));
     assert_eq!(desk.runs_until(1_000), [("three", 300)]);
     assert_eq!(desk.tasks.find(&"three"), None);
     assert_eq!(desk.handle.pending_count(), 0);

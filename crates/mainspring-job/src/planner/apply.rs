@@ -29,8 +29,9 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Applied, Reply};
 use crate::record::Mark;
-use crate::run::{Cause, Run, RunKey, Span};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::timetable::Span;
 
 /// Why what an old timetable named did not run.
 const CHANGED: &str = "its timetable was changed before it could run";
@@ -138,6 +139,10 @@ impl Planner {
             return;
         }
         self.close(now, name, REMOVED);
+        // What the next turn was to admit waits like the others.
+        for live in self.postponed.extract_if(.., |live| live.run.key.job == *name).collect::<Vec<_>>() {
+            self.schedule(now, live);
+        }
         for key in self.waiting_of(name) {
             self.withdraw_run(now, &key, "its job was removed");
             self.ledger.end_unit();

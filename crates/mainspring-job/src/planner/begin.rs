@@ -142,7 +142,10 @@ impl Planner {
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(now, Live { run, work, kill_reason: None, wakes: Timestamp::MIN, open: None });
+            self.schedule(
+                now,
+                Live { run, work, kill_reason: None, wakes: Timestamp::MIN, admitted: 0, open: None },
+            );
         }
     }
 

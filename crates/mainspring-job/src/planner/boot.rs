@@ -73,8 +73,6 @@ impl Planner {
             self.promote(&name);
         }
         self.begin_quarantine();
-        // What has waited since the last server comes before what is due now.
-        self.fill(now);
         self.note_watermarks(now);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
@@ -88,7 +86,14 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     pub(super) fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live { run: run.clone(), work, kill_reason: None, wakes: Timestamp::MIN, open: None })
+        Some(Live {
+            run: run.clone(),
+            work,
+            kill_reason: None,
+            wakes: Timestamp::MIN,
+            admitted: 0,
+            open: None,
+        })
     }
 
     fn resume_run(&mut self, now: Timestamp, live: Live) {
@@ -115,7 +120,7 @@ impl Planner {
                 at: now,
                 outcome: None,
                 crashes: run.crashes,
-                reason: "the server ended while it ran".to_owned(),
+                reason: self.quarantine.why_cut_off().to_owned(),
             },
             from => {
                 let (to, due, reason) = (RunState::Cancelled, run.due, "its job is no more".to_owned());
@@ -129,9 +134,8 @@ impl Planner {
         let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
             return;
         };
-        let is_resting = self.rests();
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
-        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) && !is_resting {
+        if job.timetable.is_at_boot() && !is_done(&job, tracked.mark.runs) {
             tracked.mark.runs += 1;
             let key = RunKey::new(job.name.clone(), self.new_nominal(now));
             self.plan_run(now, &job, key, Cause::Boot, now);

@@ -38,14 +38,19 @@ fn attempt_in_round(run: &Run) -> u32 {
 
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, key: &RunKey, attempt: u32, outcome: Outcome) {
-        let Some(live) = self.runs.get(key) else { return };
-        if live.run.state != RunState::Running || live.run.attempt != attempt {
+        let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
+        let Some(live) = self.runs.get(key).filter(is_this) else {
+            self.deferred.remove(key);
             return;
-        }
+        };
         let (state, reason) = match (&outcome, live.kill_reason) {
             (Outcome::Succeeded, _) => (RunState::Succeeded, ""),
             (_, Some(reason)) => (RunState::Cancelled, reason),
             (Outcome::TimedOut, None) => (RunState::TimedOut, ""),
+            // The shell killed it in order to end: as if the server had died, but with the time of its end.
+            (Outcome::Killed, None) if self.is_stopping => {
+                (RunState::Abandoned, "the server was stopped while it ran")
+            }
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
         };
         if live.run.cause != Cause::Once {
@@ -53,6 +58,7 @@ impl Planner {
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        self.deferred.remove(key);
         self.promote(&key.job);
     }
 
@@ -98,12 +104,13 @@ impl Planner {
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
         let (key, state) = (live.run.key.clone(), live.run.state);
+        let not_before = self.deferred.remove(&key);
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
         if !is_crash_loop && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
-            let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
+            let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
             self.move_run(now, &live, RunState::Scheduled, due, "");
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
@@ -136,32 +143,39 @@ impl Planner {
     }
 
     /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
+    ///
+    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned and the policy names
+    /// that. Only success ends the row. Any other end, such as that of a run that the end of the server cut off, is neither.
     fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        let failures = match state {
-            RunState::Succeeded => 0,
-            state if state.is_failure() => tracked.mark.failures.saturating_add(1),
-            _ => return,
-        };
-        if failures == tracked.mark.failures {
+        let policies = &live.work.policies;
+        if live.run.cause == Cause::Once {
             return;
         }
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        let before = tracked.mark.failures;
+        let failures = match state {
+            RunState::Succeeded => 0,
+            RunState::Failed | RunState::TimedOut => before.saturating_add(1),
+            RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),
+            _ => before,
+        };
         tracked.mark.failures = failures;
-        let is_too_many = live.work.policies.pause_after.is_some_and(|limit| limit <= failures);
+        let is_too_many = before < failures && policies.pause_after.is_some_and(|limit| limit <= failures);
         let pause = match (tracked.mark.pause, is_crash_loop) {
             (Some(_), _) => None,
             (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
         };
-        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
-        let mark = tracked.mark.clone();
-        self.ledger.record(Operation::Mark(mark));
-        if is_crash_loop {
-            // Paused, and shown as such.
-            self.release_job(name);
+        if pause.is_none() && failures == before {
+            return;
         }
+        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
+        self.keep_mark(name);
         if let Some((_, note)) = pause {
+            if is_crash_loop {
+                self.release_job(name);
+            }
             self.expect(name);
             self.hold(name);
             self.ledger.perform(Output::Note(note));

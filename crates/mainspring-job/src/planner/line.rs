@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::occurrence::PAUSED;
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
@@ -23,6 +24,8 @@ use crate::state::RunState;
 pub(super) struct Line {
     active: BTreeSet<RunKey>,
     waiting: BTreeSet<(Timestamp, RunKey)>,
+    /// How many of those that wait may pass beside others.
+    allowing_count: usize,
     /// That of the active ones that makes good for a misfire.
     catching_up: Option<RunKey>,
 }
@@ -38,23 +41,35 @@ impl Line {
 
     /// A run stands before the gate.
     pub(super) fn add(&mut self, live: &Live) {
-        self.waiting.insert((live.run.due, live.run.key.clone()));
+        let is_new = self.waiting.insert((live.run.due, live.run.key.clone()));
+        self.allowing_count += usize::from(is_new && allows(live));
     }
 
     /// A run passes the gate.
     fn pass(&mut self, live: &Live) {
         let key = live.run.key.clone();
-        self.waiting.remove(&(live.run.due, key.clone()));
+        self.stop_waiting(live);
         if live.run.cause == Cause::CatchUp {
             self.catching_up = Some(key.clone());
         }
         self.active.insert(key);
     }
 
-    fn remove(&mut self, due: Timestamp, key: &RunKey) {
+    fn remove(&mut self, live: &Live) {
+        let key = &live.run.key;
         self.active.remove(key);
-        self.waiting.remove(&(due, key.clone()));
+        self.stop_waiting(live);
         self.catching_up.take_if(|catching_up| catching_up == key);
+    }
+
+    fn stop_waiting(&mut self, live: &Live) {
+        let was_waiting = self.waiting.remove(&(live.run.due, live.run.key.clone()));
+        self.allowing_count -= usize::from(was_waiting && allows(live));
+    }
+
+    /// Whether the gate is shut for all that wait, whatever they are.
+    fn is_shut(&self) -> bool {
+        self.allowing_count == 0 && !self.active.is_empty()
     }
 
     /// Whether the gate is open for a run.
@@ -65,6 +80,11 @@ impl Line {
             _ => self.active.is_empty(),
         }
     }
+}
+
+/// Whether a run may run beside others of its job.
+fn allows(live: &Live) -> bool {
+    live.work.policies.overlap == Overlap::Allow
 }
 
 /// What is in the way of a run.
@@ -79,15 +99,38 @@ impl Planner {
     /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
     /// those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
+        if self.is_undecided(&live) {
+            return self.postpone(live, is_recorded);
+        }
         let verdict = self.verdict(now, &live);
         if let Some((state, reason)) = verdict {
             return self.end_unstarted(now, live, is_recorded, state, reason);
         }
         self.record_queued(now, &mut live, is_recorded);
+        live.admitted = self.turn;
         let job = live.run.key.job.clone();
         self.lines.entry(job.clone()).or_default().add(&live);
         self.runs.insert(live.run.key.clone(), live);
         self.promote(&job);
+    }
+
+    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known at its end.
+    fn is_undecided(&self, live: &Live) -> bool {
+        let run = &live.run;
+        if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
+            return false;
+        }
+        let Some(line) = self.lines.get(&run.key.job) else { return false };
+        let past = line.active.iter().map(|key| &self.runs[key]);
+        past.into_iter().any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
+    }
+
+    /// The next turn admits a run.
+    fn postpone(&mut self, live: Live, is_recorded: bool) {
+        if !is_recorded {
+            self.record_run(live.run.clone());
+        }
+        self.postponed.push(live);
     }
 
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
@@ -97,8 +140,10 @@ impl Planner {
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.is_resting(&run.key.job, run.cause);
-        if is_resting && !is_kept {
-            return Some((RunState::SkippedPaused, "its job was paused"));
+        // The start of a server is over when everything is resumed.
+        let is_left_out = run.cause == Cause::Boot && self.rests();
+        if is_left_out || is_resting && !is_kept {
+            return Some((RunState::SkippedPaused, PAUSED));
         }
         let is_clear = self.lines.get(&run.key.job).is_none_or(Line::is_empty);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
@@ -197,7 +242,7 @@ impl Planner {
         self.release_run(key);
         self.places.remove(&live);
         if let Some(line) = self.lines.get_mut(&key.job) {
-            line.remove(live.run.due, key);
+            line.remove(&live);
             if line.is_empty() {
                 self.lines.remove(&key.job);
             }
@@ -212,7 +257,7 @@ impl Planner {
             if self.is_resting(job, live.run.cause) {
                 self.places.remove(live);
                 let line = self.lines.get_mut(job).expect("who is queued is in line");
-                line.remove(live.run.due, &key);
+                line.remove(live);
                 line.add(live);
             }
         }
@@ -236,7 +281,7 @@ impl Planner {
         let live = &self.runs[&key];
         self.places.remove(live);
         let line = self.lines.get_mut(job).expect("it is past its gate");
-        line.remove(live.run.due, &key);
+        line.remove(live);
         line.add(live);
     }
 
@@ -262,7 +307,7 @@ impl Planner {
 
     /// The first that waits before an open gate and is not held by a pause.
     fn first_admissible(&self, job: &JobName) -> Option<(Timestamp, RunKey)> {
-        let line = self.lines.get(job)?;
+        let line = self.lines.get(job).filter(|line| !line.is_shut())?;
         let may_pass = |key: &RunKey| {
             let live = &self.runs[key];
             line.is_open_for(live) && !self.is_resting(job, live.run.cause)

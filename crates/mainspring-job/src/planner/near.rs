@@ -175,8 +175,14 @@ impl Planner {
             return;
         }
         self.near.firing = Some((run.key.clone(), once.id));
-        let live =
-            Live { run, work: Arc::clone(&once.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
+        let live = Live {
+            run,
+            work: Arc::clone(&once.work),
+            kill_reason: None,
+            wakes: Timestamp::MIN,
+            admitted: 0,
+            open: None,
+        };
         if is_expired {
             let reason = "its time had passed by more than its grace";
             self.end_unstarted(now, live, false, RunState::Missed, reason);

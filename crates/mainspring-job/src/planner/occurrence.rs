@@ -28,6 +28,15 @@ const UNSEEN: &str = "its time had passed when the server looked: the machine sl
 const CROWDED: &str = "too many runs were open";
 pub(super) const PAUSED: &str = "its job was paused";
 
+/// Why a look comes later than an occurrence.
+#[derive(Clone, Copy, Debug)]
+enum Delay {
+    /// There was no room for another open run.
+    Crowded,
+    /// There was no look: the server was down, or did not see that time.
+    Unseen,
+}
+
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
@@ -82,8 +91,8 @@ impl Planner {
                         tracked.is_crowded = true;
                         return;
                     }
-                    let reason = if was_crowded { CROWDED } else { self.absence(first) };
-                    self.plan_passed(now, &job, first, room, reason);
+                    let delay = if was_crowded { Delay::Crowded } else { Delay::Unseen };
+                    self.plan_passed(now, &job, first, room, delay);
                 }
                 // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
                 Next::NotBefore(later) if later <= now => tracked.mark.watermark = later,
@@ -110,7 +119,7 @@ impl Planner {
     }
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another look.
-    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, reason: &str) {
+    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, delay: Delay) {
         let mark = &self.jobs[&job.name].mark;
         let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(mark.runs));
         let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
@@ -122,6 +131,7 @@ impl Planner {
         mark.watermark = plan.last;
         mark.runs += u64::try_from(plan.run_count()).expect("a length fits");
         for stretch in plan.missed {
+            let reason = self.why_missed(delay, stretch.0);
             self.record_stretch(now, job, (RunState::Missed, reason), stretch);
         }
         if let Some(first) = plan.made_good.first() {
@@ -141,14 +151,16 @@ impl Planner {
     }
 
     /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before what an earlier look
-    /// made good for.
+    /// made good for, unless a clock that was ahead measured when that is due.
     fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
         let key = RunKey::new(job.name.clone(), first);
-        let due = hash::placed(now, job.work.policies.misfire.spread, &key, Purpose::Spread);
+        let spread = job.work.policies.misfire.spread;
+        let due = hash::placed(now, spread, &key, Purpose::Spread);
+        let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
         let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
         let of_before =
             earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
-        of_before.map_or(due, |run| run.due.max(due))
+        of_before.map_or(due, |run| run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
@@ -174,8 +186,14 @@ impl Planner {
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let live =
-            Live { run, work: Arc::clone(&job.work), kill_reason: None, wakes: Timestamp::MIN, open: None };
+        let live = Live {
+            run,
+            work: Arc::clone(&job.work),
+            kill_reason: None,
+            wakes: Timestamp::MIN,
+            admitted: 0,
+            open: None,
+        };
         if now < due {
             self.record_run(live.run.clone());
             self.schedule(now, live);
@@ -184,9 +202,13 @@ impl Planner {
         }
     }
 
-    /// Why nobody looked at an occurrence in time.
-    fn absence(&self, nominal: Timestamp) -> &'static str {
-        if nominal < self.began { SERVER_DOWN } else { UNSEEN }
+    /// Why a stretch that begins with this occurrence was not planned in time.
+    fn why_missed(&self, delay: Delay, first: Timestamp) -> &'static str {
+        match delay {
+            Delay::Crowded => CROWDED,
+            Delay::Unseen if first < self.began => SERVER_DOWN,
+            Delay::Unseen => UNSEEN,
+        }
     }
 
     /// One record for all occurrences from the first to the last: in which state, and why.

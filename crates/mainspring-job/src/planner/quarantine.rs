@@ -104,6 +104,15 @@ impl Quarantine {
         }
     }
 
+    /// Why what was running when the last owner ended has no end.
+    pub(super) fn why_cut_off(&self) -> &'static str {
+        match self.takeover {
+            Takeover::Clean => ENDED,
+            Takeover::Unclean => DIED,
+            Takeover::Rebooted => WENT_DOWN,
+        }
+    }
+
     /// When the first probation is over.
     pub(super) fn next_end(&self) -> Option<Timestamp> {
         self.probation.values().filter_map(|probation| probation.until).min()
@@ -260,12 +269,9 @@ impl Planner {
             tracked.mark.crashes = crashes;
             self.keep_mark(&key.job);
         }
-        let reason = match takeover {
-            Takeover::Unclean if MAX_CRASHES <= crashes => died_in_it(crashes),
-            Takeover::Unclean => DIED.to_owned(),
-            Takeover::Rebooted => WENT_DOWN.to_owned(),
-            Takeover::Clean => ENDED.to_owned(),
-        };
+        let is_too_often = crashed == 1 && MAX_CRASHES <= crashes;
+        let reason =
+            if is_too_often { died_in_it(crashes) } else { self.quarantine.why_cut_off().to_owned() };
         self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
         self.end_attempt(now, live, RunState::Abandoned, None, (&reason, crashes));
     }

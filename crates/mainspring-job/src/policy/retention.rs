@@ -1,7 +1,7 @@
 //! Retention: how much of a job's history is kept.
 //!
-//! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. Open runs and dead letters
-//! are never dropped: the first are needed, the second wait for somebody. What is dropped cannot be run again by mistake,
+//! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. That is looked at after each
+//! sixteenth end (of one-shot jobs the 256th), so that up to 15 (255) more may be there. Open runs and dead letters are never dropped: the first are needed, the second wait for somebody. What is dropped cannot be run again by mistake,
 //! because the job's watermark stands behind it.
 
 use std::fmt;
@@ -18,7 +18,7 @@ const MAX_DAYS: u32 = 36_525;
 /// Says how much history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// At most so many ended runs, from 1 to [`MAX_KEPT_RUNS`].
+    /// So many ended runs, from 1 to [`MAX_KEPT_RUNS`]; more until the next look.
     pub keep: u32,
     /// None that ended longer ago, in days of 24 hours, from 1.
     pub days: u32,

@@ -27,29 +27,20 @@
 //! ```
 
 mod generator;
+mod ground;
 mod laws;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Lease, MemoryStore, Owner, Query, Shard, Store, StoreError};
+use super::{MemoryStore, Owner, Query, Shard, Store};
 use crate::name::JobName;
 use crate::once::OnceId;
-use crate::operation::{Answer, Batch, Operation};
 use crate::run::RunKey;
 use generator::Generator;
+use ground::{Held, committed, same, text};
 
-/// Where stores come from.
-pub trait Ground {
-    /// The kind of store.
-    type Store: Store;
-
-    /// An empty store.
-    fn fresh(&mut self) -> Self::Store;
-
-    /// The same store, closed and opened again.
-    fn reopened(&mut self, store: Self::Store) -> Self::Store;
-}
+pub use ground::Ground;
 
 /// Says what a store did that it should not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,9 +59,6 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What a law or a script says: `Err` with what was found instead.
-type Held = Result<(), String>;
-
 /// Runs all laws, and so many random scripts.
 ///
 /// # Errors
@@ -83,22 +71,6 @@ pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Viol
         script(ground, seed).map_err(|found| Violation { law: format!("script of seed {seed}"), found })?;
     }
     Ok(())
-}
-
-/// Commits, and takes an error for a violation.
-fn committed<S: Store>(
-    store: &mut S,
-    lease: Lease,
-    number: u64,
-    operations: &[Operation],
-) -> Result<Vec<Answer>, String> {
-    let batch = Batch { number, operations: operations.to_vec() };
-    store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
-fn text(error: StoreError) -> String {
-    error.to_string()
 }
 
 /// One random history of batches, on the store and on the oracle.
@@ -180,8 +152,4 @@ fn same_run<S: Store>(store: &mut S, oracle: &mut MemoryStore, key: &RunKey) -> 
     same("a run", &store.run(shard, key).map_err(text)?, &oracle.run(shard, key).map_err(text)?)?;
     let found = store.attempts(shard, key).map_err(text)?;
     same("attempts", &found, &oracle.attempts(shard, key).map_err(text)?)
-}
-
-fn same<T: PartialEq + fmt::Debug>(what: &str, found: &T, expected: &T) -> Held {
-    if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }

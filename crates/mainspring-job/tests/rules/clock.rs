@@ -81,3 +81,20 @@ fn a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back(
         }
     }
 }
+
+#[test]
+fn what_is_made_good_for_does_not_wait_for_what_a_clock_that_was_ahead_put_off() {
+    let policies = "misfire=earliest,spread=10m,grace=0s overlap=allow";
+    let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "*/10 * * * *", policies)]);
+    shell.wake("2026-01-01T13:05:30Z");
+    shell.now = at("2026-01-01T11:05:30Z");
+    shell.apply(vec![job("j", "* * * * *", policies)]);
+    shell.wake("2026-01-01T11:05:31Z");
+    shell.wake("2026-01-01T11:06:30Z");
+    let runs = shell.runs("j");
+    let made_good: Vec<&Run> = runs.iter().filter(|run| run.cause == Cause::CatchUp).collect();
+    assert_eq!(made_good.len(), 2);
+    assert!(made_good[0].state == RunState::Scheduled, "the earlier one still waits");
+    let latest = shell.now + SignedDuration::from_mins(10);
+    assert!(made_good[1].due <= latest, "due at {}, and it is {}", made_good[1].due, shell.now);
+}

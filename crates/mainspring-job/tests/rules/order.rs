@@ -44,6 +44,25 @@ fn what_is_on_time_runs_beside_what_is_made_good_for_only_where_that_is_allowed(
 }
 
 #[test]
+fn what_comes_due_with_another_of_its_job_is_judged_when_that_has_its_place() {
+    // At 10:30 the run of 10:10 is made good for, and that of 10:30 is on time.
+    let cases = [
+        ("skip", "running missed skipped_overlap", 0),
+        ("queue-one", "running missed queued", 0),
+        ("replace", "running missed queued", 0),
+        ("kill-old", "running missed queued", 1),
+    ];
+    for (overlap, states, killed_count) in cases {
+        let policies = format!("misfire=earliest,spread=0s overlap={overlap}");
+        let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "*/10 * * * *", &policies)]);
+        shell.wake("2026-01-01T10:30:10Z");
+        assert_eq!((shell.states("j").as_str(), shell.killed_count), (states, killed_count), "{overlap}");
+        let reasons: Vec<String> = shell.runs("j").into_iter().map(|run| run.reason).collect();
+        assert!(reasons[2].is_empty() || reasons[2] == "an earlier run was running", "{reasons:?}");
+    }
+}
+
+#[test]
 fn a_run_that_is_due_earlier_goes_before_one_that_waits_for_a_place() {
     let jobs = vec![job("a", "0 10 * * *", ""), job("j", "5 10 * * *", "overlap=queue-all")];
     let limits = Limits { max_running: 1, ..Limits::default() };

@@ -57,3 +57,35 @@ fn a_run_of_a_removed_job_ends_as_it_ends_and_is_not_tried_again() {
         assert_eq!(shell.runs("j").remove(0).state, state);
     }
 }
+
+#[test]
+fn what_comes_due_with_its_removal_is_cancelled_too() {
+    // At 10:30 the run of 10:10 is made good for, and that of 10:30 is on time: it is judged when the first has its place.
+    let policies = "misfire=earliest,spread=0s overlap=kill-old";
+    let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "*/10 * * * *", policies)]);
+    shell.now = at("2026-01-01T10:30:10Z");
+    remove(&mut shell);
+    assert_eq!(shell.states("j"), "cancelled missed cancelled");
+    shell.live("2026-01-01T12:00:00Z");
+    assert_eq!(shell.started.len(), 0);
+}
+
+#[test]
+fn a_run_that_was_cut_off_says_why_also_where_its_job_is_gone() {
+    for (is_clean, machine, reason) in [
+        (true, "first", "the server ended while it ran"),
+        (false, "first", "the server died while it ran"),
+        (false, "second", "the machine went down while it ran"),
+    ] {
+        let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job("j", "@every 1h", "")]);
+        shell.live("2026-01-01T01:00:00Z");
+        if is_clean {
+            shell.store.release(shell.lease).unwrap();
+        }
+        shell.jobs.clear();
+        shell.machine_start = machine.to_owned();
+        shell.boot();
+        let run = shell.runs("j").remove(0);
+        assert_eq!((run.state, run.reason.as_str()), (RunState::Abandoned, reason));
+    }
+}

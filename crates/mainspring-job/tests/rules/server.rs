@@ -166,3 +166,24 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
     assert_eq!(record.source.as_deref(), Some("other"));
     assert_eq!((record.mark.runs, record.mark.pause.is_some()), (1, true));
 }
+
+#[test]
+fn a_receiver_may_put_the_next_attempt_off() {
+    let jobs = vec![job("j", "@every 1h", "retry=2,backoff=1s,jitter=0")];
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    shell.live("2026-01-01T01:00:00Z");
+    let key = shell.started[0].key.clone();
+    shell.tell(Input::Defer { key: key.clone(), until: at("2026-01-01T01:00:30Z") });
+    shell.end(0, Outcome::Failed(Failure::Status(429)));
+    shell.live("2026-01-01T01:00:29Z");
+    assert_eq!(shell.started.len(), 1);
+    shell.live("2026-01-01T01:00:30Z");
+    assert_eq!(shell.started.len(), 2);
+    // It holds for one attempt, and never makes one earlier.
+    shell.tell(Input::Defer { key, until: at("2026-01-01T01:00:30Z") });
+    shell.end(1, Outcome::Failed(Failure::Status(503)));
+    shell.live("2026-01-01T01:00:31Z");
+    assert_eq!(shell.started.len(), 2);
+    shell.live("2026-01-01T01:00:32Z");
+    assert_eq!(shell.started.len(), 3);
+}

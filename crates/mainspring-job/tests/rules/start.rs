@@ -53,3 +53,22 @@ fn the_line_of_the_last_server_comes_before_what_is_due_at_the_start() {
     }
     assert_eq!(shell.started_names(), "boot first later once boot");
 }
+
+#[test]
+fn each_stretch_that_is_missed_says_why_it_was() {
+    let jobs =
+        vec![job("a", "*/10 * * * *", ""), job("j", "*/10 * * * *", "misfire=earliest,window=30m,spread=0s")];
+    let limits = Limits { per_turn: 1, ..Limits::default() };
+    let mut shell = Shell::with("2026-01-01T10:05:00Z", jobs, Vec::new(), limits);
+    shell.now = at("2026-01-01T11:05:00Z");
+    // The first look is at the other job, and then nobody looks for an hour.
+    shell.boot();
+    shell.wake("2026-01-01T12:05:00Z");
+    let missed: Vec<Run> = shell.runs("j").into_iter().filter(|run| run.state == RunState::Missed).collect();
+    let stretches: Vec<(String, bool)> = missed
+        .iter()
+        .map(|run| (run.key.nominal.to_string(), run.reason == "the server was not running at that time"))
+        .collect();
+    let expected = [("2026-01-01T10:10:00Z".to_owned(), true), ("2026-01-01T11:50:00Z".to_owned(), false)];
+    assert_eq!(stretches, expected);
+}

@@ -104,8 +104,13 @@ fn stories(world: &World<'_>) -> Result<BTreeMap<RunKey, Story>, String> {
                 story.states.push(*state);
                 story.ended.insert(*attempt, *state);
                 story.is_crash_loop |= MAX_CRASHES <= *crashes;
-                let is_untold = *state == RunState::Abandoned;
-                ensure!(outcome.is_none() == is_untold, "{key} ended as {state} with {outcome:?}");
+                // The end was never told, or the server killed it in order to stop.
+                let is_cut_off = matches!(outcome, None | Some(Outcome::Killed));
+                let is_abandoned = *state == RunState::Abandoned;
+                ensure!(
+                    if is_abandoned { is_cut_off } else { outcome.is_some() },
+                    "{key} ended as {state} with {outcome:?}"
+                );
                 let has_succeeded = *outcome == Some(Outcome::Succeeded);
                 ensure!(
                     has_succeeded == (*state == RunState::Succeeded),

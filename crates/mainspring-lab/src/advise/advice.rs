@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use super::{Features, Outcome};
+use super::features::Features;
+use super::replay::Outcome;
 use crate::table::{group, three_digits};
 
 /// A queue this much slower than the fastest counts as nearly as fast.

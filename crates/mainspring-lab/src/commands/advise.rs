@@ -15,7 +15,7 @@ use crate::case::Failure;
 use crate::cli::{AdviseArgs, GenerateArgs};
 use crate::generate::generate;
 use crate::process;
-use crate::subject::{named, queues};
+use crate::subjects::{named, queues};
 use crate::table::{align, group, three_digits};
 
 /// `lab generate-trace`.

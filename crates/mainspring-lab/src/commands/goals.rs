@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use crate::case::Case;
 use crate::cli::GoalsArgs;
-use crate::goals::{GOALS, Goal, Verdict};
+use crate::goal::{Goal, Outcome, Verdict};
+use crate::goals;
 use crate::machine::Machine;
 use crate::plan::{self, Plan};
 use crate::process::measure_apart;
@@ -21,8 +22,8 @@ use crate::table;
 /// A folder that cannot be read or written.
 pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
     let is_asked =
-        |goal: &&Goal| arguments.workloads.is_empty() || arguments.workloads.contains(&goal.workload);
-    let goals: Vec<&Goal> = GOALS.iter().filter(is_asked).collect();
+        |goal: &&'static Goal| arguments.workloads.is_empty() || arguments.workloads.contains(&goal.workload);
+    let goals: Vec<&Goal> = goals::goals().filter(is_asked).collect();
     let machine = Machine::here();
     let results = match &arguments.from {
         Some(folder) => Results::load(folder)?,
@@ -33,13 +34,14 @@ pub fn goals(arguments: &GoalsArgs) -> Result<ExitCode, Box<dyn Error>> {
         machine.save(folder)?;
     }
     let verdicts: Vec<Verdict> = goals.iter().map(|goal| goal.judge(&results)).collect();
-    let missed_count = verdicts.iter().filter(|verdict| !verdict.is_met).count();
+    let missed_count = verdicts.iter().filter(|verdict| verdict.is_missed()).count();
+    let met_count = verdicts.iter().filter(|verdict| verdict.outcome == Outcome::Met).count();
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&verdicts)?);
     } else {
         let rows: Vec<Vec<String>> = verdicts.iter().map(Verdict::row).collect();
         print!("{}", table::align(&rows));
-        println!("{} of {} goals are met", verdicts.len() - missed_count, verdicts.len());
+        println!("{met_count} of {} goals are met", verdicts.len());
     }
     for skipped in results.skipped.iter().filter(|skipped| skipped.is_wrong) {
         eprintln!("{} {}: {}", skipped.case.workload, skipped.subject, skipped.reason);

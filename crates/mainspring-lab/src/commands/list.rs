@@ -4,7 +4,8 @@
 
 use crate::case::Workload;
 use crate::explain::explain;
-use crate::subject::{Kind, Subject, all, presets};
+use crate::subject::{Kind, Subject};
+use crate::subjects::{all, presets};
 use crate::table::align;
 
 /// What a subject is, and which workloads a preset cannot do.

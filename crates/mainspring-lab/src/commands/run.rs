@@ -13,9 +13,9 @@ use crate::plan::{self, Plan, SCALING_ROUND_COUNT, SCALING_SIZES, SCALING_WORKLO
 use crate::process::measure_apart;
 use crate::progress::Progress;
 use crate::results::Results;
-use crate::subject::queues::DEFAULT;
 use crate::subject::{Kind, Subject};
-use crate::{subject, table};
+use crate::subjects::queues::DEFAULT;
+use crate::{subjects, table};
 
 /// What `quick` compares: the default, the best of each kind, and the floor.
 const QUICK_SUBJECTS: [&str; 8] =
@@ -42,7 +42,7 @@ pub fn run(arguments: &RunArgs) -> Result<ExitCode, Box<dyn Error>> {
     let cases = plan::cases(given_or(workloads, all_workloads), given_or(sizes, all_sizes));
     let round_count = rounds.unwrap_or(round_count);
     let plan = if arguments.subjects.is_empty() {
-        let mut subjects = subject::all();
+        let mut subjects = subjects::all();
         // Their curves are their structures', and a constant each.
         subjects.retain(|subject| !arguments.scaling || subject.kind != Kind::Preset);
         Plan::of(cases, &subjects, round_count)
@@ -61,7 +61,7 @@ fn given_or<'a, T>(given: &'a [T], otherwise: &'a [T]) -> &'a [T] {
 
 /// The subjects of these names, in the order of tables.
 fn named_all(names: &[String]) -> Result<Vec<Subject>, String> {
-    let mut subjects = subject::all();
+    let mut subjects = subjects::all();
     for name in names {
         if !subjects.iter().any(|subject| subject.name.eq_ignore_ascii_case(name)) {
             return Err(format!("there is no subject {name}: `mainspring-lab list` names them"));

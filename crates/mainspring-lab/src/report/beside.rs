@@ -15,10 +15,10 @@
 //! Cost: none. It does not compare presets with the originals: those are other programs on other machines.
 
 use super::bars::{self, Bar};
-use super::{Plot, axis_title};
+use super::plot::{Plot, axis_title};
 use crate::case::Workload;
 use crate::results::Results;
-use crate::subject::{engines, presets};
+use crate::subjects::{engines, presets};
 use crate::table::{self, Table};
 
 /// Whether a subject is a preset, and so has its place here.

@@ -8,8 +8,8 @@
 use super::axis::Axis;
 use super::canvas::{self, Anchor, Canvas, LARGE, SMALL};
 use super::palette::{GRID, INK, is_default, of_curve};
-use crate::subject::queues::DEFAULT;
-use crate::subject::{engines, locked, tokio_runtime};
+use crate::subjects::queues::DEFAULT;
+use crate::subjects::{engines, locked, tokio_runtime};
 use crate::workload::lateness::QUANTILES;
 
 /// A point of a curve, in the units of its axes.

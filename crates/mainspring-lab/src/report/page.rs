@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use super::Plot;
+use super::plot::Plot;
 use crate::case::Workload;
 use crate::explain::{Explanation, explain};
 use crate::machine::Machine;

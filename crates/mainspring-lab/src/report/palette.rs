@@ -7,8 +7,9 @@
 
 use plotters::style::RGBColor;
 
-use crate::subject::queues::DEFAULT;
-use crate::subject::{Kind, engines, named};
+use crate::subject::Kind;
+use crate::subjects::queues::DEFAULT;
+use crate::subjects::{engines, named};
 
 /// Text and axes.
 pub const INK: RGBColor = RGBColor(34, 34, 34);

@@ -14,12 +14,12 @@
 
 use std::mem;
 
-use super::{RESET_DELAY, SPREAD, check_pending, churn_step_count, warm_up_step_count};
-use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SIZE_FULL, SPREAD, ensure};
+use crate::face::QueueSubject;
 use crate::random::Random;
-use crate::reach::SIZE_FULL;
 use crate::stopwatch::Stopwatch;
-use crate::subject::QueueSubject;
+use crate::workload::check::check_pending;
+use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
 /// W1.
 ///

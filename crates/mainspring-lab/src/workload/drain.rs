@@ -8,11 +8,10 @@
 //!
 //! It does not give anybody time off: work that a structure puts off must be done in one of the advances.
 
-use super::SPREAD;
-use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::case::{Case, Failure, Figure, Measured, SPREAD, ensure};
+use crate::face::{Due, QueueSubject};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::subject::{Due, QueueSubject};
 
 /// Measures W3.
 ///

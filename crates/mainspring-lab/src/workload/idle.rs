@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use super::usage::{cpu_seconds, voluntary_switches_of_others};
 use crate::case::{Case, Figure, Measured};
+use crate::face::EngineSubject;
 use crate::random::Random;
+use crate::sink::UNTIMED;
 use crate::stopwatch;
-use crate::subject::EngineSubject;
-use crate::subject::sink::UNTIMED;
 
 /// How far away all timers are, at least; they differ by up to a second.
 const DELAY: Duration = Duration::from_secs(3_600);

@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use super::usage::cpu_seconds;
 use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::face::EngineSubject;
 use crate::random::Random;
+use crate::sink::Sink;
 use crate::stopwatch;
-use crate::subject::EngineSubject;
-use crate::subject::sink::Sink;
 
 /// The time for scheduling a million timers: three microseconds each.
 const LEAD: Duration = Duration::from_secs(3);

@@ -10,10 +10,9 @@
 
 use std::fs;
 
-use super::SPREAD;
-use crate::case::{Case, Failure, Figure, Measured};
+use crate::case::{Case, Failure, Figure, Measured, SPREAD};
+use crate::face::QueueSubject;
 use crate::random::Random;
-use crate::subject::QueueSubject;
 use crate::workload::churn::{Churn, deadlines};
 
 /// Measures W8.

@@ -9,11 +9,11 @@
 
 use std::mem;
 
-use super::{RESET_DELAY, churn_step_count, warm_up_step_count};
-use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, ensure};
+use crate::face::{Due, QueueSubject};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::subject::{Due, QueueSubject};
+use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
 /// Steps of which one moves the clock.
 const STEPS_PER_TICK: u64 = 1_000;

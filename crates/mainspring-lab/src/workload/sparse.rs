@@ -9,16 +9,16 @@
 //! It does not sleep: a wakeup is a step of the subject, to the time that it asks for.
 
 use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::face::{Due, QueueSubject};
 use crate::random::Random;
 use crate::stopwatch::Stopwatch;
-use crate::subject::{Due, QueueSubject};
 
 /// Thirty days in ticks of a millisecond.
-const PERIOD: u64 = 30 * 86_400_000;
+pub const PERIOD: u64 = 30 * 86_400_000;
 
 /// How often the whole is repeated: one time over takes less than what a clock read or a page fault would add
 /// to it.
-const REPEAT_COUNT: u64 = 10;
+pub const REPEAT_COUNT: u64 = 10;
 
 /// A structure that wakes more often per timer than this is not measured to the end, which would take
 /// minutes.

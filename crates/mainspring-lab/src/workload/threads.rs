@@ -17,13 +17,12 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::SPREAD;
 use super::usage::cpu_seconds;
-use crate::case::{Case, Failure, Figure, Measured, ensure};
+use crate::case::{Case, Failure, Figure, Measured, SPREAD, ensure};
+use crate::face::EngineSubject;
 use crate::random::Random;
+use crate::sink::{Sink, UNTIMED};
 use crate::stopwatch::{self, Stopwatch};
-use crate::subject::EngineSubject;
-use crate::subject::sink::{Sink, UNTIMED};
 
 /// How long each thread works while the watch runs: long against a wake-up or an interrupt.
 const RUN_NS: f64 = 1e9;

@@ -40,6 +40,7 @@ impl Drop for Token {
 
 /// Where a queue and the contract disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference {
     /// The index of the step after which it showed.
     pub step: usize,
@@ -58,6 +59,7 @@ impl std::error::Error for Difference {}
 /// What [`run`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
+#[expect(clippy::exhaustive_enums, reason = "all steps were run, or not: there is no third")]
 pub enum Outcome {
     /// All steps were run.
     Complete,

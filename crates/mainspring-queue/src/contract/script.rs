@@ -27,6 +27,7 @@ use std::vec::Vec;
 
 /// A list of steps over named timers.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a script is its steps, and is made of them")]
 pub struct Script {
     /// The steps, in order.
     pub steps: Vec<Step>,
@@ -34,6 +35,7 @@ pub struct Script {
 
 /// One line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Step {
     /// Adds a timer.
     Schedule(Name, When),
@@ -60,6 +62,7 @@ pub type Name = String;
 
 /// A point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum When {
     /// An absolute tick.
     At(u64),
@@ -71,6 +74,7 @@ pub enum When {
 
 /// Whether a timer is expected to be pending still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Found {
     /// It is: its payload comes back, or it moves.
     Pending,
@@ -80,6 +84,7 @@ pub enum Found {
 
 /// Which timers are expected to fire.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Fired {
     /// These, in this order as far as the queue's profile promises one.
     InOrder(Vec<Name>),
@@ -89,6 +94,7 @@ pub enum Fired {
 
 /// What the next wakeup is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Wakeup {
     /// None: the queue is empty.
     None,
@@ -100,6 +106,7 @@ pub enum Wakeup {
 
 /// A line that is not a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScriptError {
     /// The line's number, from 1.
     pub line: usize,

@@ -233,7 +233,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
     }
 
     fn profile(&self) -> Profile {
-        Profile { granularity: 1, horizon: None, order: Order::Deadline, equals: Equals::Unspecified }
+        Profile::exact(Order::Deadline, Equals::Unspecified)
     }
 
     fn check(&self) {

@@ -17,17 +17,19 @@ use alloc::vec::Vec;
 
 use super::{Entry, check_order, sift_down, sift_up};
 use crate::arena::Arena;
-use crate::queue::Equals;
+use crate::forward::forward;
+use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
 use crate::sorted::{Sorted, SortedIndex};
 use crate::tick::Tick;
 
 /// The 4-ary heap of Go up to 1.13: cancel and reset move entries at once. See the [module](self).
-pub type Quaternary<T> = Sorted<Places, T>;
+#[derive(Clone, Debug)]
+pub struct Quaternary<T>(Sorted<Places, T>);
 
 impl<T> Quaternary<T> {
     /// Makes an empty heap at tick 0. Allocates nothing.
     pub const fn new() -> Quaternary<T> {
-        Sorted::over(Places { entries: Vec::new() })
+        Quaternary(Sorted::over(Places { entries: Vec::new() }))
     }
 }
 
@@ -37,9 +39,13 @@ impl<T> Default for Quaternary<T> {
     }
 }
 
+impl<T> TimerQueue<T> for Quaternary<T> {
+    forward!(queue => queue.0);
+}
+
 /// The heap itself: entries that name records, which name their entries' places.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub(crate) struct Places {
     entries: Vec<Placed>,
 }
 

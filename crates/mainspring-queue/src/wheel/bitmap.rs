@@ -29,7 +29,8 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::queue::Reason;
+use crate::forward::forward;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 const DIGIT_BITS: u32 = 6;
@@ -39,7 +40,8 @@ const _: () = assert!(SLOT_COUNT == u64::BITS);
 const _: () = assert!(LEVEL_COUNT <= u16::BITS);
 
 /// The bitmapped wheel. See the [module](self).
-pub type Bitmap<T> = Wheel<Words, T>;
+#[derive(Clone, Debug)]
+pub struct Bitmap<T>(Wheel<Words, T>);
 
 impl<T> Bitmap<T> {
     /// Makes an empty wheel at tick 0.
@@ -48,7 +50,7 @@ impl<T> Bitmap<T> {
         let mut earliest = Vec::new();
         earliest.resize(slot_count, Tick::MAX);
         let words = Words { levels: 0, occupied: [0; LEVEL_COUNT as usize], earliest };
-        Wheel::over(words, slot_count)
+        Bitmap(Wheel::over(words, slot_count))
     }
 }
 
@@ -58,9 +60,13 @@ impl<T> Default for Bitmap<T> {
     }
 }
 
+impl<T> TimerQueue<T> for Bitmap<T> {
+    forward!(queue => queue.0);
+}
+
 /// The occupancy words.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub(crate) struct Words {
     levels: u16,
     occupied: [u64; LEVEL_COUNT as usize],
     earliest: Vec<Tick>,

@@ -27,7 +27,8 @@
 //! Source: skynet, `skynet_timer.c`; Linux up to 4.7, `kernel/timer.c`.
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::queue::Reason;
+use crate::forward::forward;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 const NEAR_BITS: u32 = 8;
@@ -43,12 +44,13 @@ const _: () = assert!(SPAN_BITS == 32);
 const FAR: usize = NEAR_COUNT + LEVEL_COUNT as usize * LEVEL_SLOT_COUNT;
 
 /// The cascading wheel of skynet and of Linux up to 4.7. See the [module](self).
-pub type Cascading<T> = Wheel<Cascade, T>;
+#[derive(Clone, Debug)]
+pub struct Cascading<T>(Wheel<Cascade, T>);
 
 impl<T> Cascading<T> {
     /// Makes an empty wheel at tick 0.
     pub fn new() -> Cascading<T> {
-        Wheel::over(Cascade { far_earliest: Tick::MAX }, FAR + 1)
+        Cascading(Wheel::over(Cascade { far_earliest: Tick::MAX }, FAR + 1))
     }
 }
 
@@ -58,9 +60,13 @@ impl<T> Default for Cascading<T> {
     }
 }
 
+impl<T> TimerQueue<T> for Cascading<T> {
+    forward!(queue => queue.0);
+}
+
 /// The five rings and the far list.
 #[derive(Clone, Debug)]
-pub struct Cascade {
+pub(crate) struct Cascade {
     /// Not later than the earliest deadline in the far list.
     far_earliest: Tick,
 }

@@ -124,6 +124,8 @@ pub struct Chunked<T> {
     quiet_until: Tick,
     /// Nothing is due, and all time up to `now` is worked off: a pop need not look again.
     is_idle: bool,
+    /// While that is so: when there is something to do next. No hint in a slot has an earlier tick.
+    next: Tick,
     /// A bit per level whose slot around `reached` has still to be spread.
     open: u32,
     /// A deadline up to here may be due or belong behind what is still to be spread: `now` or later, and the
@@ -150,6 +152,7 @@ impl<T> Chunked<T> {
             reached: Tick::ZERO,
             quiet_until: Tick::ZERO,
             is_idle: true,
+            next: Tick::MAX,
             open: 0,
             gate: Tick::ZERO,
             due: Chain::EMPTY,
@@ -225,6 +228,7 @@ impl<T> Chunked<T> {
         // It seldom is.
         if tick < chain.earliest {
             chain.earliest = tick;
+            self.next = self.next.min(tick);
         }
         true
     }
@@ -234,6 +238,7 @@ impl<T> Chunked<T> {
         let chain = self.rings.chain_mut(place);
         // What is vacant has no earliest tick but the end of time.
         chain.earliest = chain.earliest.min(tick);
+        self.next = self.next.min(tick);
         let is_first = chain.is_empty();
         self.chunks.append_chunk(chain, hint);
         if is_first {
@@ -323,6 +328,9 @@ impl<T> TimerQueue<T> for Chunked<T> {
         if self.is_empty() {
             return None;
         }
+        if self.is_idle {
+            return Some(self.next);
+        }
         if self.batch.first().is_some() {
             return Some(self.reached);
         }
@@ -397,7 +405,7 @@ impl<T> TimerQueue<T> for Chunked<T> {
 
     fn profile(&self) -> Profile {
         let (order, equals) = records::ORDER;
-        Profile { granularity: 1, horizon: None, order, equals }
+        Profile::exact(order, equals)
     }
 
     fn check(&self) {

@@ -25,11 +25,13 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::queue::Reason;
+use crate::forward::forward;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The hierarchical wheel. See the [module](self).
-pub type Hierarchical<T> = Wheel<Levels, T>;
+#[derive(Clone, Debug)]
+pub struct Hierarchical<T>(Wheel<Levels, T>);
 
 impl<T> Hierarchical<T> {
     /// Makes an empty wheel at tick 0 with one level per size, finest first.
@@ -50,11 +52,15 @@ impl<T> Hierarchical<T> {
             base += size;
         }
         assert!(width < 1 << 63, "the span of all levels is below 2^63 ticks");
-        Wheel::over(
+        Hierarchical(Wheel::over(
             Levels { levels, span: width, far: Slot::number(base), far_earliest: Tick::MAX },
             base + 1,
-        )
+        ))
     }
+}
+
+impl<T> TimerQueue<T> for Hierarchical<T> {
+    forward!(queue => queue.0);
 }
 
 /// One ring of slots.
@@ -86,7 +92,7 @@ impl Level {
 
 /// The levels, finest first.
 #[derive(Clone, Debug)]
-pub struct Levels {
+pub(crate) struct Levels {
     levels: Vec<Level>,
     /// Ticks in a turn of the highest level.
     span: u64,

@@ -31,12 +31,16 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
+use crate::forward::forward;
 use crate::heap::Quaternary;
-use crate::queue::{Equals, Reason, TimerQueue};
+use crate::queue::{
+    Budget, Equals, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The overflow wheel of Kafka. See the [module](self).
-pub type Overflow<T> = Wheel<Levels, T>;
+#[derive(Clone, Debug)]
+pub struct Overflow<T>(Wheel<Levels, T>);
 
 impl<T> Overflow<T> {
     /// Makes an empty wheel at tick 0 whose levels have `slot_count` slots each, those of the finest
@@ -54,18 +58,22 @@ impl<T> Overflow<T> {
             expirations: Vec::new(),
             order: Quaternary::new(),
         };
-        Wheel::over(levels, 0)
+        Overflow(Wheel::over(levels, 0))
     }
 
     /// Returns how many levels have been needed so far.
     pub fn level_count(&self) -> usize {
-        self.geometry.widths.len()
+        self.0.geometry.widths.len()
     }
+}
+
+impl<T> TimerQueue<T> for Overflow<T> {
+    forward!(queue => queue.0);
 }
 
 /// The levels and the order of their slots.
 #[derive(Clone, Debug)]
-pub struct Levels {
+pub(crate) struct Levels {
     slot_count: u64,
     ticks_per_slot: u64,
     /// Ticks per slot of each level, finest first.
@@ -169,7 +177,7 @@ impl Geometry for Levels {
 mod tests {
     use super::*;
 
-    fn schedule(wheel: &mut Overflow<()>, deadline: u64) -> crate::queue::TimerId {
+    fn schedule(wheel: &mut Overflow<()>, deadline: u64) -> TimerId {
         wheel.schedule(Tick::new(deadline), ()).expect("an overflow wheel has no horizon")
     }
 
@@ -196,11 +204,11 @@ mod tests {
         let cancelled = schedule(&mut wheel, 9);
         wheel.cancel(cancelled).expect("the timer is pending");
         schedule(&mut wheel, 9);
-        assert_eq!(wheel.geometry.order.len(), 2);
+        assert_eq!(wheel.0.geometry.order.len(), 2);
         wheel.advance(Tick::new(7));
-        assert_eq!(wheel.geometry.order.len(), 1);
+        assert_eq!(wheel.0.geometry.order.len(), 1);
         schedule(&mut wheel, 27);
-        assert_eq!(wheel.geometry.order.len(), 2);
+        assert_eq!(wheel.0.geometry.order.len(), 2);
     }
 
     #[test]

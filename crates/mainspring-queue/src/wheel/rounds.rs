@@ -25,11 +25,13 @@
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::queue::{Reason, TimerId};
+use crate::forward::forward;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The hashed wheel with rounds. See the [module](self).
-pub type Rounds<T> = Wheel<HashedRing, T>;
+#[derive(Clone, Debug)]
+pub struct Rounds<T>(Wheel<HashedRing, T>);
 
 impl<T> Rounds<T> {
     /// Makes an empty wheel at tick 0 of `slot_count` slots of `ticks_per_slot` ticks each.
@@ -40,25 +42,29 @@ impl<T> Rounds<T> {
         assert!(slot_count > 0, "a ring has a slot");
         assert!(ticks_per_slot > 0, "a slot lasts a tick");
         let ring = HashedRing { slot_count: slot_count as u64, ticks_per_slot, late: Vec::new() };
-        Wheel::over(ring, slot_count)
+        Rounds(Wheel::over(ring, slot_count))
     }
 
     /// Returns how many times the hand passes a timer's slot before the visit at which it expires: its
     /// virtual level. `None` for a stale id; 0 for an expired timer. O(1).
     pub fn remaining_rounds(&self, id: TimerId) -> Option<u64> {
-        let due = self.slots.arena.find(id)?.deadline.round_up(self.geometry.ticks_per_slot);
-        if due <= self.now {
+        let due = self.0.slots.arena.find(id)?.deadline.round_up(self.0.geometry.ticks_per_slot);
+        if due <= self.0.now {
             return Some(0);
         }
-        let ahead = self.geometry.turn_of(due) - self.geometry.turn_at(self.now);
-        Some(ahead.saturating_sub(1) / self.geometry.slot_count)
+        let ahead = self.0.geometry.turn_of(due) - self.0.geometry.turn_at(self.0.now);
+        Some(ahead.saturating_sub(1) / self.0.geometry.slot_count)
     }
+}
+
+impl<T> TimerQueue<T> for Rounds<T> {
+    forward!(queue => queue.0);
 }
 
 /// One ring of slots that each last some ticks. A *turn* is a slot's width in time: turn n ends at tick
 /// n * `ticks_per_slot`, when the slot n mod `slot_count` is visited.
 #[derive(Clone, Debug)]
-pub struct HashedRing {
+pub(crate) struct HashedRing {
     slot_count: u64,
     ticks_per_slot: u64,
     /// Room to sort the timers that a long jump found, kept for the next one.

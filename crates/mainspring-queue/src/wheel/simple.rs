@@ -16,11 +16,13 @@
 //! hand has been emptied and is free for the tick one ring ahead.
 
 use super::{Geometry, Slot, Slots, Wheel};
-use crate::queue::Reason;
+use crate::forward::forward;
+use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// The simple timing wheel. See the [module](self).
-pub type Simple<T> = Wheel<Ring, T>;
+#[derive(Clone, Debug)]
+pub struct Simple<T>(Wheel<Ring, T>);
 
 impl<T> Simple<T> {
     /// Makes an empty wheel at tick 0 whose ring has `slot_count` slots, which is the longest delay it takes.
@@ -29,13 +31,17 @@ impl<T> Simple<T> {
     /// If `slot_count` is 0 or does not fit in 32 bits.
     pub fn new(slot_count: usize) -> Simple<T> {
         assert!(slot_count > 0, "a ring has a slot");
-        Wheel::over(Ring { slot_count: slot_count as u64 }, slot_count)
+        Simple(Wheel::over(Ring { slot_count: slot_count as u64 }, slot_count))
     }
+}
+
+impl<T> TimerQueue<T> for Simple<T> {
+    forward!(queue => queue.0);
 }
 
 /// One ring of slots, a tick each.
 #[derive(Clone, Debug)]
-pub struct Ring {
+pub(crate) struct Ring {
     slot_count: u64,
 }
 

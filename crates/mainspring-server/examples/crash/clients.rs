@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 use jiff::Timestamp;
-use mainspring_server::action::ProcessBody;
+use mainspring_action::body::ProcessBody;
 use mainspring_server::client::Client;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;

@@ -230,12 +230,13 @@ async function status() {
 function changed(event, data) {
   if (event === "beat") return;
   if (event === "hello") {
-    const assets = known()?.assets ?? data.assets;
-    if (assets !== data.assets)
+    // The hash is in the address of this module.
+    if (!import.meta.url.includes(`/${data.assets}/`)) {
       say([
         "The server has a newer page. ",
         h("a", { href: location.search, "data-reload": true }, "Reload")
       ]);
+    }
     return;
   }
   if (event === "run.changed") {

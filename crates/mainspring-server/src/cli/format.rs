@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::crontab::Format;
+use mainspring_file::crontab::Format;
 
 /// Which kind of crontab it is.
 #[derive(Clone, Copy, Debug, Args)]

@@ -34,8 +34,8 @@ with exit code 6 or 7. A name belongs to one file. Jobs of files that are not gi
 The data directory is --data, or $MAINSPRING_DATA, or /var/lib/mainspring for root, or else
 $XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time has it.
 
-SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, running jobs have the grace period to end by
-themselves, then each gets its kill signal, and SIGKILL. A second signal kills at once.
+SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, and each running job gets its kill signal, at
+once or after --drain; what still runs after --grace gets SIGKILL. A second signal kills at once.
 
 With --memory everything works and nothing is kept: the store is in memory, and the socket in a folder
 of its own, which the first line of the log names, unless --data names one that holds no store.

@@ -65,9 +65,12 @@ pub struct ServeArgs {
     /// Time zone of jobs that name none [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,
-    /// Time that running jobs have to end after SIGTERM, such as 500ms, 10s, 2m
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_grace)]
+    /// Time that running jobs have after SIGTERM, when they are asked to end, until SIGKILL
+    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = parse_grace)]
     pub grace: Duration,
+    /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
+    pub drain: Duration,
     /// Changes that clients may ask for in a second, all together; 0 is any number
     #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_TOTAL_RATE)]
     pub max_changes: u32,

@@ -15,18 +15,18 @@ use mainspring_job::{Policies, RunState};
 use super::ask::{ask, show};
 use super::progress::Progress;
 use super::{print, print_json, zone_or_system};
-use crate::action::ProcessBody;
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;
-use crate::clock::Moment;
-use crate::crontab::word;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::jobfile::written::Table;
 use crate::message::{counted, say};
 use crate::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+use mainspring_action::body::ProcessBody;
+use mainspring_exec::clock::Moment;
+use mainspring_file::crontab::word;
+use mainspring_file::jobfile::written::Table;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;

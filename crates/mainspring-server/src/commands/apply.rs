@@ -16,13 +16,13 @@ use super::ask::show;
 use super::progress::Progress;
 use crate::cli::act::ApplyArgs;
 use crate::client::Client;
-use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::loaded::Loaded;
 use crate::message::say;
 use crate::protocol::{AppliedWire, FileWire, MAX_APPLIED_FILES, Request, Response};
-use crate::source::Source;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::{FileError, Source};
 
 pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     if MAX_APPLIED_FILES < args.files.len() {
@@ -39,7 +39,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             exit = Exit::Invalid;
             continue;
         }
-        let path = fs::canonicalize(name).map_err(|source| Error::Read { name: name.clone(), source })?;
+        let path = fs::canonicalize(name).map_err(|source| FileError::Read { name: name.clone(), source })?;
         let file = FileWire {
             name: path.to_string_lossy().into_owned(),
             text: String::from_utf8_lossy(source.bytes()).into_owned(),

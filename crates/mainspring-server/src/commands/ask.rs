@@ -11,16 +11,17 @@ use jiff::Timestamp;
 use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::counted;
 use crate::place::Place;
-use crate::protocol::{AppliedWire, JobWire, OnceWire, Request, Response, RunWire, StatusWire};
+use crate::protocol::{AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
-use crate::store::DirectoryError;
 use crate::table::{table, width};
+use mainspring_exec::clock::Moment;
+use mainspring_file::plain;
+use mainspring_store::DirectoryError;
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {
@@ -75,26 +76,31 @@ pub(super) fn text(response: &Response, now: Timestamp) -> String {
         Response::Job(job) => job_text(job, now),
         Response::Once(once) => once_text(once, now),
         Response::Runs { runs, .. } => runs_text(runs, now),
-        Response::Line(line) => match line.stream.as_str() {
-            "stderr" => format!("! {}\n", line.text),
-            _ => format!("{}\n", line.text),
-        },
-        Response::Planned { run } => format!("{run}\n"),
-        Response::Ended(run) => format!("{} {}\n", run.run, outcome_text(run)),
-        Response::Submitted { name, due } => format!("{name} is due {}\n", when(due, now)),
-        Response::Duplicate { name } => {
-            format!(
-                "{} is there already: nothing changed\n",
-                name.as_deref().unwrap_or("a job with that key")
-            )
+        Response::Line(line) => line_text(line),
+        Response::Planned { run } => format!("{}\n", plain::line(run)),
+        Response::Ended(run) => {
+            format!("{} {}\n", plain::line(&run.run), plain::line(&outcome_text(run)))
         }
-        Response::Preview { times } => times.iter().map(|time| format!("{time}\n")).collect(),
+        Response::Submitted { name, due } => {
+            format!("{} is due {}\n", plain::line(name), plain::line(&when(due, now)))
+        }
+        Response::Duplicate { name } => {
+            let name = name.as_deref().unwrap_or("a job with that key");
+            format!("{} is there already: nothing changed\n", plain::line(name))
+        }
+        Response::Preview { times } => times.iter().map(|time| format!("{}\n", plain::line(time))).collect(),
         Response::Backfilled { count, series } => {
             format!("{} of backfill {series} are on disk\n", counted(*count, "run"))
         }
         Response::Applied(applied) => applied_text(applied),
         Response::Export { texts, .. } => texts.join("\n"),
     }
+}
+
+/// A line of output, of standard error with a mark.
+pub(super) fn line_text(line: &LineWire) -> String {
+    let mark = if line.stream == "stderr" { "! " } else { "" };
+    format!("{mark}{}\n", line.text)
 }
 
 /// A time with how far it is from now.
@@ -164,7 +170,7 @@ fn outcome_text(run: &RunWire) -> String {
 fn pairs(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let shown = pairs.iter().filter(|(_, value)| !value.is_empty());
-    shown.map(|(name, value)| format!("{name:<width$}  {value}\n")).collect()
+    shown.map(|(name, value)| format!("{name:<width$}  {}\n", plain::line(value))).collect()
 }
 
 fn job_text(job: &JobWire, now: Timestamp) -> String {
@@ -229,7 +235,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         let word = if file.problems.is_empty() { "good" } else { "HAS PROBLEMS" };
         text.push_str(&format!(
             "\n{}: {word}, {}, {read}\n{}",
-            file.name,
+            plain::line(&file.name),
             counted(file.jobs, "job"),
             file.problems
         ));
@@ -253,7 +259,7 @@ fn applied_text(applied: &AppliedWire) -> String {
         ("!", "refused: the name is taken", &applied.refused),
     ];
     for (mark, word, names) in lists {
-        text.extend(names.iter().map(|name| format!("{mark} {name}  ({word})\n")));
+        text.extend(names.iter().map(|name| format!("{mark} {}  ({word})\n", plain::line(name))));
     }
     text.push_str(&format!("{} unchanged\n", counted(applied.unchanged, "job")));
     text

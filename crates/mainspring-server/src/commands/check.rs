@@ -15,19 +15,20 @@ use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 
 use super::{print, zone_or_system};
-use crate::accounts::Account;
-use crate::claims::{Claimant, InForce, settle};
 use crate::cli::CheckArgs;
-use crate::clock::Moment;
-use crate::crontab::{Crontab, Format, PlacedEntry};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::jobfile::{PlacedJob, is_job_file};
-use crate::loaded::Loaded;
 use crate::message::{self, counted};
-use crate::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
-use crate::source::Source;
-use crate::warning::warnings;
+use mainspring_exec::clock::Moment;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
+use mainspring_file::jobfile::{PlacedJob, is_job_file};
+use mainspring_file::loaded::Loaded;
+use mainspring_file::plain;
+use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
+use mainspring_file::source::Source;
+use mainspring_file::warning::warnings;
+use mainspring_host::accounts::Account;
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
@@ -117,7 +118,7 @@ impl Findings {
         if 0 < self.warning_count {
             summary.push_str(&format!(", {}", counted(self.warning_count, "warning")));
         }
-        format!("{}{name}: {summary}\n", render(name, &self.problems, self.unkept_count))
+        format!("{}{}: {summary}\n", render(name, &self.problems, self.unkept_count), plain::line(name))
     }
 
     fn exit(&self, args: &CheckArgs) -> Exit {

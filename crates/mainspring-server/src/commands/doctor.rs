@@ -26,18 +26,18 @@ use super::progress::Progress;
 use super::{print, print_json};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
-use crate::clock::Moment;
-use crate::descriptors;
 use crate::error::Error;
-use crate::executor::MAX_RUNNING;
 use crate::exit::Exit;
-use crate::folder::Folder;
 use crate::message::{counted, with_causes};
 use crate::place::Place;
 use crate::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
 use crate::relative::relative;
 use crate::server::alone::Alone;
-use crate::store::DirectoryError;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::descriptors;
+use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_host::folder::Folder;
+use mainspring_store::DirectoryError;
 
 /// Less free room than this is worth a word: the store's journal and a day of output need as much.
 const LITTLE_FREE_BYTES: u64 = 256 << 20;

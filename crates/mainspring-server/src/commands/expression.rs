@@ -11,15 +11,15 @@ use mainspring_cron::{DayRule, Dialect, Expression, Language, ParseOptions, Sche
 
 use super::{print_json, zone_name, zone_or_system};
 use crate::cli::expression::{ExpressionArgs, ZoneArgs};
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::log::rfc3339;
 use crate::message::say;
-use crate::problem::{Fault, Problem};
-use crate::source::Line;
-use crate::warning;
 use crate::wire::{Question, Unreadable};
+use mainspring_exec::clock::Moment;
+use mainspring_file::problem::{Fault, Problem};
+use mainspring_file::source::Line;
+use mainspring_file::warning;
 
 /// The name under which problems of the expression are shown.
 const NAME: &str = "expression";

@@ -17,6 +17,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use mainspring_file::plain;
+
 /// How bad something is, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -70,9 +72,9 @@ impl Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<7}  {:<10}  {}", self.level.word(), self.subject, self.text)?;
+        writeln!(f, "{:<7}  {:<10}  {}", self.level.word(), self.subject, plain::line(&self.text))?;
         match &self.hint {
-            Some(hint) => writeln!(f, "{:<21}hint: {hint}", ""),
+            Some(hint) => writeln!(f, "{:<21}hint: {}", "", plain::line(hint)),
             None => Ok(()),
         }
     }

@@ -8,9 +8,9 @@
 
 use std::io::{self, Write};
 
-use super::ask::{Looking, ask, show};
+use super::ask::{Looking, ask, line_text, show};
 use super::progress::Progress;
-use super::{print, printed};
+use super::{json_line, print, print_faithfully, printed};
 use crate::cli::look::{HistoryArgs, JobArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::client::Client;
@@ -67,10 +67,8 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let place = args.ask.place.place();
     let mut show = |response: &Response| match response {
-        Response::Line(line) if args.ask.json => {
-            let text = serde_json::to_string(line).expect("wire types have string keys and finite numbers");
-            print(&format!("{text}\n"))
-        }
+        Response::Line(line) if args.ask.json => print(&json_line(line)),
+        Response::Line(line) => print_faithfully(&line_text(line)),
         response => show(&args.ask, response).map(drop),
     };
     // What is written from now on is written by a server.
@@ -105,7 +103,7 @@ fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
         for text in texts {
             // Each table comes with that of its group, which stands in the file once.
             let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
-            print(&format!("{}\n\n", job.trim_end()))?;
+            print_faithfully(&format!("{}\n\n", job.trim_end()))?;
             let group = format!("[groups.{}", group.trim_end());
             if group != "[groups." && !groups.contains(&group) {
                 groups.push(group);
@@ -116,7 +114,7 @@ fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
             break;
         }
     }
-    groups.iter().try_for_each(|group| print(&format!("{group}\n\n")))?;
+    groups.iter().try_for_each(|group| print_faithfully(&format!("{group}\n\n")))?;
     Ok(Exit::Ok)
 }
 
@@ -132,8 +130,7 @@ fn export_history(client: &mut Looking) -> Result<Exit, Error> {
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         let mut output = io::stdout().lock();
         for run in &runs {
-            let text = serde_json::to_string(run).expect("wire types have string keys and finite numbers");
-            if writeln!(output, "{text}").is_err() {
+            if output.write_all(json_line(run).as_bytes()).is_err() {
                 return printed(output.flush()).map(|()| Exit::Ok);
             }
         }

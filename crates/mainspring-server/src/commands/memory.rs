@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::serve::{owner, take};
+use super::takeover::{owner, take};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::folder::Folder;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire};
 use crate::server::{Server, Serving};
+use mainspring_host::folder::Folder;
 
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
 pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {

@@ -8,17 +8,17 @@ use jiff::tz::TimeZone;
 use mainspring_job::Group;
 
 use super::{print, print_json, zone_or_system};
-use crate::claims::{Claimant, InForce, settle};
 use crate::cli::simulate::SimulateArgs;
 use crate::cli::value::NamedDuration;
-use crate::crontab::Format;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::loaded::Loaded;
 use crate::message::{PROGRAM, say};
 use crate::simulation::document::Document;
 use crate::simulation::{MAX_EVENTS, Outcome, Scenario, SimulatedJob, report, simulate as run};
-use crate::source::Source;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::Source;
 
 /// The name in `--durations` that means every job without a name of its own there.
 const OTHERS: &str = "*";

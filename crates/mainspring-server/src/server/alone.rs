@@ -26,11 +26,11 @@ use super::output::Outputs;
 use super::room::free_bytes;
 use super::{describe, health};
 use crate::error::Error;
-use crate::jobfile::JobFile;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
-use crate::source::Source;
-use crate::store::{Directory, SqliteStore};
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
+use mainspring_store::{Directory, SqliteStore};
 
 /// The store of a data directory, for looking.
 pub struct Alone {

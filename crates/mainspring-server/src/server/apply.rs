@@ -11,12 +11,12 @@ use mainspring_job::{Definitions, Job, JobName, Prune};
 use super::Server;
 use super::ask::{Asking, Next, usage};
 use super::boot::definitions;
-use crate::claims::Claimant;
-use crate::crontab::Format;
-use crate::loaded::Loaded;
-use crate::origin::Origin;
 use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
-use crate::source::Source;
+use mainspring_file::claims::Claimant;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 impl Server {
     pub(super) fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {

@@ -15,40 +15,27 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Refusal, Reply, RunKey, RunState,
-    Scope, Submission, Ticket, Work, preview,
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reply, RunKey, RunState, Scope,
+    Submission, Ticket, Work, preview,
 };
 
 use super::feed::Feed;
 use super::peer::TURN_TIME;
+use super::phase::Phase;
+use super::purpose::Purpose;
 use super::rate::Rates;
-use super::{Phase, Server, describe};
-use crate::action::Body;
-use crate::clock::Moment;
+use super::{Server, describe};
 use crate::error::Error;
-use crate::jobfile::JobFile;
 use crate::message::counted;
-use crate::origin::Origin;
-use crate::protocol::{AppliedWire, Asked, Done, ErrorKind, ErrorWire, Request, Response, SubmitWire};
-use crate::source::Source;
+use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
+use mainspring_action::body::Body;
+use mainspring_exec::clock::Moment;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
-
-/// Who gets the reply to a command, and as what.
-#[derive(Clone, Debug)]
-pub(super) enum Purpose {
-    /// A client, as it is.
-    Answer { peer: u64, id: u64 },
-    /// A client that waits for the end of the run as well.
-    AnswerAndWait { peer: u64, id: u64 },
-    /// A client that applied files, of which this is the last.
-    LastOf { peer: u64, id: u64, applied: AppliedWire },
-    /// The log: a served file was read again.
-    Reload { path: String },
-    /// The log, if anything is wrong: what was in force before the start, or was read at the start.
-    Restored { source: String },
-}
 
 /// What a request leads to.
 pub(super) enum Next {
@@ -411,22 +398,6 @@ fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
 pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
     ErrorWire::new(ErrorKind::Failed, error.to_string())
-}
-
-/// Which kind of error a refusal is.
-pub(super) fn kind_of(refusal: &Refusal) -> ErrorKind {
-    match refusal {
-        Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
-        Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
-        Refusal::Conflict => ErrorKind::Conflict,
-        Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
-        _ => ErrorKind::Failed,
-    }
-}
-
-/// An answer without content.
-pub(super) fn done() -> Response {
-    Response::Done(Done {})
 }
 
 #[cfg(test)]

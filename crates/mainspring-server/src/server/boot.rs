@@ -11,37 +11,38 @@
 //! Source: own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
-use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
 };
 
-use super::ask::Purpose;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
+use super::phase::{Phase, Stopping};
 use super::postponed::Postponed;
+use super::purpose::Purpose;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
-use super::{Phase, Server, log_to_stdout};
+use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
-use crate::claims::{Holder, InForce};
-use crate::clock::Moment;
-use crate::crontab::names::Known;
-use crate::descriptors;
 use crate::error::Error;
-use crate::executor::deliveries::Deliveries;
-use crate::executor::{Executor, MAX_RUNNING, orphans};
 use crate::exit::Exit;
-use crate::jobfile::{JobFile, PlacedJob};
-use crate::loaded::{Loaded, Reader};
 use crate::message::counted;
-use crate::origin::Origin;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
-use crate::source::Source;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::descriptors;
+use mainspring_exec::executor::{Executor, MAX_RUNNING};
+use mainspring_exec::orphans;
+use mainspring_file::claims::{Holder, InForce};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::jobfile::{JobFile, PlacedJob};
+use mainspring_file::loaded::{Loaded, Reader};
+use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
@@ -64,8 +65,8 @@ pub struct Serving {
     pub files: Vec<String>,
     /// How they are read.
     pub reader: Reader,
-    /// How long running jobs have to end by themselves when the server is to stop.
-    pub grace: Duration,
+    /// How patient it is with running jobs when it is to stop.
+    pub stopping: Stopping,
     /// How much clients may change.
     pub rates: Rates,
     /// What the store is.
@@ -79,7 +80,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, store: Box<dyn Store>, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, grace, rates, keeping } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping } = serving;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
@@ -119,7 +120,7 @@ impl Server {
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
             looked: began,
-            grace,
+            stopping,
             keeping,
             rates,
             bucket: Bucket::new(rates.total, began),

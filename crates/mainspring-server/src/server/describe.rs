@@ -12,12 +12,13 @@ use mainspring_job::{
     Run,
 };
 
-use super::ask::{done, kind_of};
 use super::files::Served;
-use crate::action::Body;
 use crate::message::PROGRAM;
-use crate::origin::Origin;
-use crate::protocol::{AppliedWire, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire};
+use crate::protocol::{
+    AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire,
+};
+use mainspring_action::body::Body;
+use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
 pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> {
@@ -110,6 +111,22 @@ pub(super) fn applied(applied: &Applied) -> AppliedWire {
         unchanged: applied.unchanged_count,
         problems: String::new(),
     }
+}
+
+/// Which kind of error a refusal is.
+fn kind_of(refusal: &Refusal) -> ErrorKind {
+    match refusal {
+        Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
+        Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
+        Refusal::Conflict => ErrorKind::Conflict,
+        Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
+        _ => ErrorKind::Failed,
+    }
+}
+
+/// An answer without content.
+fn done() -> Response {
+    Response::Done(Done {})
 }
 
 pub(super) fn refused(refusal: &Refusal) -> ErrorWire {

@@ -26,24 +26,15 @@ use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
 
 use super::Server;
 use super::postponed::MAX_WAIT;
-use super::reports::{Heard, subject};
-use crate::action::Body;
-use crate::action::template::Values;
-use crate::clock::Moment;
+use super::reports::{Ended, Heard, Started, subject};
 use crate::error::Error;
-use crate::executor::run::KillCause;
-use crate::executor::span::Span;
-use crate::executor::specs;
 use crate::log::Kind;
-
-/// What is known of an attempt that runs.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Started {
-    /// Whether it is a one-shot job's.
-    pub(super) is_once: bool,
-    /// How many files of output are kept of its job.
-    pub(super) keep: usize,
-}
+use mainspring_action::body::Body;
+use mainspring_action::template::Values;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
+use mainspring_exec::specs;
 
 impl Server {
     pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {
@@ -56,7 +47,7 @@ impl Server {
                     // How is in the spec that it was started with.
                     let attempted = (key, attempt);
                     if self.postponed.remove(&attempted.0, attempt) {
-                        self.end_all(vec![(attempted, Outcome::Killed)]);
+                        self.end_all(vec![Ended::new(attempted, Outcome::Killed)]);
                     } else if !self.executor.kill(&attempted, KillCause::Asked, now) {
                         let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
                         self.deliveries.kill(&attempted, now, &mut heard);
@@ -104,7 +95,7 @@ impl Server {
             }
             Err(NotStarted::Now(reason) | NotStarted::Ever(reason)) => {
                 self.log.line(now.wall, &subject(&attempted), Kind::Refuse, &reason);
-                self.end_all(vec![(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
+                self.end_all(vec![Ended::new(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
             }
         }
     }
@@ -141,10 +132,17 @@ impl Server {
         Ok(())
     }
 
-    fn end_all(&mut self, ends: Vec<(super::Attempted, Outcome)>) {
-        for (attempted, outcome) in ends {
-            self.started.remove(&attempted);
+    /// Tells the planner what has ended, and closes its output.
+    pub(super) fn end_all(&mut self, ends: Vec<Ended>) {
+        for Ended { attempted, outcome, retry_at } in ends {
+            let started = self.started.remove(&attempted);
             let (key, attempt) = attempted;
+            if let Some(started) = started {
+                self.outputs.close(&key, started.is_once, started.keep);
+            }
+            if let Some(until) = retry_at {
+                self.inputs.push_back(Input::Defer { key: key.clone(), until });
+            }
             self.inputs.push_back(Input::Ended { key, attempt, outcome });
         }
     }

@@ -25,13 +25,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
-use crate::claims::{Claimant, InForce, settle};
-use crate::clock::Moment;
+use crate::error::Error;
 use crate::exit::Exit;
-use crate::loaded::{Loaded, Reader};
 use crate::message::{PROGRAM, say, with_causes};
-use crate::origin::Origin;
-use crate::source::STANDARD_INPUT;
+use mainspring_exec::clock::Moment;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::loaded::{Loaded, Reader};
+use mainspring_file::origin::Origin;
+use mainspring_file::source::STANDARD_INPUT;
 
 /// How long files are left alone after a change, so that one that is being written is read when it is whole.
 pub(super) const SETTLE: Duration = Duration::from_millis(200);
@@ -190,6 +191,7 @@ impl Files {
                     claimants.push(Claimant { origin: file.origin.source(), loaded });
                 }
                 Err(error) => {
+                    let error = Error::from(error);
                     (file.problems, file.exit) = (format!("{}\n", with_causes(&error)), error.exit());
                 }
             }

@@ -12,9 +12,9 @@ use mainspring_job::{Mark, Pause};
 use super::Server;
 use super::ask::{Asking, Next};
 use super::room::free_bytes;
-use crate::clock::Moment;
-use crate::descriptors;
 use crate::protocol::{HealthWire, Response};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::descriptors;
 
 /// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now and then.
 const MAX_AHEAD_SECONDS: i64 = 5;

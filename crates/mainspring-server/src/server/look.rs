@@ -13,9 +13,10 @@ use mainspring_job::{Cause, Job, JobName, Mark, OnceId, Query, Run, RunKey, RunS
 
 use super::ask::{Asking, Next, job_name, not_found, run_key, store_failed, usage};
 use super::feed::Feed;
-use super::{Keeping, Phase, Server, describe};
-use crate::clock::Moment;
+use super::phase::Phase;
+use super::{Keeping, Server, describe};
 use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response, StatusWire};
+use mainspring_exec::clock::Moment;
 
 /// How many runs that did not start are passed over to find the latest that did.
 pub(super) const MAX_UNSTARTED: usize = 100;

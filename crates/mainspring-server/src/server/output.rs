@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use mainspring_job::RunKey;
 
-use crate::executor::run::Stream;
 use crate::protocol::LineWire;
+use mainspring_exec::run::Stream;
 
 /// The directory for runs of one-shot jobs. No job's name begins so.
 const ONCE: &str = "~once";

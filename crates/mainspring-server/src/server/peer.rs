@@ -27,10 +27,10 @@ use nix::sys::stat::{Mode, umask};
 
 use super::feed::Feed;
 use super::rate::Bucket;
-use crate::clock::Moment;
-use crate::executor::is_shortage;
 use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
 use crate::waiting::{is_left, is_readable};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::shortage::is_shortage;
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;

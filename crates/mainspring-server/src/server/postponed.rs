@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use mainspring_job::{RunKey, Start};
 
-use crate::clock::Moment;
+use super::reports::Attempted;
+use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);
@@ -54,18 +55,18 @@ impl Postponed {
         self.starts.len() < count
     }
 
-    /// Forgets all: their starts have no end on disk then, as those of runs that are killed with the server.
-    pub(super) fn clear(&mut self) {
-        self.starts.clear();
+    /// Takes all away, because nothing starts any more.
+    pub(super) fn take_all(&mut self) -> Vec<Attempted> {
+        self.starts.drain(..).map(|(start, _)| (start.key, start.attempt)).collect()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+    pub(super) fn count(&self) -> usize {
+        self.starts.len()
     }
 
     /// How long the loop may wait before it tries again.
     pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        let tried = self.tried.filter(|_| !self.is_empty())?;
+        let tried = self.tried.filter(|_| !self.starts.is_empty())?;
         Some(RETRY_INTERVAL.saturating_sub(now.since(tried)))
     }
 }

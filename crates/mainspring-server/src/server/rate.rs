@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use crate::clock::Moment;
+use mainspring_exec::clock::Moment;
 
 /// The changes a second of one connection, if nothing else is said: half as many again as one client ever got through on the
 /// machine of BENCHMARKS.md. So it stops nobody who waits for answers, and a client that runs away on a faster machine.

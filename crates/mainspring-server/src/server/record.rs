@@ -16,33 +16,17 @@ use std::time::Duration;
 
 use mainspring_job::{Answer, Batch, Input, Output, StoreError};
 
+use super::held::Held;
 use super::{Server, polling};
-use crate::clock::Moment;
 use crate::error::Error;
 use crate::waiting::wait_for;
+use mainspring_exec::clock::Moment;
 
 /// How often one commit is tried again while the store is busy or its answer was lost.
 const MAX_COMMIT_TRIES: usize = 100;
 
 /// How long to wait in between.
 const TRY_WAIT: Duration = Duration::from_millis(10);
-
-/// How often a batch is tried for which the disk has no room.
-pub(super) const ROOM_WAIT: Duration = Duration::from_secs(1);
-
-/// A batch that the disk has no room for.
-#[derive(Debug)]
-pub(super) struct Held {
-    batch: Batch,
-    tried: Moment,
-}
-
-impl Held {
-    /// How long until it is tried again.
-    pub(super) fn wait(&self, now: Moment) -> Duration {
-        ROOM_WAIT.saturating_sub(now.since(self.tried))
-    }
-}
 
 impl Server {
     /// Makes everything durable that the planner has decided, as far as there is room for it.

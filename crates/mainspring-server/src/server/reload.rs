@@ -13,14 +13,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Command, Input, Job, JobName};
 
-use super::ask::Purpose;
+use super::Server;
 use super::boot::{definitions, holder};
-use super::{Phase, Server};
-use crate::claims::{Claimant, InForce, settle};
-use crate::clock::Moment;
-use crate::crontab::names::Known;
-use crate::loaded::Loaded;
-use crate::origin::Origin;
+use super::phase::Phase;
+use super::purpose::Purpose;
+use mainspring_exec::clock::Moment;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::names::Known;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::origin::Origin;
 
 impl Server {
     pub(super) fn take_files(&mut self, now: Moment) {

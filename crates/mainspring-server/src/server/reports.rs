@@ -10,14 +10,24 @@ use std::collections::HashMap;
 use std::io::Stdout;
 
 use jiff::Timestamp;
-use mainspring_job::{Failure, Outcome};
+use mainspring_job::{Failure, Outcome, RunKey};
 
-use super::Attempted;
-use super::effects::Started;
 use super::output::{Outputs, lost_text};
-use crate::executor::process;
-use crate::executor::run::{End, KillCause, Reports, Stream};
 use crate::log::{Kind, Log};
+use mainspring_exec::process;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+
+/// An attempt of a run, as executors know it.
+pub(super) type Attempted = (RunKey, u32);
+
+/// What is known of an attempt that runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Started {
+    /// Whether it is a one-shot job's.
+    pub(super) is_once: bool,
+    /// How many files of output are kept of its job.
+    pub(super) keep: usize,
+}
 
 /// Hears the executors for one turn.
 pub(super) struct Heard<'s> {
@@ -25,7 +35,23 @@ pub(super) struct Heard<'s> {
     log: &'s mut Log<Stdout>,
     outputs: &'s mut Outputs,
     started: &'s HashMap<Attempted, Started>,
-    ends: Vec<(Attempted, Outcome)>,
+    ends: Vec<Ended>,
+}
+
+/// The end of an attempt.
+#[derive(Clone, Debug)]
+pub(super) struct Ended {
+    pub(super) attempted: Attempted,
+    pub(super) outcome: Outcome,
+    /// Before when it is not to be tried again.
+    pub(super) retry_at: Option<Timestamp>,
+}
+
+impl Ended {
+    /// An end after which only the policy says when the next attempt is due.
+    pub(super) fn new(attempted: Attempted, outcome: Outcome) -> Ended {
+        Ended { attempted, outcome, retry_at: None }
+    }
 }
 
 impl<'s> Heard<'s> {
@@ -38,7 +64,7 @@ impl<'s> Heard<'s> {
         Heard { now, log, outputs, started, ends: Vec::new() }
     }
 
-    pub(super) fn into_ends(self) -> Vec<(Attempted, Outcome)> {
+    pub(super) fn into_ends(self) -> Vec<Ended> {
         self.ends
     }
 }
@@ -59,7 +85,7 @@ impl Reports<Attempted> for Heard<'_> {
 
     fn ended(&mut self, run: &Attempted, end: &End) {
         self.log.line(self.now, &subject(run), Kind::End, &end.to_string());
-        self.ends.push((run.clone(), outcome(end)));
+        self.ends.push(Ended { attempted: run.clone(), outcome: outcome(end), retry_at: end.retry_at });
     }
 }
 

@@ -16,8 +16,8 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_job::MAX_COUNTED;
 
 use super::{Event, Outcome, Peak, Scenario, Total, What};
-use crate::executor::span::Span;
 use crate::log::rfc3339;
+use mainspring_exec::span::Span;
 
 /// The heads of the table's columns.
 const HEADS: [&str; 8] = ["job", "starts", "skipped", "missed", "cut", "late", "first", "last"];

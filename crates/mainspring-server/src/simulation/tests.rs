@@ -6,10 +6,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::*;
-use crate::claims::{Claimant, InForce, settle};
-use crate::crontab::Format;
-use crate::loaded::Loaded;
-use crate::source::Source;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::Source;
 
 fn at(time: &str) -> Timestamp {
     time.parse().unwrap()

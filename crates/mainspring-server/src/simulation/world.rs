@@ -22,7 +22,7 @@ use mainspring_job::{
 
 use super::tally::{Event, Outcome, Tally, What};
 use super::{ClockSet, Outage, Scenario};
-use crate::executor::MAX_RUNNING;
+use mainspring_exec::executor::MAX_RUNNING;
 
 /// The source that all jobs of a simulation have.
 const SOURCE: &str = "simulation";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mainspring_server::store::FORMAT_VERSION;
+use mainspring_store::FORMAT_VERSION;
 use rusqlite::Connection;
 
 use crate::ground::{Ground, names};

@@ -25,3 +25,4 @@ mod reading;
 mod requests;
 mod secrets;
 mod shortage;
+mod terminal;

@@ -63,7 +63,7 @@ fn queue_in_mutex() -> Row {
 fn raw_handle() -> Result<Row, Box<dyn std::error::Error>> {
     let driver = Arc::new(Striped::for_cores(Chunked::new, Arc::new(Monotonic::new())));
     driver.start(|_: Fired<u64>| ())?;
-    let engine = Engine::of(driver);
+    let engine = Engine::from_driver(driver);
     Ok(row("handle, schedule_at", move || {
         let handle: Handle<u64> = engine.handle().clone();
         let start = handle.clock().now();

@@ -14,7 +14,7 @@ use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, 
 use mainspring_queue::wheel::Chunked;
 
 fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
-    let engine = Engine::of(driver);
+    let engine = Engine::from_driver(driver);
     let handle = engine.handle().clone();
     let end = handle.clock().after(Duration::from_secs(seconds));
     let cancelled: u64 = thread::scope(|scope| {

@@ -1,11 +1,9 @@
 //! hyper's timers: header timeouts, keep-alive and HTTP/2 pings on a Mainspring engine.
 //!
 //! ```
-//! use mainspring::front::Futures;
-//!
-//! let engine = mainspring::preset::mainspring()?;
+//! let engine = mainspring::Engine::new()?;
 //! let mut server = hyper::server::conn::http1::Builder::new();
-//! server.timer(Futures::new(engine.handle().clone()));
+//! server.timer(engine.futures());
 //! server.header_read_timeout(std::time::Duration::from_secs(5));
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -15,7 +13,6 @@
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use super::delay_until;
 use crate::front::Futures;
 use crate::front::future::Sleep;
 
@@ -27,12 +24,12 @@ impl ::hyper::rt::Timer for Futures {
     }
 
     fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn ::hyper::rt::Sleep>> {
-        Box::pin(Futures::sleep(self, delay_until(deadline)))
+        Box::pin(Futures::sleep_until(self, deadline))
     }
 
     fn reset(&self, sleep: &mut Pin<Box<dyn ::hyper::rt::Sleep>>, new_deadline: Instant) {
         match sleep.as_mut().downcast_mut_pin::<Sleep>() {
-            Some(sleep) => sleep.get_mut().reset_after(delay_until(new_deadline)),
+            Some(sleep) => sleep.get_mut().reset_at(new_deadline),
             None => *sleep = ::hyper::rt::Timer::sleep_until(self, new_deadline),
         }
     }

@@ -3,7 +3,7 @@
 //! ```
 //! use std::time::Instant;
 //! use mainspring::adapter::quinn::timer;
-//! use mainspring::front::Futures;
+//! use mainspring::Futures;
 //!
 //! fn new_timer(futures: &Futures, deadline: Instant) -> std::pin::Pin<Box<dyn quinn::AsyncTimer>> {
 //!     Box::pin(timer(futures, deadline))
@@ -16,18 +16,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::delay_until;
 use crate::front::Futures;
 use crate::front::future::Sleep;
 
 /// Makes the timer of a connection.
 pub fn timer(futures: &Futures, deadline: Instant) -> Sleep {
-    futures.sleep(delay_until(deadline))
+    futures.sleep_until(deadline)
 }
 
 impl ::quinn::AsyncTimer for Sleep {
     fn reset(self: Pin<&mut Self>, deadline: Instant) {
-        self.get_mut().reset_after(delay_until(deadline));
+        self.get_mut().reset_at(deadline);
     }
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {

@@ -3,10 +3,9 @@
 //! ```
 //! use std::time::Duration;
 //! use mainspring::adapter::tower::TimeoutLayer;
-//! use mainspring::front::Futures;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let layer = TimeoutLayer::new(Futures::new(engine.handle().clone()), Duration::from_secs(10));
+//! let engine = mainspring::Engine::new()?;
+//! let layer = TimeoutLayer::new(engine.futures(), Duration::from_secs(10));
 //! # let _ = layer;
 //! # Ok::<(), std::io::Error>(())
 //! ```

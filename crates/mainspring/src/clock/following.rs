@@ -56,6 +56,7 @@ struct State {
 
 /// How often, and by how much in all, the wall clock was found set back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Setbacks {
     /// How often.
     pub count: u64,
@@ -68,13 +69,13 @@ impl Following {
     ///
     /// # Panics
     /// If the resolution is zero.
-    pub fn new(wall: Arc<dyn WallClock>, base: Arc<dyn Clock>, resolution: Duration) -> Following {
+    pub fn new(wall: impl WallClock, base: impl Clock, resolution: Duration) -> Following {
         assert!(!resolution.is_zero(), "a tick lasts");
         let start = wall.now();
         let state = State { now: Tick::ZERO, began: start, setbacks: Setbacks::default(), bells: Vec::new() };
         Following {
-            wall,
-            base,
+            wall: Arc::new(wall),
+            base: base.into_shared(),
             resolution,
             start,
             state: Mutex::new(state),
@@ -91,7 +92,7 @@ impl Following {
     /// # Panics
     /// If the resolution is zero.
     pub fn wall(resolution: Duration) -> io::Result<Arc<Following>> {
-        Following::watched(Arc::new(System), resolution)
+        Following::watched(System, resolution)
     }
 
     /// Makes a clock that goes on while the machine is suspended: Linux's boot time. Timers that came due meanwhile fire when
@@ -104,11 +105,11 @@ impl Following {
     /// If the resolution is zero.
     #[cfg(target_os = "linux")]
     pub fn boot_time(resolution: Duration) -> io::Result<Arc<Following>> {
-        Following::watched(Arc::new(BootTime), resolution)
+        Following::watched(BootTime, resolution)
     }
 
-    fn watched(wall: Arc<dyn WallClock>, resolution: Duration) -> io::Result<Arc<Following>> {
-        let clock = Arc::new(Following::new(wall, Arc::new(Monotonic::new()), resolution));
+    fn watched(wall: impl WallClock, resolution: Duration) -> io::Result<Arc<Following>> {
+        let clock = Arc::new(Following::new(wall, Monotonic::new(), resolution));
         #[cfg(target_os = "linux")]
         {
             let following = Arc::downgrade(&clock);
@@ -152,7 +153,7 @@ impl Following {
             return (state, Duration::ZERO);
         };
         let tick_count = passed.as_nanos() / self.resolution.as_nanos();
-        let rest = Duration::from_nanos_u128(passed.as_nanos() % self.resolution.as_nanos());
+        let rest = passed.saturating_sub(self.duration(u64::try_from(tick_count).unwrap_or(u64::MAX)));
         state.now = state.now.after(u64::try_from(tick_count).unwrap_or(u64::MAX));
         state.began = wall - rest;
         (state, rest)

@@ -22,6 +22,19 @@ use super::{Bell, Clock, ticks_rounded_up};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A clock that moves when it is told to. Clones are the same clock.
+///
+/// For a test, [`Simulation`](crate::Simulation) is shorter: it fires what is due before it returns.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::clock::{Clock, Manual};
+///
+/// let clock = Manual::stepped();
+/// let same = clock.clone();
+/// clock.advance(Duration::from_secs(90));
+/// assert_eq!(same.now().get(), 90_000);
+/// assert_eq!(same.duration(same.now().get()), Duration::from_secs(90));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Manual {
     shared: Arc<Shared>,
@@ -61,17 +74,24 @@ impl Manual {
         Manual::with(Duration::from_millis(1), Waiting::MovesTime)
     }
 
-    /// Makes a clock of the same kind, at tick 0, with another resolution.
+    /// Makes a clock as [`stepped`](Self::stepped) does, with another resolution.
     ///
     /// # Panics
     /// If the resolution is zero.
-    #[must_use]
-    pub fn with_resolution(&self, resolution: Duration) -> Manual {
-        assert!(!resolution.is_zero(), "a tick lasts");
-        Manual::with(resolution, self.shared.waiting)
+    pub fn stepped_by(resolution: Duration) -> Manual {
+        Manual::with(resolution, Waiting::Sleeps)
+    }
+
+    /// Makes a clock as [`leaping`](Self::leaping) does, with another resolution.
+    ///
+    /// # Panics
+    /// If the resolution is zero.
+    pub fn leaping_by(resolution: Duration) -> Manual {
+        Manual::with(resolution, Waiting::MovesTime)
     }
 
     fn with(resolution: Duration, waiting: Waiting) -> Manual {
+        assert!(!resolution.is_zero(), "a tick lasts");
         Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
     }
 

@@ -8,8 +8,8 @@
 //! | choice | buys | costs |
 //! |---|---|---|
 //! | [resolution](Monotonic::with_resolution), down to a nanosecond | deadlines that differ by less than a millisecond | a wake-up for each |
-//! | [slack](Monotonic::slack), down to a nanosecond | sleeps that end 50 us sooner | wake-ups that the kernel would have joined |
-//! | [spin](Monotonic::spin) | sleeps that end on time | a core for the last part of each sleep |
+//! | [slack](Monotonic::with_slack), down to a nanosecond | sleeps that end 50 us sooner | wake-ups that the kernel would have joined |
+//! | [spin](Monotonic::with_spin) | sleeps that end on time | a core for the last part of each sleep |
 //!
 //! The other way, thrift, is bought per timer: see [`Handle::schedule_within`](crate::Handle::schedule_within).
 //!
@@ -60,14 +60,14 @@ impl Monotonic {
     /// others': its *timer slack*. Linux grants itself 50 us unless it is told otherwise; 1 ns is the least. On other systems
     /// this has no effect.
     #[must_use]
-    pub fn slack(self, slack: Duration) -> Monotonic {
+    pub fn with_slack(self, slack: Duration) -> Monotonic {
         Monotonic { slack: Some(slack), ..self }
     }
 
     /// Makes a wait sleep until so long before its end, and spin for the rest: a scheduling delay then costs a core's time
     /// instead of lateness. A wait that is no longer than this does not sleep at all.
     #[must_use]
-    pub fn spin(self, spin: Duration) -> Monotonic {
+    pub fn with_spin(self, spin: Duration) -> Monotonic {
         Monotonic { spin, ..self }
     }
 
@@ -169,8 +169,8 @@ mod tests {
     #[test]
     fn a_wait_that_spins_ends_at_the_tick_and_not_before_or_when_the_bell_rings() {
         let clock = Monotonic::with_resolution(Duration::from_micros(1))
-            .slack(Duration::from_nanos(1))
-            .spin(Duration::from_millis(2));
+            .with_slack(Duration::from_nanos(1))
+            .with_spin(Duration::from_millis(2));
         let until = clock.after(Duration::from_millis(5));
         while clock.now() < until {
             clock.wait(&Bell::new(), Some(until));

@@ -8,6 +8,7 @@
 //!
 //! Source: `TFD_TIMER_CANCEL_ON_SET` in timerfd_create(2).
 
+use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -25,8 +26,16 @@ pub trait WallClock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
+/// A clock that several share is a clock.
+impl<W: WallClock + ?Sized> WallClock for Arc<W> {
+    fn now(&self) -> Timestamp {
+        (**self).now()
+    }
+}
+
 /// The operating system's wall clock.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
 pub struct System;
 
 impl WallClock for System {
@@ -90,6 +99,7 @@ mod linux {
     /// The time since the machine was booted, suspensions included, as a time of day after 1970-01-01: for
     /// [`Following`](crate::clock::Following).
     #[derive(Clone, Copy, Debug, Default)]
+    #[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
     pub struct BootTime;
 
     impl WallClock for BootTime {

@@ -47,7 +47,7 @@ pub(super) use self::turn::{Role, Turn, Unwatched, Watch, empty_lateness};
 
 /// A queue, its lock, and what happened to it. Aligned to two cache lines, because processors fetch them in pairs.
 #[repr(align(128))]
-pub struct Lane<Q> {
+pub(super) struct Lane<Q> {
     index: u32,
     clock: Arc<dyn Clock>,
     alarm: Arc<dyn Alarm>,
@@ -179,7 +179,7 @@ impl<Q> Lane<Q> {
         let mut state = self.state();
         self.read_notes(&mut state);
         if state.is_stopping {
-            return Err(Refused { reason: Refusal::Stopped, payload });
+            return Err(Refused::new(Refusal::Stopped, payload));
         }
         state.counts.held_back += u64::from(has_paused);
         match state.add(room, deadline, payload) {
@@ -213,7 +213,7 @@ impl<Q> Lane<Q> {
         let now = self.clock.now();
         let mut state = self.state();
         if state.is_stopping {
-            return Err(Refused { reason: Refusal::Stopped, payload: rejected.payload });
+            return Err(Refused::new(Refusal::Stopped, rejected.payload));
         }
         state.queue.advance(now);
         let horizon = match (room, state.queue.profile().horizon) {

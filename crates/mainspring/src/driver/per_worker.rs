@@ -36,17 +36,21 @@
 mod seats;
 
 use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use self::seats::{AWAKE, NOBODY, Seat, Seats};
 use super::crew::Crew;
 use super::lane::{Alarm, Lane, Role, Turn, Watch};
-use super::lanes::Lanes;
-use super::{Fire, Refusal, THREAD_NAME, thread_number};
+use super::lanes::{Lanes, drive_lanes, lane};
+use super::{
+    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    thread_number,
+};
 use crate::clock::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -97,11 +101,8 @@ impl<Q> PerWorker<Q> {
     ///
     /// # Panics
     /// If `worker_count` is 0 or does not fit in 32 bits.
-    pub fn new(
-        worker_count: usize,
-        mut make_queue: impl FnMut() -> Q,
-        clock: Arc<dyn Clock>,
-    ) -> PerWorker<Q> {
+    pub fn new(worker_count: usize, mut make_queue: impl FnMut() -> Q, clock: impl Clock) -> PerWorker<Q> {
+        let clock = clock.into_shared();
         assert!(worker_count > 0, "a driver has a worker");
         assert!(u32::try_from(worker_count).is_ok(), "a worker is named by 32 bits");
         let grace_ticks = GRACE.as_nanos().div_ceil(clock.resolution().as_nanos());
@@ -316,7 +317,10 @@ impl<Q> Drop for Worker<Q> {
     }
 }
 
-/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+drive_lanes!([Q] PerWorker<Q> where
+    Q: TimerQueue<T> + Send,
+);
+
 impl<T, Q> Lanes<T> for PerWorker<Q>
 where
     T: Send,
@@ -347,5 +351,17 @@ where
         self.lanes.iter().for_each(|lane| lane.stop());
         self.seats.all().iter().for_each(|seat| seat.bell.ring());
         self.crew.wait_for_end();
+    }
+}
+
+impl<Q> fmt::Debug for PerWorker<Q> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PerWorker").finish_non_exhaustive()
+    }
+}
+
+impl<Q> fmt::Debug for Worker<Q> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Worker").finish_non_exhaustive()
     }
 }

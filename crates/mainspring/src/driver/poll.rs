@@ -42,12 +42,13 @@ mod sources;
 mod sys;
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::{ResetError, Tick, TimerQueue};
 use polling::Event;
 
 pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
@@ -55,8 +56,11 @@ pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 use self::place::PollerPlace;
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::Lanes;
-use super::{Fire, Refusal, THREAD_NAME, panic_message};
+use super::lanes::{Lanes, drive_lanes, lane};
+use super::{
+    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    panic_message,
+};
 use crate::clock::{Bell, Clock, Place};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.
@@ -135,7 +139,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     ///
     /// # Errors
     /// The operating system has no poller left to give: too many open files.
-    pub fn new(queue: Q, clock: Arc<dyn Clock>) -> io::Result<Poll<Q, S>> {
+    pub fn new(queue: Q, clock: impl Clock) -> io::Result<Poll<Q, S>> {
+        let clock = clock.into_shared();
         let poller = Arc::new(polling::Poller::new()?);
         let place = Arc::new(PollerPlace::new(Arc::clone(&poller)));
         let bell = Bell::at(Arc::clone(&place) as Arc<dyn Place>);
@@ -224,7 +229,11 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     }
 }
 
-/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lane's own.
+drive_lanes!([Q, S] Poll<Q, S> where
+    Q: TimerQueue<T> + Send,
+    S: Send + Sync + ?Sized,
+);
+
 impl<T, Q, S> Lanes<T> for Poll<Q, S>
 where
     T: Send,
@@ -251,5 +260,11 @@ where
         // Their drops are their owners' code: a panic is printed, and the timers are handed back all the same.
         let sources = self.sources.deregister_all();
         sources.into_iter().for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
+    }
+}
+
+impl<Q, S: ?Sized> fmt::Debug for Poll<Q, S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Poll").finish_non_exhaustive()
     }
 }

@@ -26,15 +26,19 @@
 //!
 //! Source: Go 1.10's `timersBucket`, 64 of them; Go stopped at 64 because a bucket per processor made buckets move.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use mainspring_queue::TimerQueue;
+use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::Lanes;
-use super::{Fire, Refusal, THREAD_NAME, thread_number};
+use super::lanes::{Lanes, drive_lanes, lane};
+use super::{
+    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    thread_number,
+};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, PoisonError};
@@ -83,9 +87,10 @@ impl<Q, F> Sharded<Q, F> {
     pub fn new(
         shard_count: usize,
         mut make_queue: impl FnMut() -> Q,
-        clock: Arc<dyn Clock>,
+        clock: impl Clock,
         fire: F,
     ) -> Sharded<Q, F> {
+        let clock = clock.into_shared();
         assert!(shard_count > 0, "a driver has a shard");
         assert!(u32::try_from(shard_count).is_ok(), "a shard is named by 32 bits");
         let shard = |_| Shard { bell: Bell::new(), has_thread: AtomicBool::new(false) };
@@ -128,7 +133,11 @@ impl<Q, F> Sharded<Q, F> {
     }
 }
 
-/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+drive_lanes!([Q, F] Sharded<Q, F> where
+    Q: TimerQueue<T> + Send + 'static,
+    F: Fire<T> + Clone + 'static,
+);
+
 impl<T, Q, F> Lanes<T> for Sharded<Q, F>
 where
     T: Send,
@@ -159,5 +168,11 @@ where
         self.lanes.iter().for_each(|lane| lane.stop());
         self.shards.iter().for_each(|shard| shard.bell.ring());
         self.crew.wait_for_end();
+    }
+}
+
+impl<Q, F> fmt::Debug for Sharded<Q, F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Sharded").finish_non_exhaustive()
     }
 }

@@ -18,15 +18,16 @@
 //!
 //! Source: Go 1.9's `timerproc`; Netty's `Worker`.
 
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use mainspring_queue::{Tick, TimerQueue};
+use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::crew::Crew;
 use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::Lanes;
-use super::{Fire, Refusal, THREAD_NAME};
+use super::lanes::{Lanes, drive_lanes, lane};
+use super::{Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired};
 use crate::clock::{Bell, Clock};
 
 /// A driver with one queue, for one thread to run.
@@ -40,7 +41,8 @@ pub struct Single<Q> {
 
 impl<Q> Single<Q> {
     /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts one.
-    pub fn new(queue: Q, clock: Arc<dyn Clock>) -> Single<Q> {
+    pub fn new(queue: Q, clock: impl Clock) -> Single<Q> {
+        let clock = clock.into_shared();
         let bell = Bell::new();
         let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
         Single { lanes: [Arc::new(lane)], bell, clock, crew: Crew::new() }
@@ -131,7 +133,10 @@ impl<Q> Single<Q> {
     }
 }
 
-/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lane's own.
+drive_lanes!([Q] Single<Q> where
+    Q: TimerQueue<T> + Send,
+);
+
 impl<T, Q> Lanes<T> for Single<Q>
 where
     T: Send,
@@ -154,5 +159,11 @@ where
     fn end(&self) {
         self.stop();
         self.crew.wait_for_end();
+    }
+}
+
+impl<Q> fmt::Debug for Single<Q> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Single").finish_non_exhaustive()
     }
 }

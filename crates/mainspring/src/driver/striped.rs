@@ -24,17 +24,21 @@
 //!
 //! Source: lock striping, as in D. Lea's `ConcurrentHashMap`.
 
+use std::fmt;
 use std::io;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use mainspring_queue::TimerQueue;
+use mainspring_queue::{ResetError, Tick, TimerQueue};
 
 use super::crew::Crew;
 use super::lane::{Alarm, Lane, Role, Turn, Unwatched};
-use super::lanes::Lanes;
-use super::{Fire, Refusal, THREAD_NAME, thread_number};
+use super::lanes::{Lanes, drive_lanes, lane};
+use super::{
+    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    thread_number,
+};
 use crate::clock::{Bell, Clock};
 
 /// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its cores, seldom share one.
@@ -57,7 +61,8 @@ impl<Q> Striped<Q> {
     ///
     /// # Panics
     /// If `stripe_count` is 0 or does not fit in 32 bits.
-    pub fn new(stripe_count: usize, mut make_queue: impl FnMut() -> Q, clock: Arc<dyn Clock>) -> Striped<Q> {
+    pub fn new(stripe_count: usize, mut make_queue: impl FnMut() -> Q, clock: impl Clock) -> Striped<Q> {
+        let clock = clock.into_shared();
         assert!(stripe_count > 0, "a driver has a stripe");
         assert!(u32::try_from(stripe_count).is_ok(), "a stripe is named by 32 bits");
         let bell = Bell::new();
@@ -68,7 +73,7 @@ impl<Q> Striped<Q> {
     }
 
     /// Makes a driver with at least four stripes for each core that the program may use, and no more than 64.
-    pub fn for_cores(make_queue: impl FnMut() -> Q, clock: Arc<dyn Clock>) -> Striped<Q> {
+    pub fn for_cores(make_queue: impl FnMut() -> Q, clock: impl Clock) -> Striped<Q> {
         let core_count = available_parallelism().map_or(1, NonZero::get);
         let stripe_count = (core_count * STRIPES_PER_CORE).next_power_of_two().min(STRIPE_COUNT_MAX);
         Striped::new(stripe_count, make_queue, clock)
@@ -123,7 +128,10 @@ impl<Q> Striped<Q> {
     }
 }
 
-/// `schedule`, `cancel`, `reset` and the rest of [`Timers`](super::Timers) follow from this: they are the lanes' own, in `lane.rs`.
+drive_lanes!([Q] Striped<Q> where
+    Q: TimerQueue<T> + Send,
+);
+
 impl<T, Q> Lanes<T> for Striped<Q>
 where
     T: Send,
@@ -150,5 +158,11 @@ where
         self.stripes.iter().for_each(|lane| lane.stop());
         self.bell.ring();
         self.crew.wait_for_end();
+    }
+}
+
+impl<Q> fmt::Debug for Striped<Q> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Striped").finish_non_exhaustive()
     }
 }

@@ -1,33 +1,35 @@
 //! Schedules on the wall clock: cron that sleeps until the next job instead of polling.
 //!
 //! ```
-//! use jiff::tz::TimeZone;
-//! use mainspring::front::Calendar;
-//! use mainspring_cron::{Expression, Schedule};
+//! use mainspring::cron::Schedule;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let calendar = Calendar::start(engine.handle().clone())?;
-//! let schedule = Schedule::new(Expression::parse("30 4 * * mon-fri")?, TimeZone::system());
+//! let engine = mainspring::Engine::new()?;
+//! let calendar = engine.calendar()?;
+//! let schedule = Schedule::parse("30 4 * * mon-fri", "Europe/Paris")?;
 //! let backup = calendar.schedule(schedule, |occurrence| println!("due since {}", occurrence.nominal))?;
-//! println!("the next backup is at {}", backup.next().expect("there are weekdays ahead"));
+//! println!("the next backup is at {}", backup.next_run().expect("there are weekdays ahead"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Each entry has one timer, for its next occurrence, its *nominal* time. When it fires, the wall clock is asked: an
-//! entry never runs before its nominal time, and waits on if the clock was set back. If several occurrences have passed,
-//! because the machine was suspended, the process stopped or a callback slow, the latest one runs and the others are
-//! counted in it.
+//! entry never runs before its nominal time, and waits on if the clock was set back.
 //!
-//! When the wall clock is set, every entry is planned anew, by the rule of Debian's cron: after a change of up to three
-//! hours, entries at fixed times run once if they were skipped and not again if they were repeated, while wildcard
-//! entries and `@every` follow the new time; after a larger change all follow the new time. See
-//! [`epoch`](crate::epoch).
+//! A clock that is set forward, a machine that was suspended, a process that was stopped and a callback that was slow are
+//! one thing: the time is compared with the last nominal time. Of the occurrences that have passed, the latest one runs
+//! if it is at most [`MISFIRE_WINDOW`] old, and the others are counted in it. If it is older, none runs, and all of them
+//! are counted in the next run.
+//!
+//! When the clock is set back, no occurrence runs a second time: an entry rests until the clock shows its next nominal
+//! time, however far the clock was set. [`Entry::rewind`] ends the rest of an entry whose clock had run far ahead.
+//!
+//! These are the rules of the scheduler `mainspring serve` for a job with its default policy, except that what is late
+//! is not spread over two minutes: an entry lives in one process, and runs as soon as it can.
 //!
 //! Callbacks run on the driver's thread: see [`callback`](super::callback). An entry never runs beside itself.
 //!
 //! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a restart.
 //!
-//! Source: Debian's cron(8) for clock changes; the article on a crontab that sleeps until the next job.
+//! Source: the article on a crontab that sleeps until the next job; for clock changes the misfire policies of Quartz.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,9 +38,10 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp, Zoned};
-use mainspring_cron::{Expression, Schedule};
+use mainspring_cron::Schedule;
 
-use super::task::{Add, Task, run_then};
+use super::period::Add;
+use super::task::{Task, run_then};
 use crate::clock::wall::{System, WallClock};
 use crate::driver::{Refusal, TimerId};
 use crate::epoch::{Change, Epoch};
@@ -48,8 +51,13 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
 
+/// How old an occurrence may be and still run. A day: what was missed over night is made good for in the morning, and a
+/// machine that wakes after a month does not run what nobody expects any more. The scheduler's default policy has the same.
+pub const MISFIRE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
+
 /// One run of an entry.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Occurrence {
     /// The time that the schedule names.
     pub nominal: Zoned,
@@ -61,6 +69,7 @@ pub struct Occurrence {
 
 /// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any more.
 #[derive(Clone)]
+#[must_use = "what was scheduled ends with the last clone of its calendar"]
 pub struct Calendar {
     shared: Arc<Shared>,
 }
@@ -97,13 +106,8 @@ struct Planned {
     timer: Option<TimerId>,
     /// Meanwhile there is no timer: the next run is scheduled when this one has ended.
     is_running: bool,
-}
-
-impl Planned {
-    /// Whether the entry follows the wall clock when that is set by a little.
-    fn is_wildcard(&self) -> bool {
-        follows_wall(&self.schedule)
-    }
+    /// How many occurrences have passed that were too old to run; the next run counts them.
+    dropped_count: u32,
 }
 
 impl Calendar {
@@ -113,7 +117,7 @@ impl Calendar {
     /// # Errors
     /// The thread cannot be started.
     pub fn start(handle: Handle<Task>) -> io::Result<Calendar> {
-        let calendar = Calendar::with_wall(handle, Arc::new(System));
+        let calendar = Calendar::with_wall(handle, System);
         #[cfg(target_os = "linux")]
         {
             let shared = Arc::downgrade(&calendar.shared);
@@ -128,7 +132,7 @@ impl Calendar {
     }
 
     /// Makes a calendar on any wall clock. Its owner must call [`clock_changed`](Self::clock_changed) when that is set.
-    pub fn with_wall(handle: Handle<Task>, wall: Arc<dyn WallClock>) -> Calendar {
+    pub fn with_wall(handle: Handle<Task>, wall: impl WallClock) -> Calendar {
         let epoch = Epoch::new(Arc::clone(handle.clock()), wall);
         let shared = Shared {
             handle,
@@ -161,6 +165,7 @@ impl Calendar {
             next,
             timer: None,
             is_running: false,
+            dropped_count: 0,
         };
         if let Err(refusal) = self.shared.arm(key, &mut planned, Local::schedule) {
             // The callback's drop is its owner's code.
@@ -172,13 +177,13 @@ impl Calendar {
         Ok(Entry { shared: Arc::downgrade(&self.shared), key })
     }
 
-    /// Plans all entries anew if the wall clock has been set; harmless if it has not.
+    /// Sets the timers of all entries anew if the wall clock has been set; harmless if it has not.
     pub fn clock_changed(&self) {
         self.shared.notice_change();
     }
 
     /// Returns the nominal time of the next run of any entry.
-    pub fn next(&self) -> Option<Zoned> {
+    pub fn next_run(&self) -> Option<Zoned> {
         let plan = lock(&self.shared.plan);
         plan.entries.values().filter_map(|planned| planned.next.clone()).min_by_key(Zoned::timestamp)
     }
@@ -186,10 +191,28 @@ impl Calendar {
 
 impl Entry {
     /// Returns the nominal time of the next run; `None` if there is none, or the entry was cancelled.
-    pub fn next(&self) -> Option<Zoned> {
+    pub fn next_run(&self) -> Option<Zoned> {
         let shared = self.shared.upgrade()?;
         let plan = lock(&shared.plan);
         plan.entries.get(&self.key)?.next.clone()
+    }
+
+    /// Plans the next run from what the wall clock shows now, and returns its nominal time.
+    ///
+    /// An entry rests after the clock was set back, until the clock shows the next nominal time. If the clock had run
+    /// ahead by years, that takes years, and this ends it. Occurrences that ran while the clock was ahead run again when
+    /// the clock shows their times. Returns `None` if the schedule has no occurrence after now, the entry was cancelled or
+    /// the calendar dropped.
+    pub fn rewind(&self) -> Option<Zoned> {
+        let shared = self.shared.upgrade()?;
+        // Dropped after the lock is released, as it was declared before.
+        let _cancelled;
+        let mut plan = lock(&shared.plan);
+        let planned = plan.entries.get_mut(&self.key)?;
+        _cancelled = planned.timer.and_then(|timer| planned.part.cancel(timer));
+        planned.next = planned.schedule.next_after(shared.epoch.now());
+        shared.rearm(self.key, planned);
+        planned.next.clone()
     }
 
     /// Ends the entry; tells whether it did. A run that has begun ends by itself. `false`: already cancelled.
@@ -228,7 +251,7 @@ impl Shared {
 
     fn fire(self: &Arc<Self>, key: u64) {
         if self.notice_change() {
-            // Every entry has been planned anew, this one included.
+            // Every entry has a new timer, this one included.
             return;
         }
         let now = self.epoch.now();
@@ -240,8 +263,14 @@ impl Shared {
             return self.rearm(key, planned);
         }
         let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
+        let missed_count = planned.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
         planned.next = planned.schedule.next_after(nominal.timestamp());
         planned.timer = None;
+        if MISFIRE_WINDOW < now.duration_since(nominal.timestamp()) {
+            planned.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
+            return self.rearm(key, planned);
+        }
+        planned.dropped_count = 0;
         planned.is_running = true;
         let callback = Arc::clone(&planned.callback);
         drop(plan);
@@ -259,33 +288,19 @@ impl Shared {
         }
     }
 
-    /// Plans all entries anew if the wall clock was set; tells whether it was.
+    /// Sets the timers of all entries anew if the wall clock was set; tells whether it was.
     fn notice_change(self: &Arc<Self>) -> bool {
         // Dropped after the lock is released, as it was declared before.
         let mut cancelled = Vec::new();
         let mut plan = lock(&self.plan);
-        let change = self.epoch.observe();
-        if change == Change::Steady {
+        if self.epoch.observe() == Change::Steady {
             return false;
         }
-        let now = self.epoch.now();
         for (&key, planned) in &mut plan.entries {
             cancelled.extend(planned.timer.and_then(|timer| planned.part.cancel(timer)));
-            if change == Change::Replaced || planned.is_wildcard() {
-                planned.next = planned.schedule.next_after(now);
-            }
             self.rearm(key, planned);
         }
         true
-    }
-}
-
-/// Whether a schedule follows the wall clock when that is set by a little.
-pub(super) fn follows_wall(schedule: &Schedule) -> bool {
-    match schedule.expression() {
-        Expression::Calendar(pattern) => pattern.is_wildcard(),
-        Expression::Every(_) => true,
-        _ => false,
     }
 }
 
@@ -309,12 +324,12 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl fmt::Debug for Calendar {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Calendar").field("next", &self.next()).finish_non_exhaustive()
+        formatter.debug_struct("Calendar").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Entry").field("key", &self.key).field("next", &self.next()).finish()
+        formatter.debug_struct("Entry").field("key", &self.key).finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@
 //! use std::sync::mpsc;
 //! use std::time::Duration;
 //!
-//! let engine = mainspring::preset::mainspring()?;
+//! let engine = mainspring::Engine::new()?;
 //! let callbacks = engine.callbacks();
 //! let (sender, receiver) = mpsc::channel();
 //!
@@ -23,7 +23,12 @@
 //! A rule of [`following`](Callbacks::following) that panics ends its runs: the run that was due comes, and the panic is reported
 //! then.
 //!
-//! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what nobody wants to cancel need not be kept.
+//! **A timer that could not be cancelled.** `cancel` and `reset` answer `false` where they came too late. Then the callback has
+//! run, or runs now, or will run in a moment: it has been taken out to fire and may wait for a lock that the caller holds. So
+//! a callback that acts on something which may have been replaced looks again: it compares a number that it was given with the
+//! one that is there. [`DelayQueue`](super::DelayQueue) and [`Keyed`](super::Keyed) do that.
+//!
+//! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what need not be cancelled need not be kept.
 //!
 //! Cost: no allocation for a callback of up to 40 bytes, and one for a larger one; two for a periodic one, and none per period. It
 //! does not run callbacks in parallel.
@@ -36,8 +41,8 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::{Period, PeriodError};
-use super::task::{Add, Firing, Task, run_then};
+use super::period::{Add, Period, PeriodError};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};

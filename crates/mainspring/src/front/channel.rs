@@ -2,14 +2,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use crossbeam_channel::{select, unbounded};
-//! use mainspring::front::Channels;
+//! use mainspring::crossbeam_channel::{select, unbounded};
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let channels = Channels::new(engine.handle().clone());
+//! let engine = mainspring::Engine::new()?;
+//! let channels = engine.channels();
 //! let (_answers, answer) = unbounded::<u32>();
 //! select! {
-//!     recv(answer) -> _ => unreachable!("nobody answers"),
+//!     recv(answer) -> _ => unreachable!("no answer comes"),
 //!     recv(channels.after(Duration::from_millis(5))?) -> _ => println!("gave up waiting"),
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -17,7 +16,7 @@
 //!
 //! | Go | here |
 //! |---|---|
-//! | `time.NewTimer(d)`, `t.C`, `t.Stop()`, `t.Reset(d)` | [`Channels::timer`], [`Timer::receiver`], [`Timer::stop`], [`Timer::reset`] |
+//! | `time.NewTimer(d)`, `t.C`, `t.Stop()`, `t.Reset(d)` | [`Channels::timer`], [`ChannelTimer::receiver`], [`ChannelTimer::stop`], [`ChannelTimer::reset`] |
 //! | `time.NewTicker(p)`, `t.C`, `t.Stop()`, `t.Reset(p)` | [`Channels::ticker`], [`Ticker::receiver`], [`Ticker::stop`], [`Ticker::reset`] |
 //! | `time.After(d)`, `time.Tick(p)` | [`Channels::after`], [`Channels::tick`] |
 //! | `time.AfterFunc(d, f)` | [`Channels::after_func`] |
@@ -50,8 +49,8 @@ use std::time::Duration;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use mainspring_queue::Tick;
 
-use super::period::{Period, PeriodError};
-use super::task::{Add, Firing, Task, run_then};
+use super::period::{Add, Period, PeriodError};
+use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, Refused, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -139,19 +138,22 @@ impl Drop for Shot {
 /// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
 /// channel.
 #[derive(Debug)]
-pub struct Timer {
+#[must_use = "it is stopped when it is dropped"]
+pub struct ChannelTimer {
     inner: Arc<Inner>,
 }
 
 /// A timer that fires once a period: see [`Channels::ticker`]. Dropping it stops it and disconnects its channel.
 #[derive(Debug)]
+#[must_use = "it is stopped when it is dropped"]
 pub struct Ticker {
     inner: Arc<Inner>,
 }
 
-/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping it cancels the
-/// timer.
-#[derive(Debug)]
+/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping it, and
+/// all its clones, cancels the timer.
+#[derive(Clone, Debug)]
+#[must_use = "the timer is cancelled when this is dropped"]
 pub struct Firings {
     inner: Arc<Inner>,
 }
@@ -166,8 +168,8 @@ impl Channels {
     ///
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline.
-    pub fn timer(&self, delay: impl Into<Delay>) -> Result<Timer, Refusal> {
-        Ok(Timer { inner: self.begin(delay.into(), None, None)? })
+    pub fn timer(&self, delay: impl Into<Delay>) -> Result<ChannelTimer, Refusal> {
+        Ok(ChannelTimer { inner: self.begin(delay.into(), None, None)? })
     }
 
     /// Makes a timer that sends once, anywhere from `delay` to `delay + tolerance` from now: see
@@ -175,9 +177,9 @@ impl Channels {
     ///
     /// # Errors
     /// As [`timer`](Self::timer).
-    pub fn timer_within(&self, delay: Duration, tolerance: Duration) -> Result<Timer, Refusal> {
+    pub fn timer_within(&self, delay: Duration, tolerance: Duration) -> Result<ChannelTimer, Refusal> {
         let deadline = self.handle.tick_within(delay, tolerance);
-        Ok(Timer { inner: self.begin_at(deadline, None, None)? })
+        Ok(ChannelTimer { inner: self.begin_at(deadline, None, None)? })
     }
 
     /// Makes a ticker that sends once a period, for the first time a period from now.
@@ -210,9 +212,9 @@ impl Channels {
         Ok(Firings { inner: Arc::clone(&self.ticker(period)?.inner) })
     }
 
-    /// Calls `function` on the driver's thread, `delay` from now and not earlier. [`reset`](Timer::reset) makes it be called
+    /// Calls `function` on the driver's thread, `delay` from now and not earlier. [`reset`](ChannelTimer::reset) makes it be called
     /// again; a call that is due while the last one runs waits for its end, and can be stopped until then. Its
-    /// [receiver](Timer::receiver) never receives.
+    /// [receiver](ChannelTimer::receiver) never receives.
     ///
     /// # Errors
     /// As [`timer`](Self::timer).
@@ -220,9 +222,9 @@ impl Channels {
         &self,
         delay: impl Into<Delay>,
         function: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<Timer, Refusal> {
+    ) -> Result<ChannelTimer, Refusal> {
         let function: Function = Arc::new(Mutex::new(function));
-        Ok(Timer { inner: self.begin(delay.into(), None, Some(function))? })
+        Ok(ChannelTimer { inner: self.begin(delay.into(), None, Some(function))? })
     }
 
     fn begin(
@@ -394,7 +396,7 @@ impl Drop for Inner {
     }
 }
 
-impl Timer {
+impl ChannelTimer {
     /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the timer is dropped.
     pub fn receiver(&self) -> &Receiver<Firing> {
         &self.inner.receiver
@@ -439,6 +441,33 @@ impl Ticker {
     }
 }
 
+impl Firings {
+    /// The channel, for `select!`. A clone of it does not keep the timer alive.
+    pub fn receiver(&self) -> &Receiver<Firing> {
+        &self.inner.receiver
+    }
+}
+
+/// `for firing in &ticker` waits for each tick.
+impl<'a> IntoIterator for &'a Ticker {
+    type Item = Firing;
+    type IntoIter = crossbeam_channel::Iter<'a, Firing>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.inner.receiver.iter()
+    }
+}
+
+/// `for firing in &channels.tick(period)?` waits for each tick.
+impl<'a> IntoIterator for &'a Firings {
+    type Item = Firing;
+    type IntoIter = crossbeam_channel::Iter<'a, Firing>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.inner.receiver.iter()
+    }
+}
+
 impl Deref for Firings {
     type Target = Receiver<Firing>;
 
@@ -449,6 +478,6 @@ impl Deref for Firings {
 
 impl fmt::Debug for Inner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Inner").field("state", &*self.state()).finish_non_exhaustive()
+        formatter.debug_struct("Inner").finish_non_exhaustive()
     }
 }

@@ -2,7 +2,6 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use mainspring::front::Futures;
 //!
 //! # fn block_on<F: Future>(future: F) -> F::Output {
 //! #     struct Unpark(std::thread::Thread);
@@ -18,8 +17,8 @@
 //! #         }
 //! #     }
 //! # }
-//! let engine = mainspring::preset::mainspring()?;
-//! let futures = Futures::new(engine.handle().clone());
+//! let engine = mainspring::Engine::new()?;
+//! let futures = engine.futures();
 //! block_on(async {
 //!     futures.sleep(Duration::from_millis(2)).await;
 //!     let answer = futures.timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
@@ -47,11 +46,9 @@
 //!
 //! Source: the documentation of `tokio::time`, for names and behaviours; Go's `Ticker` for the default of missed ticks.
 
-pub mod expiring;
 pub mod interval;
 pub mod timeout;
 
-pub use expiring::Expiring;
 pub use interval::{Interval, MissedTicks};
 pub use timeout::{Elapsed, Timeout};
 
@@ -63,7 +60,7 @@ use mainspring_queue::Tick;
 
 use super::period::PeriodError;
 use super::task::Task;
-use crate::clock::Clock;
+use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, Refused, TimerId};
 use crate::handle::{Handle, Local};
 
@@ -125,8 +122,9 @@ impl Futures {
         self.sleep_until(self.handle.clock().after(delay))
     }
 
-    /// Is ready once a tick of the driver's clock has begun; at once if it has.
-    pub fn sleep_until(&self, deadline: Tick) -> Sleep {
+    /// Is ready once a tick of the driver's clock has begun, or an instant has come; at once if it has.
+    pub fn sleep_until(&self, deadline: impl Into<Deadline>) -> Sleep {
+        let deadline = deadline.into().tick(&**self.handle.clock());
         let place = self.handle.local().map_or_else(|_| Place::Nowhere(self.handle.clone()), Place::Part);
         Sleep { place, deadline, timer: None, refusal: None }
     }
@@ -142,20 +140,24 @@ impl Futures {
     }
 
     /// Waits for a future, but not longer than `delay` from now.
-    pub fn timeout<F: Future>(&self, delay: Duration, future: F) -> Timeout<F> {
-        Timeout::new(self.sleep(delay), future)
+    pub fn timeout<F: IntoFuture>(&self, delay: Duration, future: F) -> Timeout<F::IntoFuture> {
+        Timeout::new(self.sleep(delay), future.into_future())
     }
 
-    /// Waits for a future, but not longer than until a tick of the driver's clock.
-    pub fn timeout_at<F: Future>(&self, deadline: Tick, future: F) -> Timeout<F> {
-        Timeout::new(self.sleep_until(deadline), future)
+    /// Waits for a future, but not longer than until a tick of the driver's clock, or an instant.
+    pub fn timeout_at<F: IntoFuture>(
+        &self,
+        deadline: impl Into<Deadline>,
+        future: F,
+    ) -> Timeout<F::IntoFuture> {
+        Timeout::new(self.sleep_until(deadline), future.into_future())
     }
 
     /// Ticks once a period, for the first time at `start`.
     ///
     /// # Errors
     /// The period is zero.
-    pub fn interval_at(&self, start: Tick, period: Duration) -> Result<Interval, PeriodError> {
+    pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, PeriodError> {
         Interval::new(self.sleep_until(start), period)
     }
 
@@ -185,8 +187,14 @@ impl Sleep {
         self.refusal
     }
 
-    /// Moves it to another tick, earlier or later, whether it was ready or not. It must be polled again to be woken.
-    pub fn reset(&mut self, deadline: Tick) {
+    /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to be woken.
+    pub fn reset(&mut self, delay: Duration) {
+        self.reset_at(self.place.clock().after(delay));
+    }
+
+    /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled again to be woken.
+    pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
+        let deadline = deadline.into().tick(self.place.clock());
         self.deadline = deadline;
         self.refusal = None;
         let (Some(id), Place::Part(part)) = (self.timer, &self.place) else { return };
@@ -194,11 +202,6 @@ impl Sleep {
             // It fired, or the queue's horizon lies before that: the next poll registers another.
             self.cancel();
         }
-    }
-
-    /// Moves it to `delay` from now, and not earlier.
-    pub fn reset_after(&mut self, delay: Duration) {
-        self.reset(self.place.clock().after(delay));
     }
 
     fn cancel(&mut self) {
@@ -263,8 +266,9 @@ impl Sleep {
 
 /// Why a timer was refused. Its waker is dropped: whoever it would wake is polling.
 fn refusal_of(refused: Refused<Task>) -> Refusal {
-    drop(refused.payload.into_waker());
-    refused.reason
+    let reason = refused.reason;
+    drop(refused.into_payload().into_waker());
+    reason
 }
 
 impl Future for Sleep {

@@ -2,11 +2,10 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use mainspring::front::Keyed;
-//! use mainspring::front::keyed::Repeat;
+//! use mainspring::front::Repeat;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let tasks = Keyed::new(engine.handle().clone());
+//! let engine = mainspring::Engine::new()?;
+//! let tasks = engine.keyed();
 //! tasks.schedule("poll", Duration::from_secs(1), Repeat::Forever, |_| println!("polling"))?;
 //! tasks.schedule("warn", Duration::from_secs(5), Repeat::Times(3), |_| println!("still waiting"))?;
 //! assert_eq!(tasks.find(&"warn").map(|task| task.repeat), Some(Repeat::Times(3)));
@@ -43,6 +42,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// So many times. Zero times is never.
     Times(u64),
@@ -66,6 +66,7 @@ impl Repeat {
 
 /// What is known of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// When it runs next.
     pub deadline: Tick,
@@ -74,6 +75,7 @@ pub struct Found {
 }
 
 /// Schedules closures under keys. Clones are the same front; when the last is dropped, its tasks do not run any more.
+#[must_use = "what was scheduled ends with the last clone of its front"]
 pub struct Keyed<K> {
     shared: Arc<Shared<K>>,
 }
@@ -206,6 +208,23 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         count
     }
 
+    /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay. Tells whether it
+    /// does: not if there is no such task, or it runs now and will not again, or the driver would not have it.
+    pub fn reset(&self, key: &K, delay: Duration) -> bool {
+        let mut tasks = self.shared.tasks();
+        let Some(keeper) = tasks.by_key.get_mut(key) else { return false };
+        let deadline = keeper.part.clock().after(delay);
+        let is_moved = match keeper.timer {
+            Some(timer) => keeper.part.reset(timer, deadline).is_ok(),
+            // It runs now, and its next run is scheduled when this one has ended.
+            None => true,
+        };
+        if is_moved {
+            keeper.deadline = deadline;
+        }
+        is_moved
+    }
+
     /// Looks a task up.
     pub fn find(&self, key: &K) -> Option<Found> {
         let tasks = self.shared.tasks();
@@ -295,9 +314,6 @@ impl<K> Clone for Keyed<K> {
 
 impl<K> fmt::Debug for Keyed<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Keyed")
-            .field("len", &self.shared.tasks().by_key.len())
-            .finish_non_exhaustive()
+        formatter.debug_struct("Keyed").finish_non_exhaustive()
     }
 }

@@ -1,21 +1,21 @@
 //! Timeouts that are messages to services: skynet's way.
 //!
 //! ```
-//! use mainspring::front::Mailboxes;
+//! use std::time::Duration;
 //!
-//! let engine = mainspring::preset::mainspring()?;
-//! let mailboxes = Mailboxes::new(engine.handle().clone());
+//! let engine = mainspring::Engine::new()?;
+//! let mailboxes = engine.mailboxes();
 //! let (service, mailbox) = mailboxes.register();
 //!
-//! mailboxes.timeout(0, service, 7)?;
+//! mailboxes.timeout(Duration::ZERO, service, 7)?;
 //! assert_eq!(mailbox.try_recv()?.session, 7);
-//! mailboxes.timeout(5, service, 8)?;
+//! mailboxes.timeout(Duration::from_millis(5), service, 8)?;
 //! assert_eq!(mailbox.recv()?.session, 8);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A *service* is a mailbox with a number, its handle. `timeout(delay, handle, session)` sends the service a message with
-//! that session when so many ticks have passed: the service compares sessions, and ignores one that it no longer waits for,
+//! A *service* is a mailbox with a number, its handle. `timeout(delay, service, session)` sends the service a message with
+//! that session when so much time has passed: the service compares sessions, and ignores one that it no longer waits for,
 //! so a timeout is never cancelled. A delay of zero is delivered at once and does not touch the queue. Messages of one tick
 //! arrive in the order of their calls, where the queue keeps equals in order and the driver has one thread.
 //!
@@ -33,6 +33,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use mainspring_queue::Tick;
 
@@ -41,7 +42,8 @@ use crate::driver::Refusal;
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Sends timeouts to services. Clones are the same front.
+/// Sends timeouts to services. Clones are the same front; when the last is dropped, nothing is sent any more.
+#[must_use = "what was scheduled ends with the last clone of its mailboxes"]
 #[derive(Clone)]
 pub struct Mailboxes {
     shared: Arc<Shared>,
@@ -64,6 +66,7 @@ pub struct Service(u32);
 
 /// What a service is sent when a timeout is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Message {
     /// What the caller of `timeout` gave.
     pub session: u64,
@@ -100,35 +103,52 @@ impl Mailboxes {
         self.shared.services().by_number.remove(&service.0).is_some()
     }
 
-    /// Sends `service` a message with `session` when `delay` ticks of the driver's clock have passed; at once if that is 0.
+    /// Sends `service` a message with `session`, `delay` from now and not earlier; at once if that is zero.
     ///
     /// # Errors
     /// The service is not registered; or the driver would not take the timer.
-    pub fn timeout(&self, delay: u64, service: Service, session: u64) -> Result<(), TimeoutError> {
-        self.timeout_within(delay, 0, service, session)
+    pub fn timeout(&self, delay: Duration, service: Service, session: u64) -> Result<(), SendError> {
+        let clock = self.shared.handle.clock();
+        self.send_at(if delay.is_zero() { Tick::ZERO } else { clock.after(delay) }, service, session)
     }
 
-    /// The same, up to `tolerance` ticks later: at the roundest tick of that range, where it shares a wake-up with others.
+    /// Sends `service` a message with `session` when `tick_count` ticks of the driver's clock have passed; at once if that is
+    /// 0. That is skynet's `skynet_timeout`.
+    ///
+    /// # Errors
+    /// As [`timeout`](Self::timeout).
+    pub fn timeout_ticks(&self, tick_count: u64, service: Service, session: u64) -> Result<(), SendError> {
+        let clock = self.shared.handle.clock();
+        let deadline = if tick_count == 0 { Tick::ZERO } else { clock.now().after(tick_count) };
+        self.send_at(deadline, service, session)
+    }
+
+    /// Sends a message from `delay` to `delay + tolerance` from now, at the roundest tick of that range, where it shares a
+    /// wake-up with others; at once if the delay is zero.
     ///
     /// # Errors
     /// As [`timeout`](Self::timeout).
     pub fn timeout_within(
         &self,
-        delay: u64,
-        tolerance: u64,
+        delay: Duration,
+        tolerance: Duration,
         service: Service,
         session: u64,
-    ) -> Result<(), TimeoutError> {
-        let now = self.shared.handle.clock().now();
-        if delay == 0 {
+    ) -> Result<(), SendError> {
+        let deadline = self.shared.handle.tick_within(delay, tolerance);
+        self.send_at(if delay.is_zero() { Tick::ZERO } else { deadline }, service, session)
+    }
+
+    /// Sends a message at a tick of the driver's clock; at once if that is the first.
+    fn send_at(&self, deadline: Tick, service: Service, session: u64) -> Result<(), SendError> {
+        if deadline == Tick::ZERO {
+            let now = self.now();
             let message = Message { session, now };
-            return if self.shared.send(service, message) { Ok(()) } else { Err(TimeoutError::NoService) };
+            return if self.shared.send(service, message) { Ok(()) } else { Err(SendError::NoService) };
         }
         if !self.shared.services().by_number.contains_key(&service.0) {
-            return Err(TimeoutError::NoService);
+            return Err(SendError::NoService);
         }
-        let earliest = now.after(delay);
-        let deadline = earliest.roundest_until(earliest.after(tolerance));
         let shared = Arc::downgrade(&self.shared);
         let task = Task::brief(move |firing| {
             if let Some(shared) = shared.upgrade() {
@@ -136,7 +156,7 @@ impl Mailboxes {
             }
         });
         let scheduled = self.shared.handle.schedule_at(deadline, task);
-        scheduled.map(|_| ()).map_err(|refused| TimeoutError::Refused(refused.reason))
+        scheduled.map(|_| ()).map_err(|refused| SendError::Refused(refused.into()))
     }
 
     /// Returns the time in ticks since the driver's clock began.
@@ -163,28 +183,27 @@ impl Shared {
 
 impl fmt::Debug for Mailboxes {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let service_count = self.shared.services().by_number.len();
-        formatter.debug_struct("Mailboxes").field("service_count", &service_count).finish_non_exhaustive()
+        formatter.debug_struct("Mailboxes").finish_non_exhaustive()
     }
 }
 
 /// Why a timeout was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TimeoutError {
+pub enum SendError {
     /// No service has that number, or its mailbox was dropped.
     NoService,
     /// The driver would not take the timer.
     Refused(Refusal),
 }
 
-impl fmt::Display for TimeoutError {
+impl fmt::Display for SendError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            TimeoutError::NoService => formatter.write_str("the service is not registered"),
-            TimeoutError::Refused(refusal) => refusal.fmt(formatter),
+            SendError::NoService => formatter.write_str("the service is not registered"),
+            SendError::Refused(refusal) => refusal.fmt(formatter),
         }
     }
 }
 
-impl Error for TimeoutError {}
+impl Error for SendError {}

@@ -17,7 +17,8 @@
 //! An occurrence that has passed when the program asks comes at once; of several that have passed comes the last, which says
 //! how many were missed. The stream ends where the schedule does, and when the driver is shut down. Dropping it cancels.
 //!
-//! A wall clock that is set is noticed within [`LOOK_AGAIN`], with the same rule as the [calendar's](super::calendar).
+//! A wall clock that is set is noticed within [`LOOK_AGAIN`]. What that means for occurrences, and which are too old to come, is as
+//! in the [calendar](super::calendar).
 //!
 //! Cost: one timer; a wake-up per occurrence, and one per [`LOOK_AGAIN`] where that is longer.
 //!
@@ -34,11 +35,10 @@ use futures_core::Stream;
 use jiff::Zoned;
 use mainspring_cron::Schedule;
 
-use super::calendar::{Occurrence, follows_wall, latest};
+use super::calendar::{MISFIRE_WINDOW, MISSED_COUNT_MAX, Occurrence, latest};
 use super::future::{Futures, Sleep};
 use super::task::Task;
 use crate::clock::wall::{System, WallClock};
-use crate::epoch::{Change, Epoch};
 use crate::handle::Handle;
 
 /// How long a wait may be before the wall clock is looked at again: as often as cron does.
@@ -47,30 +47,32 @@ pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// A stream of the occurrences of a schedule.
 pub struct Occurrences {
     schedule: Schedule,
-    epoch: Epoch,
+    wall: Arc<dyn WallClock>,
     sleep: Sleep,
     /// The nominal time of the next; `None`: there is none.
     next: Option<Zoned>,
+    /// How many have passed that were too old to come.
+    dropped_count: u32,
 }
 
 impl Occurrences {
     /// Makes a stream of what `schedule` names from now on, by the system's wall clock.
     pub fn new(handle: Handle<Task>, schedule: Schedule) -> Occurrences {
-        Occurrences::with_wall(handle, Arc::new(System), schedule)
+        Occurrences::with_wall(handle, System, schedule)
     }
 
     /// The same by any wall clock.
-    pub fn with_wall(handle: Handle<Task>, wall: Arc<dyn WallClock>, schedule: Schedule) -> Occurrences {
-        let epoch = Epoch::new(Arc::clone(handle.clock()), wall);
-        let next = schedule.next_after(epoch.now());
+    pub fn with_wall(handle: Handle<Task>, wall: impl WallClock, schedule: Schedule) -> Occurrences {
+        let wall: Arc<dyn WallClock> = Arc::new(wall);
+        let next = schedule.next_after(wall.now());
         let sleep = Futures::new(handle).sleep(Duration::ZERO);
-        let mut occurrences = Occurrences { schedule, epoch, sleep, next };
+        let mut occurrences = Occurrences { schedule, wall, sleep, next, dropped_count: 0 };
         occurrences.set_sleep();
         occurrences
     }
 
     /// Returns the nominal time of the next occurrence; `None` if there is none.
-    pub fn next(&self) -> Option<&Zoned> {
+    pub fn next_run(&self) -> Option<&Zoned> {
         self.next.as_ref()
     }
 
@@ -99,14 +101,16 @@ impl Occurrences {
 
     /// Looks at the wall clock: is the next occurrence due?
     fn look(&mut self) -> Option<Occurrence> {
-        let change = self.epoch.observe();
-        let now = self.epoch.now();
-        if change == Change::Replaced || change != Change::Steady && follows_wall(&self.schedule) {
-            self.next = self.schedule.next_after(now);
-        }
+        let now = self.wall.now();
         let nominal = self.next.take_if(|nominal| nominal.timestamp() <= now)?;
         let (nominal, missed_count) = latest(&self.schedule, nominal, now);
+        let missed_count = self.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
         self.next = self.schedule.next_after(nominal.timestamp());
+        if MISFIRE_WINDOW < now.duration_since(nominal.timestamp()) {
+            self.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
+            return None;
+        }
+        self.dropped_count = 0;
         let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
         Some(Occurrence { nominal, lateness, missed_count })
     }
@@ -114,8 +118,8 @@ impl Occurrences {
     /// Sleeps until the next occurrence, or the next look at the wall clock.
     fn set_sleep(&mut self) {
         let Some(next) = &self.next else { return };
-        let distance = Duration::try_from(next.timestamp().duration_since(self.epoch.now()));
-        self.sleep.reset_after(distance.unwrap_or(Duration::ZERO).min(LOOK_AGAIN));
+        let distance = Duration::try_from(next.timestamp().duration_since(self.wall.now()));
+        self.sleep.reset(distance.unwrap_or(Duration::ZERO).min(LOOK_AGAIN));
     }
 }
 

@@ -16,7 +16,13 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use crate::driver::Refusal;
+use super::task::Task;
+use crate::driver::{Refusal, Refused, TimerId};
+use crate::handle::Local;
+
+/// How a front adds a timer: one that the program asks for by `Local::schedule`, one that repeats by
+/// `Local::schedule_assured`.
+pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
 
 /// A repeat interval in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,13 @@ impl Period {
 }
 
 /// Why something periodic was not taken.
+///
+/// ```
+/// use mainspring::front::PeriodError;
+///
+/// let never = mainspring::every(std::time::Duration::ZERO, || ());
+/// assert_eq!(never.err(), Some(PeriodError::Zero));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PeriodError {
@@ -63,14 +76,8 @@ impl fmt::Display for PeriodError {
     }
 }
 
-impl Error for PeriodError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            PeriodError::Zero => None,
-            PeriodError::Refused(refusal) => Some(refusal),
-        }
-    }
-}
+/// Its message says all: it has no source.
+impl Error for PeriodError {}
 
 #[cfg(test)]
 mod tests {

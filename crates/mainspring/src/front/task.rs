@@ -15,17 +15,15 @@ use std::task::Waker;
 use mainspring_queue::Tick;
 
 use self::inline::{Inline, Nature};
-use crate::driver::{Fire, Fired, Refused, TimerId};
-use crate::handle::Local;
+use crate::driver::{Fire, Fired};
 
 /// A closure that runs once, on the driver's thread, with no lock held.
 ///
 /// ```
-/// use mainspring::front::{Firing, Task};
-/// use mainspring_queue::Tick;
+/// use mainspring::{Firing, Task, Tick};
 ///
 /// let task = Task::new(|firing| println!("due at {}, runs at {}", firing.deadline, firing.now));
-/// task.run(Firing { deadline: Tick::new(3), now: Tick::new(4) });
+/// task.run(Firing::new(Tick::new(3), Tick::new(4)));
 /// ```
 pub struct Task(Inline<Firing>);
 
@@ -76,6 +74,7 @@ impl fmt::Debug for Task {
 
 /// What a task is told about its own firing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Firing {
     /// The tick at which it was to run.
     pub deadline: Tick,
@@ -83,9 +82,25 @@ pub struct Firing {
     pub now: Tick,
 }
 
-/// How a front adds a timer: one that the program asks for by `Local::schedule`, one that repeats by
-/// `Local::schedule_assured`.
-pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
+impl Firing {
+    /// Makes what a task is told that was due at one tick and runs at another.
+    pub fn new(deadline: Tick, now: Tick) -> Firing {
+        Firing { deadline, now }
+    }
+
+    /// Returns how late it runs, in ticks of the engine's clock: [`Clock::duration`](crate::clock::Clock::duration) makes a
+    /// duration of them.
+    pub fn lateness_ticks(&self) -> u64 {
+        self.now.since(self.deadline)
+    }
+}
+
+/// What a front's task is told, by a receiver of fired timers of the program's own.
+impl<T> From<&Fired<T>> for Firing {
+    fn from(fired: &Fired<T>) -> Firing {
+        Firing { deadline: fired.deadline, now: fired.now }
+    }
+}
 
 /// Runs a closure of the owner's, then `after` even if that panicked, and then lets the panic go on.
 pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
@@ -99,6 +114,7 @@ pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
 
 /// Runs each task that fires: what a driver of tasks is started with.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::exhaustive_structs, reason = "it is its name, and will be no more")]
 pub struct RunTasks;
 
 impl Fire<Task> for RunTasks {
@@ -118,16 +134,15 @@ impl Fire<Task> for RunTasks {
 /// waking a future's task. [`Threads`](super::Threads) is an executor with a limit.
 ///
 /// ```
-/// use std::sync::Arc;
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
 /// use mainspring::front::RunTasksOn;
-/// use mainspring_queue::wheel::Chunked;
+/// use mainspring::queue::wheel::Chunked;
 ///
 /// let (jobs, worker) = std::sync::mpsc::channel::<Box<dyn FnOnce() + Send>>();
 /// let engine = Engine::start(
 ///     Chunked::new(),
-///     Arc::new(Monotonic::new()),
+///     Monotonic::new(),
 ///     RunTasksOn::new(move |job| jobs.send(job).unwrap_or(())),
 /// )?;
 /// engine.callbacks().after(std::time::Duration::ZERO, |_| println!("runs on this thread"))?;

@@ -73,7 +73,8 @@ struct Record {
 impl Recorder {
     /// Makes one that is off, for at most `capacity` steps; what comes after is counted and not kept. Times are those of
     /// `clock`, which should be the driver's: the time of a queue stands still while its driver sleeps.
-    pub fn new(clock: Arc<dyn Clock>, capacity: usize) -> Recorder {
+    pub fn new(clock: impl Clock, capacity: usize) -> Recorder {
+        let clock = clock.into_shared();
         let (is_on, record) = (AtomicBool::new(false), Mutex::new(Record::default()));
         Recorder { shared: Arc::new(Shared { is_on, clock, capacity, record }) }
     }

@@ -42,7 +42,7 @@ fn wait_for(sleep: &mut Sleep, woken: &Arc<Woken>) {
 fn a_sleep_that_another_task_polls_is_ready_in_the_end() {
     bounded(|| {
         let clock = Manual::stepped();
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Naive::new(), clock.clone()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let mut sleep = futures.sleep_until(Tick::new(1));
         let first = Waker::from(Arc::new(Woken::default()));
@@ -61,7 +61,7 @@ fn a_sleep_that_another_task_polls_is_ready_in_the_end() {
 fn a_sleep_that_is_dropped_leaves_no_waker_and_wakes_once_at_most() {
     bounded(|| {
         let clock = Manual::stepped();
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(clock.clone())));
+        let driver = Arc::new(Single::new(Naive::new(), clock.clone()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let mut sleep = futures.sleep_until(Tick::new(1));
         let woken = Arc::new(Woken::default());
@@ -80,7 +80,7 @@ fn a_sleep_that_is_dropped_leaves_no_waker_and_wakes_once_at_most() {
 #[test]
 fn a_sleep_is_told_of_a_shutdown() {
     bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let driver = Arc::new(Single::new(Naive::new(), Manual::stepped()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let ender = thread::spawn(move || drop(Driver::<Task>::shutdown(&*driver)));
         wait_for(&mut futures.sleep_until(Tick::new(1)), &Arc::new(Woken::default()));
@@ -91,7 +91,7 @@ fn a_sleep_is_told_of_a_shutdown() {
 #[test]
 fn a_cancel_that_waits_returns_after_the_callback_or_prevents_it() {
     bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let driver = Arc::new(Single::new(Naive::new(), Manual::stepped()));
         let callbacks = Callbacks::new(Handle::<Task>::new(driver.clone()));
         let run_count = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&run_count);
@@ -115,7 +115,7 @@ fn a_run_until_idle_ends_whenever_the_last_timer_is_cancelled_or_discarded() {
     ];
     for cancel in cancels {
         bounded(move || {
-            let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+            let driver = Arc::new(Single::new(Naive::new(), Manual::stepped()));
             let id = driver.schedule(Tick::new(7), 7).unwrap();
             let runner = thread::spawn({
                 let driver = Arc::clone(&driver);
@@ -130,7 +130,7 @@ fn a_run_until_idle_ends_whenever_the_last_timer_is_cancelled_or_discarded() {
 #[test]
 fn a_channel_is_disconnected_by_a_shutdown_or_its_timer_was_stopped() {
     bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
+        let driver = Arc::new(Single::new(Naive::new(), Manual::stepped()));
         let timer = Channels::new(Handle::<Task>::new(driver.clone())).timer(Duration::from_secs(1)).unwrap();
         let ender = thread::spawn(move || drop(Driver::<Task>::shutdown(&*driver)));
         let is_stopped = timer.stop();

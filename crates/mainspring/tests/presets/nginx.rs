@@ -36,7 +36,8 @@ fn the_loop_runs_timers_of_the_tree() {
 
     impl Fire<Task> for Tasks {
         fn fire(&mut self, fired: Fired<Task>) {
-            fired.payload.run(Firing { deadline: fired.deadline, now: fired.now });
+            let firing = Firing::from(&fired);
+            fired.payload.run(firing);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::*;
 use crossbeam_channel::select;
 use mainspring::clock::Monotonic;
-use mainspring::front::channel::Timer;
+use mainspring::front::channel::ChannelTimer;
 
 /// Two timers of a millisecond race so many times in each of so many threads.
 const THREAD_COUNT: usize = 64;
@@ -12,7 +12,7 @@ const RACE_COUNT: usize = 100;
 /// Netty's ticks are a hundred times as long.
 const RACE_COUNT_NETTY: usize = 5;
 
-fn race(channels: &Channels, stop_or_reset: fn(&Timer) -> bool) {
+fn race(channels: &Channels, stop_or_reset: fn(&ChannelTimer) -> bool) {
     let timers = [channels.timer(ms(1)).unwrap(), channels.timer(ms(1)).unwrap()];
     let loser = select! {
         recv(timers[0].receiver()) -> _ => &timers[1],
@@ -23,7 +23,7 @@ fn race(channels: &Channels, stop_or_reset: fn(&Timer) -> bool) {
     }
 }
 
-fn race_on_every_preset(stop_or_reset: fn(&Timer) -> bool) {
+fn race_on_every_preset(stop_or_reset: fn(&ChannelTimer) -> bool) {
     for (name, start) in ENGINES {
         let engine = start(Arc::new(Monotonic::new()));
         let race_count = if name == "netty" { RACE_COUNT_NETTY } else { RACE_COUNT };
@@ -37,7 +37,7 @@ fn race_on_every_preset(stop_or_reset: fn(&Timer) -> bool) {
 
 #[test]
 fn stop_says_false_only_of_what_has_fired() {
-    race_on_every_preset(Timer::stop);
+    race_on_every_preset(ChannelTimer::stop);
 }
 
 #[test]

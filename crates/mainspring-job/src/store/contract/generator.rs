@@ -12,9 +12,10 @@ use crate::once::{Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::{Failure, Outcome};
 use crate::record::{Mark, Pause};
-use crate::run::{Cause, Run, RunKey, Span};
+use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::Query;
+use crate::timetable::Span;
 
 pub(super) struct Generator {
     state: u64,

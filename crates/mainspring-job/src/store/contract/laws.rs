@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Ground, Held, committed, same, text};
+use super::ground::{Ground, Held, committed, same, text};
 use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};

@@ -24,6 +24,10 @@ impl<T> Chunked<T> {
             !self.is_idle || self.next_event().is_none_or(|next| self.now < next),
             "what is idle is up to date"
         );
+        assert!(
+            !self.is_idle || self.next_event().is_none_or(|next| self.next <= next),
+            "what is idle knows no later event than there is"
+        );
         assert!(self.open == 0 || self.gate == Tick::MAX, "what is open is behind the gate");
         self.rings.check();
         let mut found = Vec::new();

@@ -77,6 +77,15 @@ impl Place {
     }
 }
 
+/// What there is to do, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outlook {
+    /// No hint has an earlier tick.
+    pub(super) next: Tick,
+    /// Nothing is to be spread before.
+    pub(super) quiet_until: Tick,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Rings {
     chains: Vec<Chain>,
@@ -200,6 +209,12 @@ impl Rings {
         unreachable!("a level with its bit set has an occupied slot")
     }
 
+    /// The earliest tick of an occupied slot.
+    #[inline]
+    fn earliest(&self, place: Place) -> Tick {
+        if place.level == 0 { place.start() } else { self.chains[place.index()].earliest }
+    }
+
     /// The next event: not later than the earliest tick of a hint, and past now. `None` if all slots are
     /// vacant.
     #[inline]
@@ -210,7 +225,7 @@ impl Rings {
             let level = levels.trailing_zeros();
             levels &= levels - 1;
             let place = self.first(now, level);
-            let tick = if level == 0 { place.start() } else { self.chains[place.index()].earliest };
+            let tick = self.earliest(place);
             next = Some(next.map_or(tick, |next: Tick| next.min(tick)));
             // What waits at higher levels is past this turn.
             if place.number / TURN_COUNT == Place::of(now, level).number / TURN_COUNT {
@@ -220,11 +235,22 @@ impl Rings {
         next
     }
 
-    /// Until when there is nothing to do: the beginning of the slot before the first occupied one, at any
-    /// level.
-    pub(super) fn quiet_until(&self, now: Tick) -> Tick {
-        let levels = (0..LEVEL_COUNT).filter(|level| self.levels >> level & 1 == 1);
-        levels.map(|level| self.first(now, level).before().start()).min().unwrap_or(Tick::MAX)
+    /// The next event, as [`next`](Self::next), and until when there is nothing to do: the beginning of the slot before
+    /// the first occupied one, at any level. The end of time if all slots are vacant.
+    pub(super) fn outlook(&self, now: Tick) -> Outlook {
+        let mut outlook = Outlook { next: Tick::MAX, quiet_until: Tick::MAX };
+        let (mut levels, mut is_sought) = (self.levels, true);
+        while levels != 0 {
+            let level = levels.trailing_zeros();
+            levels &= levels - 1;
+            let place = self.first(now, level);
+            outlook.quiet_until = outlook.quiet_until.min(place.before().start());
+            if is_sought {
+                outlook.next = outlook.next.min(self.earliest(place));
+                is_sought = place.number / TURN_COUNT != Place::of(now, level).number / TURN_COUNT;
+            }
+        }
+        outlook
     }
 
     /// The first occupied slot at or behind an index, by its index.

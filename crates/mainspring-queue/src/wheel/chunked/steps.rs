@@ -15,7 +15,7 @@
 use super::Chunked;
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
-use super::rings::{DIGIT_BITS, Place, Rings};
+use super::rings::{DIGIT_BITS, Outlook, Place, Rings};
 use crate::queue::Budget;
 use crate::tick::Tick;
 
@@ -50,6 +50,8 @@ impl<T> Chunked<T> {
         if self.now < self.quiet_until {
             return Settled::Idle;
         }
+        // What is known of an idle wheel holds until time moves.
+        let mut known = self.is_idle.then_some(self.next);
         loop {
             if budget.is_used_up() {
                 return Settled::Paused;
@@ -60,15 +62,17 @@ impl<T> Chunked<T> {
             if !self.due.is_empty() {
                 self.fill_batch(budget);
             } else if self.open != 0 {
+                // Nothing is left in it: it has all of its room for what the slot holds.
+                self.batch.clear();
                 let level = self.open.trailing_zeros();
                 self.spread(Place::of(self.reached, level), budget);
             } else if self.late.front().is_some_and(|(turn, _)| *turn == self.reached) {
                 self.admit_late();
             } else if self.reached < self.now {
-                let next = self.next_event().unwrap_or(self.now).min(self.now);
-                self.move_to(next, budget);
+                let next = known.take().or_else(|| self.next_event()).unwrap_or(self.now);
+                self.move_to(next.min(self.now), budget);
             } else {
-                self.quiet_until = self.rings.quiet_until(self.reached);
+                Outlook { next: self.next, quiet_until: self.quiet_until } = self.rings.outlook(self.reached);
                 return Settled::Idle;
             }
         }
@@ -104,7 +108,11 @@ impl<T> Chunked<T> {
 
     fn admit_late(&mut self) {
         for _ in 0..CHUNK_HINT_COUNT {
-            let Some((_, hint)) = self.late.pop_front_if(|(turn, _)| *turn == self.reached) else { return };
+            let Some(&(turn, hint)) = self.late.front() else { return };
+            if turn != self.reached {
+                return;
+            }
+            self.late.pop_front();
             self.push_due(hint);
         }
     }
@@ -144,6 +152,9 @@ impl<T> Chunked<T> {
             self.append(Place::of(tick, from.level - 1), hint, tick);
         } else if self.reached < tick {
             self.append(Place::between(self.reached, tick), hint, tick);
+        } else if self.due.is_empty() && self.batch.has_room() {
+            // It would be looked at next: a sparse wheel takes no chunk for it.
+            self.batch.push_if(hint, self.records.is_current(hint));
         } else {
             self.push_due(hint);
         }
@@ -178,7 +189,9 @@ impl<T> Chunked<T> {
             self.sweep.slot_is_due(place.index());
             self.due = self.rings.take(place);
         }
-        self.look_ahead(place);
+        if self.rings.levels() & 1 == 1 {
+            self.look_ahead(place);
+        }
         let mut levels = self.rings.levels() & !1;
         while levels != 0 {
             let level = levels.trailing_zeros();

@@ -92,6 +92,10 @@ test("what is next: it stands in the first sentence; g u shows the day", { skip 
   stage({}, async ({ open }) => {
     const page = await open();
     assert.match(await page.locator(".summary").innerText(), /Next is \S+ (in \d+\s(s|m)|now)\./);
+    // What has gone by is not next.
+    const soon = page.locator("section:has(h2:has-text('Due within')) td.time");
+    for (const text of await soon.allInnerTexts()) assert.doesNotMatch(text, /ago/);
+    assert.ok(3 < (await soon.count()));
     await press(page, "g", "u");
     await page.waitForSelector(".lane");
     assert.match(await page.locator(".lead").innerText(), /\d+ jobs are due/);

@@ -183,6 +183,25 @@ test("when the server is started again under the page, it says so and heals", { 
   })
 );
 
+test("a server with a newer page says so, and the page offers to load it", { skip }, () =>
+  stage({}, async ({ open, mock }) => {
+    const page = await open("?page=audit");
+    await page.waitForSelector("#state.live");
+    await mock.stop();
+    await page.waitForSelector("#state:has-text('The server is ending')");
+    mock.hash = "0123456789ab";
+    // The page asks for the status before it has a stream again.
+    mock.deaf = true;
+    await mock.start();
+    await page.waitForSelector("#state:has-text('Not live')");
+    mock.deaf = false;
+    await page.waitForSelector("#said:has-text('The server has a newer page.')");
+    await page.click("#said a");
+    await page.waitForSelector("script[src='assets/0123456789ab/main.js']", { state: "attached" });
+    await page.waitForSelector("h1:has-text('Audit')");
+  })
+);
+
 test("an answer that fails leaves the page as it is; one that is asked for says what to do", { skip }, () =>
   stage({}, async ({ open, mock }) => {
     const page = await open("?page=jobs");

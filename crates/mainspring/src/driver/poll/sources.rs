@@ -49,6 +49,7 @@ impl fmt::Display for SourceId {
 
 /// What a loop waits for on a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a socket has two directions")]
 pub enum Interest {
     /// That something can be read, a connection accepted, or that the other end is gone.
     Readable,
@@ -81,6 +82,7 @@ impl Interest {
 }
 
 /// A source on which something can be done without waiting, as far as its interest goes.
+#[non_exhaustive]
 pub struct Ready<S: ?Sized> {
     /// Its id.
     pub id: SourceId,
@@ -90,6 +92,15 @@ pub struct Ready<S: ?Sized> {
     pub is_readable: bool,
     /// It can be written, or writing fails at once.
     pub is_writable: bool,
+}
+
+impl<S: ?Sized> fmt::Debug for Ready<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Ready { id, is_readable, is_writable, .. } = self;
+        let mut ready = formatter.debug_struct("Ready");
+        ready.field("id", id).field("is_readable", is_readable).field("is_writable", is_writable);
+        ready.finish_non_exhaustive()
+    }
 }
 
 /// The sources of one loop. Clones are the same.
@@ -145,7 +156,7 @@ impl<S: ?Sized> Sources<S> {
         }
         let replaced = state.entries.insert(key, entry);
         drop(state);
-        assert!(replaced.is_none(), "no key is given twice");
+        debug_assert!(replaced.is_none(), "no key is given twice");
         Ok(SourceId(key))
     }
 

@@ -31,6 +31,7 @@ pub const LATE_MIN: Duration = Duration::from_millis(5);
 
 /// What an interval does with ticks that passed before it was polled again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MissedTicks {
     /// Each is made up for, at once.
     Burst,
@@ -44,6 +45,7 @@ pub enum MissedTicks {
 /// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends when the driver has
 /// been shut down; [`tick`](Self::tick) is ready at once then.
 #[derive(Debug)]
+#[must_use = "it ticks when it is polled"]
 pub struct Interval {
     sleep: Sleep,
     period: Period,
@@ -59,7 +61,6 @@ impl Interval {
     }
 
     /// Chooses what becomes of missed ticks.
-    #[must_use]
     pub fn with_missed_ticks(mut self, missed: MissedTicks) -> Interval {
         self.missed = missed;
         self
@@ -88,7 +89,7 @@ impl Interval {
             MissedTicks::Burst | MissedTicks::Delay => due.after(self.period.ticks()),
             MissedTicks::Skip => self.period.next(due, now).unwrap_or(Tick::MAX),
         };
-        self.sleep.reset(next);
+        self.sleep.reset_at(next);
         Poll::Ready(due)
     }
 
@@ -109,12 +110,12 @@ impl Interval {
 
     /// Begins anew: the next tick is `delay` from now.
     pub fn reset_after(&mut self, delay: Duration) {
-        self.sleep.reset_after(delay);
+        self.sleep.reset(delay);
     }
 
     /// Begins anew: the next tick is at a tick of the driver's clock.
     pub fn reset_at(&mut self, deadline: Tick) {
-        self.sleep.reset(deadline);
+        self.sleep.reset_at(deadline);
     }
 }
 

@@ -42,7 +42,7 @@ impl<F: Future> Timeout<F> {
     }
 
     /// Returns the sleep that ends the wait, to ask for its deadline or to reset it.
-    pub fn sleep(&mut self) -> &mut Sleep {
+    pub fn sleep_mut(&mut self) -> &mut Sleep {
         &mut self.sleep
     }
 }
@@ -60,6 +60,7 @@ impl<F: Future> Future for Timeout<F> {
 
 /// The time was up before the future was ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Elapsed;
 
 impl fmt::Display for Elapsed {

@@ -1,0 +1,176 @@
+//! What a job does, as plain data: a process to start or a webhook to send.
+//!
+//! ```text
+//! job file, crontab, command line ──▶ Body ── encode ──▶ Action { kind, body: JSON } ──▶ planner, store
+//!                                                                                           │ start
+//!                                                   executor ◀── Body ◀────── decode ◀──────┘
+//! ```
+//!
+//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so neither a user's
+//! number nor a secret is on disk, and a change of either needs no reload.
+//!
+//! Cost: one small JSON document per definition and per start.
+//!
+//! Does not decide when anything runs, and does not run it.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use mainspring_job::{Action, JobError};
+use serde::{Deserialize, Serialize};
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body {
+    /// A process is started.
+    Process(ProcessBody),
+    /// A request is sent.
+    Webhook(WebhookBody),
+}
+
+/// The kinds of actions as the store names them.
+pub const KINDS: [&str; 2] = ["process", "webhook"];
+
+/// A process, by names: what they stand for is looked up when it starts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "the fields are the keys of the job file")]
+pub struct ProcessBody {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub run: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inherit_env: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub umask: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nice: Option<i32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<(String, u64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stdin: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_server_death: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_new_privileges: bool,
+}
+
+/// A secret: the variable, the file, and whether the variable gets the file's name instead of its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see the type")]
+pub struct SecretBody {
+    pub name: String,
+    pub path: PathBuf,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_path: bool,
+}
+
+/// A webhook, with its templates as text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "the fields are the keys of the job file")]
+pub struct WebhookBody {
+    pub url: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub body: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub success: Vec<(u16, u16)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<SecretBody>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signing_secret: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+}
+
+/// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionError {
+    /// What is wrong with it: lower case, no full stop.
+    pub reason: String,
+}
+
+impl fmt::Display for ActionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the action cannot be read: {}", self.reason)
+    }
+}
+
+impl std::error::Error for ActionError {}
+
+impl Body {
+    /// The action that a job carries.
+    ///
+    /// # Errors
+    ///
+    /// When it is too long.
+    pub fn encode(&self) -> Result<Action, JobError> {
+        let (kind, text) = match self {
+            Body::Process(body) => (KINDS[0], serde_json::to_string(body)),
+            Body::Webhook(body) => (KINDS[1], serde_json::to_string(body)),
+        };
+        Action::new(kind, text.expect("bodies have string keys and finite numbers"))
+    }
+
+    /// What an action says.
+    ///
+    /// # Errors
+    ///
+    /// When this program did not write it.
+    pub fn decode(action: &Action) -> Result<Body, ActionError> {
+        let unreadable = |error: serde_json::Error| ActionError { reason: error.to_string() };
+        match action.kind() {
+            "process" => serde_json::from_str(action.body()).map(Body::Process).map_err(unreadable),
+            "webhook" => serde_json::from_str(action.body()).map(Body::Webhook).map_err(unreadable),
+            kind => Err(ActionError { reason: format!("there is no executor called {kind}") }),
+        }
+    }
+
+    /// One line that says what is done, for tables.
+    pub fn summary(&self) -> String {
+        match self {
+            Body::Process(ProcessBody { shell: Some(text), .. }) => text.clone(),
+            Body::Process(body) => body.run.join(" "),
+            Body::Webhook(body) => {
+                format!("{} {}", body.method.as_deref().unwrap_or("POST"), body.url)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_read_back() {
+        let process = ProcessBody { shell: Some("echo".into()), nice: Some(3), ..ProcessBody::default() };
+        let webhook =
+            WebhookBody { url: "http://x".into(), success: vec![(200, 204)], ..WebhookBody::default() };
+        for body in [Body::Process(process), Body::Webhook(webhook)] {
+            assert_eq!(Body::decode(&body.encode().unwrap()).unwrap(), body);
+        }
+        let strange = Action::new("process", r#"{"shel": "x"}"#).unwrap();
+        assert!(Body::decode(&strange).is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! What a job does, as plain data: what stands between the readers of files and the executor, which never meet.
+//!
+//! ```text
+//! job file, crontab, command line ─▶ body ─▶ JSON in the store ─▶ body ─▶ executor
+//!                                     │
+//!                                     └─ names: limits and defaults; template: {job.name}; secret: what is never shown
+//! ```
+//!
+//! Cost: one small JSON document for each definition and each start.
+//!
+//! Does not run anything, and does not look up what a body names.
+
+#![forbid(unsafe_code)]
+
+pub mod body;
+pub mod names;
+pub mod secret;
+pub mod template;

@@ -1,0 +1,217 @@
+//! The webhooks under way: a thread for each, at most [`MAX_DELIVERIES`], which reports back into the loop.
+//!
+//! ```text
+//! loop ── start ──▶ thread: deliver ── Delivered ──▶ channel ──▶ loop: turn ──▶ reports
+//!                                   └─ one byte on a socket pair, so that poll wakes
+//! ```
+//!
+//! A delivery cannot be called back: one that is killed is reported as ended at once and its answer is ignored, but it
+//! keeps its place until its thread is done, which its timeout bounds.
+//!
+//! Cost: one thread of [`STACK_BYTES`] and one connection per webhook under way; nothing while there is none.
+//!
+//! Does not keep idle threads: starting one costs less than a thousandth of a request.
+//!
+//! Source: own.
+
+use std::borrow::Cow;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::{fmt, thread};
+
+use crate::bell::{Bell, Ring, bell};
+use crate::clock::Moment;
+use crate::descriptors::MAX_RUNNING;
+use crate::output::LineSplitter;
+use crate::process::Outcome;
+use crate::run::{End, KillCause, Reports, Stream};
+use crate::shortage::is_shortage;
+use crate::webhook::{Delivered, WebhookSpec, deliver};
+use mainspring_action::template::Values;
+
+/// The most webhooks under way at one time: as many as processes.
+pub const MAX_DELIVERIES: usize = MAX_RUNNING;
+
+/// The stack of a delivery's thread: four times what a TLS handshake was seen to need.
+pub const STACK_BYTES: usize = 512 << 10;
+
+/// Why a webhook was not sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum NotSent {
+    /// So many are under way, which is the most.
+    Full(usize),
+    /// The operating system would not start a thread.
+    Thread(io::Error),
+}
+
+impl fmt::Display for NotSent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotSent::Full(count) => write!(f, "{count} webhooks are under way already, which is the limit"),
+            NotSent::Thread(error) => write!(f, "cannot start a thread: {error}"),
+        }
+    }
+}
+
+impl NotSent {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, NotSent::Thread(error) if is_shortage(error))
+    }
+}
+
+impl std::error::Error for NotSent {}
+
+/// The webhooks under way, each under the key that the loop has for its run.
+#[derive(Debug)]
+pub struct Deliveries<K> {
+    capacity: usize,
+    under_way: Vec<UnderWay<K>>,
+    next_number: u64,
+    sender: Sender<(u64, Delivered)>,
+    receiver: Receiver<(u64, Delivered)>,
+    ring: Ring,
+    bell: Bell,
+}
+
+#[derive(Debug)]
+struct UnderWay<K> {
+    number: u64,
+    key: K,
+    started: Moment,
+    is_reported: bool,
+}
+
+impl<K: PartialEq> Deliveries<K> {
+    /// Makes a place for [`MAX_DELIVERIES`] deliveries, with none under way.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair.
+    pub fn new() -> io::Result<Deliveries<K>> {
+        Deliveries::of_at_most(MAX_DELIVERIES)
+    }
+
+    /// The same for so many, up to [`MAX_DELIVERIES`].
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair.
+    pub fn of_at_most(capacity: usize) -> io::Result<Deliveries<K>> {
+        let (ring, bell) = bell()?;
+        let (sender, receiver) = channel();
+        let capacity = capacity.min(MAX_DELIVERIES);
+        Ok(Deliveries { capacity, under_way: Vec::new(), next_number: 0, sender, receiver, ring, bell })
+    }
+
+    /// Sends a webhook; its end is told by a later [`turn`](Self::turn).
+    ///
+    /// # Errors
+    ///
+    /// See [`NotSent`]; the run is over then.
+    pub fn start(
+        &mut self,
+        spec: &Arc<WebhookSpec>,
+        values: Values,
+        key: K,
+        now: Moment,
+    ) -> Result<(), NotSent> {
+        if self.is_full() {
+            return Err(NotSent::Full(self.capacity));
+        }
+        let number = self.next_number;
+        let (spec, sender, ring) = (Arc::clone(spec), self.sender.clone(), self.ring.clone());
+        let unix_s = now.wall.as_second();
+        let send = move || {
+            let delivered = deliver(&spec, values, unix_s);
+            // Fails only after the loop has ended.
+            let _ = sender.send((number, delivered));
+            ring.ring();
+        };
+        let builder = thread::Builder::new().name("webhook".to_owned()).stack_size(STACK_BYTES);
+        builder.spawn(send).map_err(NotSent::Thread)?;
+        self.next_number += 1;
+        self.under_way.push(UnderWay { number, key, started: now, is_reported: false });
+        Ok(())
+    }
+
+    /// Whether no further webhook can be sent now.
+    pub fn is_full(&self) -> bool {
+        self.capacity <= self.under_way.len()
+    }
+
+    /// The number of webhooks whose end was not reported.
+    pub fn running_count(&self) -> usize {
+        self.under_way.iter().filter(|delivery| !delivery.is_reported).count()
+    }
+
+    /// Reports what has come back.
+    pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.bell.quiet();
+        while let Ok((number, delivered)) = self.receiver.try_recv() {
+            let Some(at) = self.under_way.iter().position(|delivery| delivery.number == number) else {
+                continue;
+            };
+            let delivery = self.under_way.swap_remove(at);
+            if !delivery.is_reported {
+                report(&delivery, delivered, now, reports);
+            }
+        }
+    }
+
+    /// Reports a delivery as killed; its answer will be ignored. Returns whether there is such a run.
+    pub fn kill(&mut self, key: &K, now: Moment, reports: &mut dyn Reports<K>) -> bool {
+        let found = self.under_way.iter_mut().find(|delivery| delivery.key == *key && !delivery.is_reported);
+        found.map(|delivery| delivery.give_up(now, reports)).is_some()
+    }
+
+    /// Reports all deliveries as killed.
+    pub fn kill_all(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        for delivery in self.under_way.iter_mut().filter(|delivery| !delivery.is_reported) {
+            delivery.give_up(now, reports);
+        }
+    }
+}
+
+impl<K> UnderWay<K> {
+    fn give_up(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.is_reported = true;
+        let end = End {
+            outcome: Some(Outcome::NoAnswer("it was given up before an answer came".to_owned())),
+            is_success: false,
+            after: now.since(self.started),
+            cause: Some(KillCause::Asked),
+            dropped_bytes: 0,
+            is_output_held: false,
+            retry_at: None,
+        };
+        reports.ended(&self.key, &end);
+    }
+}
+
+fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
+    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after, masks } = delivered;
+    let mut splitter = LineSplitter::new(masks);
+    let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
+    splitter.push(&answer, &mut each);
+    splitter.finish(&mut each);
+    let end = End {
+        outcome: Some(outcome),
+        is_success,
+        after: now.since(delivery.started),
+        cause: is_timeout.then_some(KillCause::Timeout),
+        dropped_bytes,
+        is_output_held: false,
+        retry_at: retry_after.filter(|_| !is_success).map(|after| after.resolve(now.wall)),
+    };
+    reports.ended(&delivery.key, &end);
+}
+
+impl<K> AsFd for Deliveries<K> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

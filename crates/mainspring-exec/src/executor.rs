@@ -1,0 +1,183 @@
+//! Executes what is due: processes, each in a group of its own.
+//!
+//! ```text
+//!            start ─▶ ┌──────────────── Executor ────────────────┐
+//! poll says: a pipe,  │ run 3:a#1   process group, 3 pipes       │ ─▶ reports
+//! SIGCHLD   ─ turn ─▶ │ run 4:b#7   process group, 2 pipes       │
+//!              kill   │ ...         at most MAX_RUNNING          │
+//!                     └──────────────────────────────────────────┘
+//! ```
+//!
+//! All runs are served by one thread that never waits for any of them: lines cannot interleave, and nothing is locked.
+//!
+//! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what poll
+//! reported would save most of them and was left out as long as a turn stays below a tenth of a millisecond.
+//!
+//! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
+//!
+//! Source: own.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::pipe::READ_BYTES;
+use crate::process::StartError;
+use crate::run::{KillCause, Reports, Run};
+use crate::spec::ProcessSpec;
+
+pub use crate::descriptors::MAX_RUNNING;
+
+/// Why a run was not started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// So many commands are running, which is the most.
+    Full(usize),
+    /// The command could not be started.
+    Start(StartError),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Full(count) => write!(f, "{count} commands are running already, which is the limit"),
+            Refused::Start(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Refused {
+    /// Whether the operating system lacks something that other runs may give back.
+    pub fn is_shortage(&self) -> bool {
+        matches!(self, Refused::Start(error) if error.is_shortage())
+    }
+}
+
+impl std::error::Error for Refused {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Refused::Full(_) => None,
+            Refused::Start(error) => Some(error),
+        }
+    }
+}
+
+/// The running processes, each under the key that the loop has for its run.
+#[derive(Debug)]
+pub struct Executor<K> {
+    runs: Vec<Run<K>>,
+    capacity: usize,
+    buffer: Vec<u8>,
+}
+
+impl<K> Default for Executor<K> {
+    fn default() -> Executor<K> {
+        Executor::of_at_most(MAX_RUNNING)
+    }
+}
+
+impl<K> Executor<K> {
+    /// An executor of so many runs at one time, up to [`MAX_RUNNING`].
+    pub fn of_at_most(capacity: usize) -> Executor<K> {
+        Executor { runs: Vec::new(), capacity: capacity.min(MAX_RUNNING), buffer: vec![0; READ_BYTES] }
+    }
+}
+
+impl<K: PartialEq> Executor<K> {
+    /// Starts a run, with `variables` on top of the environment of its spec, and returns the number of its process.
+    ///
+    /// # Errors
+    ///
+    /// See [`Refused`]; the run is over then, and it is for the caller to say why.
+    pub fn start(
+        &mut self,
+        spec: &ProcessSpec,
+        variables: &[(String, String)],
+        key: K,
+        now: Moment,
+    ) -> Result<u32, Refused> {
+        if self.is_full() {
+            return Err(Refused::Full(self.capacity));
+        }
+        let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
+        let pid = run.pid();
+        self.runs.push(run);
+        Ok(pid)
+    }
+
+    /// Whether no further run can be started now.
+    pub fn is_full(&self) -> bool {
+        self.capacity <= self.runs.len()
+    }
+
+    /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.
+    pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        if let Some(at) = self.runs.iter().position(Run::is_lingering) {
+            self.runs.remove(at).close(now, reports);
+        }
+    }
+
+    /// Does all that can be done without waiting, and forgets the runs that are over.
+    pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        for run in &mut self.runs {
+            run.advance(now, &mut self.buffer, reports);
+        }
+        for run in self.runs.extract_if(.., |run| run.is_over()) {
+            run.close(now, reports);
+        }
+    }
+
+    /// The number of runs that are not over.
+    pub fn running_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The number of those whose end is still to be reported: the others wait for something in the background that holds
+    /// their output open.
+    pub fn unended_count(&self) -> usize {
+        self.runs.iter().filter(|run| !run.is_lingering()).count()
+    }
+
+    /// The processes of the runs that are not over.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.runs.iter().map(Run::pid)
+    }
+
+    /// Begins the kill sequence of a run. Returns whether there is such a run.
+    pub fn kill(&mut self, key: &K, cause: KillCause, now: Moment) -> bool {
+        let run = self.runs.iter_mut().find(|run| run.key() == key);
+        run.map(|run| run.kill(cause, now)).is_some()
+    }
+
+    /// Begins the kill sequences of all runs.
+    pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
+        self.runs.iter_mut().for_each(|run| run.kill(cause, now));
+    }
+
+    /// Kills the groups of all runs at once.
+    pub fn kill_all_at_once(&mut self, now: Moment) {
+        self.runs.iter_mut().for_each(|run| run.kill_at_once(now));
+    }
+
+    /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
+    pub fn wait(&self, now: Moment) -> Option<Duration> {
+        let of_run = |run: &Run<K>| run.output_wait(now).into_iter().chain(run.kill_wait(now)).min();
+        self.runs.iter().filter_map(of_run).min()
+    }
+
+    /// Adds what to poll for reading and for writing.
+    pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
+        for run in &self.runs {
+            run.watch(readable, writable);
+        }
+    }
+
+    /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is let go.
+    pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        for run in self.runs.drain(..) {
+            run.close(now, reports);
+        }
+    }
+}

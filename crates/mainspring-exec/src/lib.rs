@@ -1,0 +1,37 @@
+//! What does the work: processes, each in a session of its own, and webhooks.
+//!
+//! ```text
+//! body ─ specs ─▶ spec ─▶ executor ─▶ run ─┬─▶ process ─▶ sys: what happens between fork and exec
+//!                                          └─▶ pipe ─▶ output: lines, secrets masked
+//!             webhook ─▶ deliveries: a thread for each, which rings a bell
+//! ```
+//!
+//! [`descriptors`] says how much may run at once, [`secret`] and [`signature`] what is read when something starts, and
+//! [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone.
+//!
+//! Cost: see [`executor`]; nothing while nothing runs.
+//!
+//! Does not know jobs, schedules or stores: what is started and ended is named by its caller's own keys.
+//!
+//! The only code of the program that is not safe is in `sys.rs`.
+
+#![deny(unsafe_code)]
+
+pub mod bell;
+pub mod clock;
+pub mod deliveries;
+pub mod descriptors;
+pub mod executor;
+pub mod orphans;
+pub mod output;
+pub mod pipe;
+pub mod process;
+pub mod run;
+pub mod secret;
+pub mod shortage;
+pub mod signature;
+pub mod span;
+pub mod spec;
+pub mod specs;
+mod sys;
+pub mod webhook;

@@ -1,0 +1,194 @@
+//! Bytes from a pipe to lines of text without secrets.
+//!
+//! ```text
+//! read "ab\ncd"  -> line "ab", kept "cd"
+//! read "e\n"     -> line "cde"
+//! end of file    -> the kept text, if any, is the last line
+//! ```
+//!
+//! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between characters. So much of
+//! it is kept back that a secret which a cut would go through is whole before it is cut: masked text is cut, never text to be
+//! masked. Bytes that are not UTF-8 become U+FFFD.
+//!
+//! Cost: each byte is looked at once for the line's end, and once or twice for each secret; at most one piece and the longest
+//! secret are kept.
+//!
+//! Does not know about pipes: it is given bytes.
+//!
+//! Source: own.
+
+use std::borrow::Cow;
+
+use crate::secret::Masks;
+
+/// The longest piece of output that becomes one line of the log.
+pub const MAX_OUTPUT_LINE_BYTES: usize = 8 << 10;
+
+/// What is given each line.
+pub type EachLine<'a> = dyn FnMut(Cow<'_, str>) + 'a;
+
+/// Cuts a stream of bytes into lines, and takes secrets out of them.
+#[derive(Debug, Default)]
+pub struct LineSplitter {
+    masks: Masks,
+    /// The start of a line whose end has not been read, without `\n`.
+    kept: String,
+    /// The start of a character whose end has not been read.
+    begun: Vec<u8>,
+}
+
+impl LineSplitter {
+    /// Takes these secrets out of the lines.
+    pub fn new(masks: Masks) -> LineSplitter {
+        LineSplitter { masks, ..LineSplitter::default() }
+    }
+
+    /// Takes the next bytes and gives each line that they complete to `each`.
+    pub fn push(&mut self, bytes: &[u8], each: &mut EachLine<'_>) {
+        for part in bytes.split_inclusive(|&byte| byte == b'\n') {
+            match part.strip_suffix(b"\n") {
+                Some(text) => {
+                    self.keep(text);
+                    self.keep_begun();
+                    self.cut_pieces(each);
+                    each(self.masks.apply(&self.kept));
+                    self.kept.clear();
+                }
+                None => {
+                    self.keep(part);
+                    self.cut_pieces(each);
+                }
+            }
+        }
+    }
+
+    /// Gives the unterminated last line, if there is one, to `each`.
+    pub fn finish(&mut self, each: &mut EachLine<'_>) {
+        self.keep_begun();
+        self.cut_pieces(each);
+        if !self.kept.is_empty() {
+            each(self.masks.apply(&self.kept));
+            self.kept.clear();
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.begun.extend_from_slice(bytes);
+        let end = end_of_whole_characters(&self.begun);
+        self.kept.push_str(&String::from_utf8_lossy(&self.begun[..end]));
+        self.begun.drain(..end);
+    }
+
+    /// What has begun does not go on.
+    fn keep_begun(&mut self) {
+        self.kept.push_str(&String::from_utf8_lossy(&self.begun));
+        self.begun.clear();
+    }
+
+    /// Leaves at most the limit behind, so that a line of exactly the limit stays whole, and what a secret may begin in.
+    fn cut_pieces(&mut self, each: &mut EachLine<'_>) {
+        let most = MAX_OUTPUT_LINE_BYTES + self.masks.longest_bytes().saturating_sub(1);
+        if self.kept.len() <= most {
+            return;
+        }
+        if let Cow::Owned(masked) = self.masks.apply(&self.kept) {
+            self.kept = masked;
+        }
+        let mut start = 0;
+        while most < self.kept.len() - start {
+            let end = self.kept.floor_char_boundary(start + MAX_OUTPUT_LINE_BYTES);
+            each(Cow::Borrowed(&self.kept[start..end]));
+            start = end;
+        }
+        self.kept.drain(..start);
+    }
+}
+
+/// Where a character begins at the end of some bytes that could go on; their length if there is none.
+fn end_of_whole_characters(bytes: &[u8]) -> usize {
+    let last = bytes.utf8_chunks().last().map_or(&[][..], |chunk| chunk.invalid());
+    // An error at the very end that is no error yet: a first byte, and less than it announces.
+    let announced = match last.first() {
+        Some(0xC2..=0xDF) => 2,
+        Some(0xE0..=0xEF) => 3,
+        Some(0xF0..=0xF4) => 4,
+        _ => 0,
+    };
+    if last.len() < announced && bytes.ends_with(last) { bytes.len() - last.len() } else { bytes.len() }
+}
+
+const _: () = assert!(4 <= MAX_OUTPUT_LINE_BYTES, "a piece holds at least one character");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_action::secret::Secret;
+
+    fn lines(chunks: &[&[u8]]) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut splitter = LineSplitter::default();
+        for chunk in chunks {
+            splitter.push(chunk, &mut |line| lines.push(line.into_owned()));
+        }
+        splitter.finish(&mut |line| lines.push(line.into_owned()));
+        lines
+    }
+
+    #[test]
+    fn lines_come_out_whole_however_the_bytes_arrive() {
+        let text = "one\n\ntwo ä\nthree".as_bytes();
+        for at in 0..=text.len() {
+            assert_eq!(lines(&[&text[..at], &text[at..]]), ["one", "", "two ä", "three"], "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn nothing_gives_no_line() {
+        assert!(lines(&[b"", b""]).is_empty());
+        assert_eq!(lines(&[b"\n"]), [""]);
+    }
+
+    #[test]
+    fn a_line_at_the_limit_stays_whole_and_a_longer_one_is_cut() {
+        let limit = MAX_OUTPUT_LINE_BYTES;
+        let text = [vec![b'x'; limit], b"\n".to_vec(), vec![b'y'; limit + 1], b"\n".to_vec()].concat();
+        let lengths: Vec<usize> = lines(&[&text]).iter().map(String::len).collect();
+        assert_eq!(lengths, [limit, limit, 1]);
+    }
+
+    #[test]
+    fn pieces_are_cut_between_characters() {
+        let text = format!("x{}", "€".repeat(MAX_OUTPUT_LINE_BYTES));
+        let pieces = lines(&[text.as_bytes()]);
+        assert!(pieces.iter().all(|piece| piece.len() <= MAX_OUTPUT_LINE_BYTES));
+        assert_eq!(pieces.concat(), text);
+    }
+
+    #[test]
+    fn a_secret_is_masked_wherever_a_line_is_cut() {
+        let secret = "hunter2-SECRET-TOKEN";
+        for at in MAX_OUTPUT_LINE_BYTES - 25..=MAX_OUTPUT_LINE_BYTES + 5 {
+            let text = format!("{}{secret}{}", "A".repeat(at), "B".repeat(at));
+            for step in [1_000, usize::MAX] {
+                let mut masks = Masks::default();
+                masks.add(&Secret::new(secret));
+                let mut splitter = LineSplitter::new(masks);
+                let mut pieces = Vec::new();
+                for chunk in text.as_bytes().chunks(step.min(text.len())) {
+                    splitter.push(chunk, &mut |line| pieces.push(line.into_owned()));
+                }
+                splitter.finish(&mut |line| pieces.push(line.into_owned()));
+                assert_eq!(pieces.concat(), text.replace(secret, "***"), "at {at}");
+                assert!(pieces.iter().all(|piece| piece.len() <= MAX_OUTPUT_LINE_BYTES + secret.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_shown_lossily() {
+        assert_eq!(lines(&[b"caf\xE9!\n"]), ["caf\u{FFFD}!"]);
+        assert_eq!(lines(&[b"\xE2\x82", b"\xAC \xE2", b"x\xF0\x9F"]), ["\u{20AC} \u{FFFD}x\u{FFFD}"]);
+        let broken = vec![0x80; MAX_OUTPUT_LINE_BYTES + 1];
+        assert_eq!(lines(&[&broken]).concat().chars().count(), broken.len());
+    }
+}

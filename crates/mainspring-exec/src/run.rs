@@ -1,0 +1,346 @@
+//! One run of a process, from its start to the end of its output.
+//!
+//! ```text
+//! started ──program exits──▶ draining ──both pipes closed──▶ over
+//!    │ timeout, kill()           └─OUTPUT_WAIT──▶ lingering ──┘    a process in the background still holds a pipe
+//!    └──▶ killing: the steps of the kill sequence, each after the wait of the one before; SIGKILL is the last
+//! ```
+//!
+//! The end is reported when the program has exited and all its output was read. If something that it left in the
+//! background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same; lines that come later are
+//! still reported, and the run keeps its place among the running ones until the output is closed. Lines beyond the cap of
+//! the spec are read, counted and dropped, so that a talkative program neither fills the disk nor stops.
+//!
+//! Cost: at most five system calls per turn of the loop.
+//!
+//! Does not decide what an end means: that is told to [`Reports`].
+//!
+//! Source: own.
+
+use std::fmt;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use nix::sys::signal::Signal;
+
+use crate::clock::Moment;
+use crate::output::EachLine;
+use crate::pipe::{InputPipe, OutputPipe};
+use crate::process::{Outcome, Process, StartError};
+use crate::span::Span;
+use crate::spec::{KillSequence, ProcessSpec};
+
+/// How long after the end of a program its output may still be held open before its end is reported.
+pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
+
+/// Which of its two outputs a line was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output; for a webhook the response.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Hears what becomes of runs that the loop knows as `K`.
+pub trait Reports<K> {
+    /// A run wrote a line; secrets are masked in it.
+    fn line(&mut self, run: &K, stream: Stream, text: &str);
+    /// A run ended. Lines may still come of it, if its output is held open.
+    fn ended(&mut self, run: &K, end: &End);
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// What the operating system says of it; `None`: it could not be ended and is left behind.
+    pub outcome: Option<Outcome>,
+    /// Whether that is what it should say: exit status 0, or a status of the webhook's success rule.
+    pub is_success: bool,
+    /// How long it ran.
+    pub after: Duration,
+    /// Why it was killed, if it was.
+    pub cause: Option<KillCause>,
+    /// How much of its output was dropped so far, because there was more than the spec allows.
+    pub dropped_bytes: u64,
+    /// Whether something in the background holds its output open.
+    pub is_output_held: bool,
+    /// Before when it is not to be tried again, if a receiver said so.
+    pub retry_at: Option<Timestamp>,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.outcome {
+            None => return write!(f, "the command could not be ended and is left behind"),
+            Some(outcome) => write!(f, "{outcome} after {}", Span(self.after))?,
+        }
+        if self.cause == Some(KillCause::Timeout) {
+            write!(f, "; it ran longer than its timeout")?;
+        }
+        if self.is_output_held {
+            write!(f, "; a process in the background holds its output open")?;
+        }
+        if 0 < self.dropped_bytes {
+            write!(f, "; {} bytes of output beyond the limit were dropped", self.dropped_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a run is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KillCause {
+    /// It ran longer than its spec allows.
+    Timeout,
+    /// The loop asked for it.
+    Asked,
+}
+
+/// A process that runs, or whose output is not at its end.
+#[derive(Debug)]
+pub struct Run<K> {
+    key: K,
+    process: Process,
+    input: Option<InputPipe>,
+    output: Output,
+    started: Moment,
+    timeout: Option<Duration>,
+    kill: KillSequence,
+    killing: Option<Killing>,
+    /// How and when the program ended, or was first seen to have ended.
+    ended: Option<(Outcome, Moment)>,
+    end_is_reported: bool,
+}
+
+/// Where a kill sequence stands.
+#[derive(Clone, Copy, Debug)]
+struct Killing {
+    cause: KillCause,
+    /// The step that was carried out last, and when.
+    step_index: usize,
+    since: Moment,
+}
+
+impl<K> Run<K> {
+    /// Starts what `spec` says, with `variables` on top of its environment.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`]; nothing runs then.
+    pub fn start(
+        spec: &ProcessSpec,
+        variables: &[(String, String)],
+        key: K,
+        now: Moment,
+    ) -> Result<Run<K>, StartError> {
+        let (mut process, masks) = Process::spawn(spec, variables)?;
+        let child = process.child_mut();
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let stdout =
+            OutputPipe::new(stdout.expect("stdout is piped"), masks.clone()).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(stderr.expect("stderr is piped"), masks).map_err(StartError::Pipe)?;
+        let input = match (child.stdin.take(), &spec.input) {
+            (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
+            _ => None,
+        };
+        Ok(Run {
+            key,
+            process,
+            input,
+            output: Output { stdout, stderr, rest_bytes: spec.output_bytes_max, dropped_bytes: 0 },
+            started: now,
+            timeout: spec.timeout,
+            kill: spec.kill.clone(),
+            killing: None,
+            ended: None,
+            end_is_reported: false,
+        })
+    }
+
+    /// What the loop calls the run.
+    pub fn key(&self) -> &K {
+        &self.key
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Does what can be done without waiting: feeds the input, reports the output, kills what is to be killed, and
+    /// reports the end when it has come.
+    pub fn advance(&mut self, now: Moment, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
+        if self.ended.is_none() {
+            self.ended = self.process.outcome().map(|outcome| (outcome, now));
+        }
+        if let Some(input) = &mut self.input {
+            input.write();
+        }
+        self.advance_killing(now);
+        self.output.read(&self.key, buffer, reports);
+        if self.end_is_reported {
+            return;
+        }
+        if let Some((outcome, at)) = self.ended.clone() {
+            if self.output.is_closed() {
+                self.report_end(Some(outcome), at, reports);
+            } else if OUTPUT_WAIT <= now.since(at) {
+                // What the program itself wrote is to stand before its end, also without a line end.
+                self.output.finish_lines(&self.key, reports);
+                self.report_end(Some(outcome), at, reports);
+            }
+        }
+    }
+
+    /// Begins the kill sequence, if it has not begun.
+    pub fn kill(&mut self, cause: KillCause, now: Moment) {
+        if self.killing.is_none() && !self.is_over() {
+            self.carry_out(Killing { cause, step_index: 0, since: now });
+        }
+    }
+
+    /// Kills the whole group at once.
+    pub fn kill_at_once(&mut self, now: Moment) {
+        let cause = self.killing.map_or(KillCause::Asked, |killing| killing.cause);
+        self.process.signal(Signal::SIGKILL);
+        self.killing = Some(Killing { cause, step_index: self.kill.0.len() + 1, since: now });
+    }
+
+    /// Whether nothing more can come of this run.
+    pub fn is_over(&self) -> bool {
+        self.ended.is_some() && self.output.is_closed()
+    }
+
+    /// Whether its end is reported, and something in the background holds its output open.
+    pub fn is_lingering(&self) -> bool {
+        self.end_is_reported && !self.is_over()
+    }
+
+    /// How long the loop may wait for the next step of killing.
+    pub fn kill_wait(&self, now: Moment) -> Option<Duration> {
+        match self.killing {
+            None if self.ended.is_some() => None,
+            None => self.timeout.map(|timeout| timeout.saturating_sub(now.since(self.started))),
+            Some(Killing { step_index, since, .. }) => {
+                self.kill.step(step_index + 1)?;
+                Some(self.kill.step(step_index)?.wait.saturating_sub(now.since(since)))
+            }
+        }
+    }
+
+    /// How long the loop may wait for the output of a program that ended.
+    pub fn output_wait(&self, now: Moment) -> Option<Duration> {
+        let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
+        Some(OUTPUT_WAIT.saturating_sub(now.since(*at)))
+    }
+
+    /// Adds what to poll: pipes with output to read, then a pipe that takes input.
+    pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
+        readable.extend(self.output.stdout.fd());
+        readable.extend(self.output.stderr.fd());
+        writable.extend(self.input.as_ref().and_then(InputPipe::fd));
+    }
+
+    /// Ends the run whatever its state, and frees the number of its group.
+    pub fn close(mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.output.close(&self.key, reports);
+        if !self.end_is_reported {
+            let (outcome, at) = self.ended.take().map_or((None, now), |(outcome, at)| (Some(outcome), at));
+            self.report_end(outcome, at, reports);
+        }
+        self.process.reap();
+    }
+
+    fn advance_killing(&mut self, now: Moment) {
+        match self.killing {
+            None => {
+                let timeout = self.timeout.filter(|_| self.ended.is_none());
+                if timeout.is_some_and(|timeout| timeout <= now.since(self.started)) {
+                    self.kill(KillCause::Timeout, now);
+                }
+            }
+            Some(Killing { cause, step_index, since }) => {
+                let wait = self.kill.step(step_index).map(|step| step.wait);
+                if wait.is_some_and(|wait| wait <= now.since(since)) {
+                    self.carry_out(Killing { cause, step_index: step_index + 1, since: now });
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, killing: Killing) {
+        if let Some(step) = self.kill.step(killing.step_index) {
+            self.process.signal(step.signal);
+            // A stopped process sees a signal only when it is continued.
+            self.process.signal(Signal::SIGCONT);
+        }
+        self.killing = Some(killing);
+    }
+
+    fn report_end(&mut self, outcome: Option<Outcome>, at: Moment, reports: &mut dyn Reports<K>) {
+        self.end_is_reported = true;
+        let end = End {
+            is_success: outcome == Some(Outcome::Exited(0)),
+            outcome,
+            after: at.since(self.started),
+            cause: self.killing.map(|killing| killing.cause),
+            dropped_bytes: self.output.dropped_bytes,
+            is_output_held: !self.output.is_closed(),
+            retry_at: None,
+        };
+        reports.ended(&self.key, &end);
+    }
+}
+
+/// Both outputs of a run, and what is left of its cap.
+#[derive(Debug)]
+struct Output {
+    stdout: OutputPipe,
+    stderr: OutputPipe,
+    rest_bytes: u64,
+    dropped_bytes: u64,
+}
+
+impl Output {
+    fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
+    }
+
+    fn finish_lines<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
+        self.each_stream(key, reports, &mut |pipe, each| pipe.finish_line(each));
+    }
+
+    fn close<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
+        self.each_stream(key, reports, &mut |pipe, each| pipe.close(each));
+    }
+
+    fn is_closed(&self) -> bool {
+        self.stdout.is_closed() && self.stderr.is_closed()
+    }
+
+    /// Does something to both pipes that gives lines, and reports those that the cap allows.
+    fn each_stream<K>(
+        &mut self,
+        key: &K,
+        reports: &mut dyn Reports<K>,
+        act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>),
+    ) {
+        let Output { stdout, stderr, rest_bytes, dropped_bytes } = self;
+        for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
+            act(pipe, &mut |line| {
+                let line_bytes = line.len() as u64 + 1;
+                if line_bytes <= *rest_bytes {
+                    *rest_bytes -= line_bytes;
+                    reports.line(key, stream, &line);
+                } else {
+                    // What follows is dropped too: a report with holes in it would mislead.
+                    *rest_bytes = 0;
+                    *dropped_bytes += line_bytes;
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! From what a job names to what is started: users, limits and templates are looked up here.
+//!
+//! ```text
+//! ProcessBody ─▶ process ─▶ ProcessSpec     the user's entry, HOME, SHELL and PATH, the kernel's numbers of limits
+//! WebhookBody ─▶ webhook ─▶ WebhookSpec     templates and the method, read
+//! ```
+//!
+//! Cost: a look-up of the user per start, and the templates of a webhook read once per start.
+//!
+//! Does not read secrets: the start does, so that their values are held for as short as possible.
+//!
+//! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
+
+use std::fmt;
+
+use mainspring_job::{Policies, Signal as PolicySignal};
+use nix::sys::signal::Signal;
+
+use crate::secret::{SecretForm, SecretVariable};
+use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
+use crate::webhook::WebhookSpec;
+use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
+use mainspring_action::template::Template;
+use mainspring_host::accounts::{Account, Refusal};
+
+/// Says why an action cannot be carried out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// It names what this version does not know: a newer version wrote it.
+    Unknown(String),
+    /// The server cannot become its user.
+    User(String, Refusal),
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SpecError::Unknown(why) => write!(f, "the action cannot be read: {why}"),
+            SpecError::User(user, refusal) => write!(f, "cannot run as user {user}: {refusal}"),
+        }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// The process as the executor starts it, for a server that runs as `ourselves`.
+///
+/// # Errors
+///
+/// When the server cannot become the user, or a limit is not known.
+pub fn process(
+    body: &ProcessBody,
+    ourselves: &Account,
+    policies: &Policies,
+) -> Result<ProcessSpec, SpecError> {
+    let account = match &body.user {
+        None => ourselves.clone(),
+        Some(user) => {
+            let refused = |refusal| SpecError::User(user.clone(), refusal);
+            Account::chosen(user, ourselves).map_err(refused)?
+        }
+    };
+    let shell = body.interpreter.as_deref().unwrap_or(DEFAULT_SHELL);
+    let program = match &body.shell {
+        Some(text) => Program::Shell { shell: shell.to_owned(), text: text.clone() },
+        None => Program::Argv(body.run.clone()),
+    };
+    let usual = ProcessSpec::new(program, account);
+    Ok(ProcessSpec {
+        directory: body.cwd.clone().unwrap_or(usual.directory),
+        inheritance: if body.inherit_env { Inheritance::Inherited } else { Inheritance::Clean },
+        environment: environment(body, &usual.account, shell),
+        secrets: body.secrets.iter().map(variable).collect(),
+        umask: body.umask,
+        nice: body.nice,
+        limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
+        input: body.stdin.clone(),
+        timeout: policies.timeout.after,
+        kill: kill_sequence(policies),
+        output_bytes_max: body.output_bytes.unwrap_or(usual.output_bytes_max),
+        on_server_death: body
+            .on_server_death
+            .as_deref()
+            .map_or(Ok(usual.on_server_death), on_server_death)?,
+        no_new_privileges: body.no_new_privileges,
+        ..ProcessSpec::new(usual.program, usual.account)
+    })
+}
+
+/// The webhook as the executor sends it.
+///
+/// # Errors
+///
+/// When a template or the method cannot be read.
+pub fn webhook(body: &WebhookBody, policies: &Policies) -> Result<WebhookSpec, SpecError> {
+    let names: Vec<&str> = body.secrets.iter().map(|secret| secret.name.as_str()).collect();
+    let template =
+        |text: &str| Template::parse(text, &names).map_err(|error| SpecError::Unknown(error.message));
+    let mut headers = Vec::new();
+    for (name, value) in &body.headers {
+        headers.push((name.clone(), template(value)?));
+    }
+    let usual = WebhookSpec::new(template(&body.url)?);
+    let unreadable = |_| SpecError::Unknown("there is no such method".to_owned());
+    Ok(WebhookSpec {
+        method: body
+            .method
+            .as_deref()
+            .map_or(Ok(usual.method.clone()), |name| name.parse().map_err(unreadable))?,
+        headers,
+        body: template(&body.body)?,
+        timeout: policies.timeout.after.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT),
+        success: if body.success.is_empty() { usual.success.clone() } else { body.success.clone() },
+        secrets: body.secrets.iter().map(variable).collect(),
+        signing: body.signing_secret.clone(),
+        ca_file: body.ca_file.clone(),
+        answer_bytes_max: body.output_bytes.unwrap_or(usual.answer_bytes_max),
+        ..usual
+    })
+}
+
+/// What cron gives every command, and what the job adds.
+fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(String, String)> {
+    let home = account.home.to_string_lossy().into_owned();
+    let user = account.name.clone();
+    let of_user = [("HOME", home), ("USER", user.clone()), ("LOGNAME", user)];
+    let of_clean = [("SHELL", shell.to_owned()), ("PATH", DEFAULT_PATH.to_owned())];
+    let usual = of_user.into_iter().chain(of_clean.into_iter().filter(|_| !body.inherit_env));
+    let usual = usual.map(|(name, value)| (name.to_owned(), value));
+    usual.chain(body.env.iter().cloned()).collect()
+}
+
+fn limit((name, value): &(String, u64)) -> Result<Limit, SpecError> {
+    Limit::of_name(name, *value).ok_or_else(|| SpecError::Unknown(format!("there is no limit called {name}")))
+}
+
+fn on_server_death(name: &str) -> Result<OnServerDeath, SpecError> {
+    let unknown = || SpecError::Unknown(format!("on_server_death is not {name}"));
+    OnServerDeath::from_name(name).ok_or_else(unknown)
+}
+
+fn kill_sequence(policies: &Policies) -> KillSequence {
+    let kill = policies.timeout.kill;
+    let signal = match kill.signal {
+        PolicySignal::Term => Signal::SIGTERM,
+        PolicySignal::Int => Signal::SIGINT,
+        PolicySignal::Hup => Signal::SIGHUP,
+        PolicySignal::Quit => Signal::SIGQUIT,
+        PolicySignal::Usr1 => Signal::SIGUSR1,
+        PolicySignal::Usr2 => Signal::SIGUSR2,
+        PolicySignal::Kill => Signal::SIGKILL,
+    };
+    KillSequence(vec![KillStep { signal, wait: kill.grace }])
+}
+
+fn variable(secret: &SecretBody) -> SecretVariable {
+    let form = if secret.is_path { SecretForm::Path } else { SecretForm::Content };
+    SecretVariable { name: secret.name.clone(), path: secret.path.clone(), form }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_clean_environment_is_that_of_cron() {
+        let ourselves = Account { name: "alice".into(), home: "/home/alice".into(), identity: None };
+        let body = ProcessBody {
+            run: vec!["env".into()],
+            env: vec![("A".into(), "1".into())],
+            ..Default::default()
+        };
+        let spec = process(&body, &ourselves, &Policies::default()).unwrap();
+        let names: Vec<&str> = spec.environment.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
+        assert_eq!(spec.directory, PathBuf::from("/home/alice"));
+    }
+}

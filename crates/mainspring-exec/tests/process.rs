@@ -1,0 +1,199 @@
+//! The executor of processes, driven as a loop drives it.
+
+use std::fs;
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mainspring_exec::clock::Moment;
+use mainspring_exec::executor::{Executor, Refused};
+use mainspring_exec::process::Outcome;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::secret::{SecretForm, SecretVariable};
+use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
+use mainspring_host::accounts::Account;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::Signal;
+
+/// Beyond what any of these processes needs; reached only by a hang.
+const BOUND: Duration = Duration::from_secs(60);
+
+#[derive(Default)]
+struct Heard {
+    lines: Vec<String>,
+    ends: Vec<End>,
+}
+
+impl Reports<u32> for Heard {
+    fn line(&mut self, _run: &u32, stream: Stream, text: &str) {
+        self.lines.push(if stream == Stream::Stdout { text.to_owned() } else { format!("! {text}") });
+    }
+
+    fn ended(&mut self, _run: &u32, end: &End) {
+        self.ends.push(end.clone());
+    }
+}
+
+fn shell(text: &str) -> ProcessSpec {
+    let program = Program::Shell { shell: "/bin/sh".into(), text: text.into() };
+    let account = Account { home: "/".into(), ..Account::ourselves().unwrap() };
+    let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
+    ProcessSpec { environment: vec![path], ..ProcessSpec::new(program, account) }
+}
+
+/// Runs a process to its end; `each` is called with the executor after each line.
+fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) -> Heard {
+    run_until(spec, &mut |executor, line| {
+        each(executor, line);
+        Duration::ZERO
+    })
+}
+
+/// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by waiting.
+fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> Heard {
+    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let start = Moment::now();
+    let mut now = start;
+    executor.start(spec, &[("RUN".into(), "7".into())], 1, start).unwrap();
+    while 0 < executor.running_count() {
+        assert!(Moment::now().since(start) < BOUND, "the process ends: {:?}", heard.lines);
+        let seen = heard.lines.len();
+        executor.turn(now, &mut heard);
+        for line in &heard.lines[seen..] {
+            now.monotonic += each(&mut executor, line);
+        }
+        wait(&executor);
+    }
+    heard
+}
+
+fn wait(executor: &Executor<u32>) {
+    let (mut readable, mut writable): (Vec<BorrowedFd<'_>>, Vec<BorrowedFd<'_>>) = Default::default();
+    executor.watch(&mut readable, &mut writable);
+    let mut fds: Vec<PollFd<'_>> =
+        readable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+    fds.extend(writable.into_iter().map(|fd| PollFd::new(fd, PollFlags::POLLOUT)));
+    // The end of a process is no event of a pipe; without SIGCHLD the loop looks again soon.
+    poll(&mut fds, PollTimeout::from(5_u8)).unwrap();
+}
+
+fn run(spec: &ProcessSpec) -> Heard {
+    run_with(spec, &mut |_, _| {})
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let directory = std::env::temp_dir().join(format!("mainspring-process-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+#[test]
+fn arguments_reach_the_program_as_they_are() {
+    let words = ["printf", "%s\\n", "a b", "$HOME", "*"].map(str::to_owned).to_vec();
+    let heard = run(&ProcessSpec { program: Program::Argv(words), ..shell("") });
+    assert_eq!(heard.lines, ["a b", "$HOME", "*"]);
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Exited(0)));
+}
+
+#[test]
+fn the_environment_is_clean_or_inherited_and_knows_the_run() {
+    let spec = shell("echo ${CARGO_MANIFEST_DIR:-none} $RUN $A");
+    let environment = [spec.environment.clone(), vec![("A".into(), "1".into())]].concat();
+    let spec = ProcessSpec { environment, ..spec };
+    assert_eq!(run(&spec).lines, ["none 7 1"]);
+    let inherited = ProcessSpec { inheritance: Inheritance::Inherited, ..spec };
+    assert_eq!(run(&inherited).lines, [format!("{} 7 1", env!("CARGO_MANIFEST_DIR"))]);
+}
+
+#[test]
+fn secrets_reach_the_program_and_not_its_output() {
+    let path = file("token", "hunter22\n");
+    let secret = |name: &str, form| SecretVariable { name: name.into(), path: path.clone(), form };
+    let spec = ProcessSpec {
+        secrets: vec![secret("TOKEN", SecretForm::Content), secret("TOKEN_FILE", SecretForm::Path)],
+        ..shell("test ${#TOKEN} = 8 && test \"$(cat \"$TOKEN_FILE\")\" = \"$TOKEN\" && echo \"[$TOKEN]\"")
+    };
+    assert_eq!(run(&spec).lines, ["[***]"]);
+}
+
+#[test]
+fn a_secret_that_is_not_there_starts_nothing() {
+    let path = PathBuf::from("/no/such/secret");
+    let secrets = vec![SecretVariable { name: "A".into(), path, form: SecretForm::Content }];
+    let spec = ProcessSpec { secrets, ..shell("echo started") };
+    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    assert!(matches!(refused, Refused::Start(_)));
+    assert!(
+        refused.to_string().starts_with("cannot read the secret /no/such/secret: No such file"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn umask_niceness_limits_and_input_are_those_of_the_spec() {
+    let spec = ProcessSpec {
+        umask: Some(0o027),
+        nice: Some(19),
+        limits: vec![Limit::of_name("open_files", 40).unwrap()],
+        input: Some("from afar\n".into()),
+        ..shell("umask; nice; ulimit -n; cat")
+    };
+    assert_eq!(run(&spec).lines, ["0027", "19", "40", "from afar"]);
+}
+
+#[test]
+fn a_program_that_is_not_there_is_an_error_with_its_name() {
+    let spec = ProcessSpec { program: Program::Argv(vec!["no-such-program".into()]), ..shell("") };
+    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    assert!(refused.to_string().starts_with("cannot execute no-such-program: No such file"), "{refused}");
+}
+
+#[test]
+fn a_timeout_kills_the_whole_group_step_by_step() {
+    let text = "trap 'echo int' INT; (trap '' INT; trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.02; done) &
+                while :; do sleep 0.02; done";
+    let step = |signal| KillStep { signal, wait: Duration::from_millis(300) };
+    let spec = ProcessSpec {
+        timeout: Some(Duration::from_millis(300)),
+        kill: KillSequence(vec![step(Signal::SIGINT), step(Signal::SIGTERM)]),
+        ..shell(text)
+    };
+    // Each step is taken when the one before was seen to do its work; what is said on standard error is no step.
+    let heard = run_until(&spec, &mut |_, line| match line.starts_with("! ") {
+        true => Duration::ZERO,
+        false => Duration::from_millis(300),
+    });
+    // A shell whose `sleep` is killed by SIGTERM may say so on its standard error, before or after its trap.
+    let said: Vec<_> = heard.lines.iter().filter(|line| !line.starts_with("! ")).collect();
+    assert_eq!(said, ["ready", "int", "inner"]);
+    let end = &heard.ends[0];
+    assert_eq!((end.outcome.clone(), end.cause), (Some(Outcome::Killed(15)), Some(KillCause::Timeout)));
+    assert!(Duration::from_millis(600) <= end.after, "{end:?}");
+}
+
+#[test]
+fn what_ignores_every_signal_is_killed() {
+    let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::ZERO }]);
+    let spec = ProcessSpec { kill, ..shell("trap '' TERM; echo ready; while :; do sleep 1; done") };
+    let heard = run_with(&spec, &mut |executor, line| {
+        assert_eq!(line, "ready");
+        assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
+        assert!(!executor.kill(&2, KillCause::Asked, Moment::now()));
+    });
+    assert_eq!(
+        (heard.ends[0].outcome.clone(), heard.ends[0].cause),
+        (Some(Outcome::Killed(9)), Some(KillCause::Asked))
+    );
+}
+
+#[test]
+fn output_beyond_the_cap_is_dropped_and_counted_and_stops_nothing() {
+    let spec = ProcessSpec { output_bytes_max: 10, ..shell("echo 12345; echo 6789; seq 100000; exit 5") };
+    let heard = run(&spec);
+    assert_eq!(heard.lines, ["12345"]);
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Exited(5)));
+    assert_eq!(heard.ends[0].dropped_bytes, 5 + 588_895);
+    assert!(heard.ends[0].to_string().contains("588900 bytes of output beyond the limit were dropped"));
+}

@@ -1,0 +1,361 @@
+//! A crontab file: settings, comments and entries, line by line.
+//!
+//! ```text
+//! # comment            ignored, like a blank line; never at the end of another line
+//! CRON_TZ = Asia/Tokyo the time zone of the entries below; "" goes back to the default
+//! A = 1                part of the environment of the entries below
+//! # mainspring: ..     name and policies of the next entry: see note
+//! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
+//! ```
+//!
+//! A bad line becomes a [`Problem`], and all others are read for their problems as well. As with Debian's cron a file with one
+//! bad line is not taken over; but a last line needs no newline.
+//! Line ends may be `\r\n`. A line with a NUL byte, with bytes that are not UTF-8 (except in a comment), or longer than
+//! [`MAX_LINE_BYTES`] is a problem as a whole.
+//!
+//! Cost: one pass; memory in proportion to the file.
+//!
+//! Does not read MAILTO: output goes to the log. It is part of the environment like any other setting.
+//!
+//! Source: crontab(5) of Debian's cron 3.0pl1 (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>);
+//! `CRON_TZ` from crontab(5) of cronie.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use mainspring_cron::Schedule;
+
+use crate::problem::{Fault, Problem};
+use crate::source::{Line, Source};
+
+pub mod command;
+pub mod definition;
+pub mod entry;
+pub mod environment;
+mod format;
+pub mod names;
+pub mod note;
+pub mod word;
+
+use entry::Entry;
+use environment::{Environment, Setting};
+pub use format::Format;
+use note::{Note, noted};
+
+/// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128 KiB.
+pub const MAX_LINE_BYTES: usize = 16 << 10;
+
+/// The most problems that are kept: a file with more is no crontab, and could otherwise fill the memory.
+pub const MAX_KEPT_PROBLEMS: usize = 10_000;
+
+/// The setting that chooses the time zone of the entries below it.
+pub const ZONE_SETTING: &str = "CRON_TZ";
+
+/// The good lines of a file, and the problems of the others.
+#[derive(Clone, Debug, Default)]
+pub struct Crontab {
+    /// In the order of the file.
+    pub entries: Vec<PlacedEntry>,
+    /// In the order of the file: the first [`MAX_KEPT_PROBLEMS`].
+    pub problems: Vec<Problem>,
+    /// How many further lines had problems.
+    pub unkept_count: usize,
+}
+
+/// An entry with what the lines above it said.
+#[derive(Clone, Debug)]
+pub struct PlacedEntry {
+    /// The line's number, counted from 1.
+    pub line_number: usize,
+    /// The line as it stands in the file.
+    pub line: String,
+    /// The number of blanks before the entry: the offset of its spans in the line.
+    pub indent: usize,
+    /// What the line itself says.
+    pub entry: Entry,
+    /// The zone of the last `CRON_TZ` above.
+    pub zone: Option<TimeZone>,
+    /// The settings above.
+    pub environment: Arc<Environment>,
+    /// The note above, if it is this entry's.
+    pub note: Option<Box<Note>>,
+}
+
+impl PlacedEntry {
+    /// Places a fault of this entry's text on its line.
+    pub fn problem(&self, fault: Fault) -> Problem {
+        Problem::new(self.line(), fault.shifted(self.indent))
+    }
+
+    /// Places something doubtful of this entry's text on its line.
+    pub fn warning(&self, fault: Fault) -> Problem {
+        Problem::warning(self.line(), fault.shifted(self.indent))
+    }
+
+    /// The entry's schedule; `zone` is for an entry above which no `CRON_TZ` stands.
+    pub fn schedule(&self, zone: &TimeZone) -> Schedule {
+        Schedule::new(self.entry.expression.clone(), self.zone.as_ref().unwrap_or(zone).clone())
+    }
+
+    fn line(&self) -> Line<'_> {
+        Line { number: self.line_number, bytes: self.line.as_bytes() }
+    }
+}
+
+impl Crontab {
+    /// Reads a file. Never fails: what cannot be read is among the problems.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_file::crontab::{Crontab, Format};
+    /// use mainspring_file::source::Source;
+    ///
+    /// let source = Source::new("example", "A=1\n0 25 * * * true\n@daily true\n");
+    /// let crontab = Crontab::parse(&source, Format::User);
+    /// assert_eq!(crontab.entries[0].line_number, 3);
+    /// assert_eq!(crontab.problems[0].line_number, 2);
+    /// ```
+    pub fn parse(source: &Source, format: Format) -> Crontab {
+        let mut reader = Reader {
+            format,
+            zone: None,
+            environment: Arc::default(),
+            note: Above::Nothing,
+            entries: Vec::new(),
+        };
+        let (mut problems, mut unkept_count) = (Vec::new(), 0);
+        for line in source.lines() {
+            match reader.read(line) {
+                Ok(()) => {}
+                Err(fault) if problems.len() < MAX_KEPT_PROBLEMS => problems.push(Problem::new(line, fault)),
+                Err(_) => unkept_count += 1,
+            }
+        }
+        Crontab { entries: reader.entries, problems, unkept_count }
+    }
+}
+
+/// What holds from one line to the next.
+struct Reader {
+    format: Format,
+    zone: Option<TimeZone>,
+    environment: Arc<Environment>,
+    /// That of the next entry.
+    note: Above,
+    entries: Vec<PlacedEntry>,
+}
+
+impl Reader {
+    fn read(&mut self, line: Line<'_>) -> Result<(), Fault> {
+        let indent = line.bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        if matches!(line.bytes.get(indent), None | Some(b'#')) {
+            return self.read_comment(line.bytes);
+        }
+        let whole = line_text(line.bytes)?;
+        let text = &whole[indent..];
+        let read = match Setting::parse(text) {
+            Ok(setting) => self.apply(setting, text),
+            Err(fault) if Setting::is_likely(text) => Err(fault),
+            Err(_) => Entry::parse(text, self.format).map(|entry| {
+                let note = match std::mem::take(&mut self.note) {
+                    Above::Nothing => None,
+                    Above::Note(note) => Some(note),
+                    // Without it the entry would be another job than was meant; the fault is told already.
+                    Above::Fault => return,
+                };
+                self.entries.push(PlacedEntry {
+                    line_number: line.number,
+                    line: whole.to_owned(),
+                    indent,
+                    entry,
+                    zone: self.zone.clone(),
+                    environment: Arc::clone(&self.environment),
+                    note,
+                });
+            }),
+        };
+        if read.is_err() {
+            // It was meant for this line, whatever that was meant to be.
+            self.note = Above::Nothing;
+        }
+        read.map_err(|fault| fault.shifted(indent))
+    }
+
+    fn read_comment(&mut self, bytes: &[u8]) -> Result<(), Fault> {
+        let Some((offset, text)) = std::str::from_utf8(bytes).ok().and_then(noted) else { return Ok(()) };
+        let parsed = if bytes.len() <= MAX_LINE_BYTES { Note::parse(text) } else { Note::parse("") };
+        let (above, result) = match parsed {
+            Ok(note) => (Above::Note(Box::new(note)), Ok(())),
+            Err(fault) => (Above::Fault, Err(fault.shifted(offset))),
+        };
+        if let Above::Note(_) = std::mem::replace(&mut self.note, above) {
+            let fault =
+                Fault::new(offset - note::MARK.len()..offset, "the mainspring line above has no entry");
+            return Err(fault.with_hint("one such line stands above each entry that needs one"));
+        }
+        result
+    }
+
+    fn apply(&mut self, setting: Setting, text: &str) -> Result<(), Fault> {
+        if setting.name == ZONE_SETTING {
+            self.zone = zone(&setting.value, text)?;
+        }
+        Arc::make_mut(&mut self.environment).set(setting);
+        Ok(())
+    }
+}
+
+/// What stands above an entry.
+#[derive(Default)]
+enum Above {
+    #[default]
+    Nothing,
+    Note(Box<Note>),
+    Fault,
+}
+
+/// The text of a line that is not a comment.
+fn line_text(bytes: &[u8]) -> Result<&str, Fault> {
+    if MAX_LINE_BYTES < bytes.len() {
+        let message = format!("the line is longer than {MAX_LINE_BYTES} bytes");
+        let fault = Fault::new(bytes.len()..bytes.len(), message);
+        return Err(fault.with_hint("put the commands into a script"));
+    }
+    if let Some(at) = bytes.iter().position(|&byte| byte == 0) {
+        return Err(Fault::new(at..at + 1, "a crontab cannot contain a NUL byte"));
+    }
+    std::str::from_utf8(bytes).map_err(|error| {
+        let start = error.valid_up_to();
+        let end = error.error_len().map_or(bytes.len(), |length| start + length);
+        Fault::new(start..end, "this is not UTF-8 text").with_hint("save the file in the encoding UTF-8")
+    })
+}
+
+/// The zone that a value of `CRON_TZ` names; `None` for the empty value. `text` is the whole setting.
+fn zone(value: &str, text: &str) -> Result<Option<TimeZone>, Fault> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    TimeZone::get(value).map(Some).map_err(|_| {
+        // The name before the = cannot contain the value again: it is CRON_TZ.
+        let start = text.rfind(value).expect("the value is a part of the text");
+        let fault = Fault::new(start..start + value.len(), format!("unknown time zone `{value}`"));
+        fault.with_hint("names are those of the IANA database, such as Europe/Berlin or UTC")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crontab(text: impl Into<Vec<u8>>) -> Crontab {
+        Crontab::parse(&Source::new("test", text), Format::User)
+    }
+
+    #[test]
+    fn a_setting_applies_to_the_entries_below_it() {
+        let crontab = crontab("@daily a\nA=1\n@daily b\nA=2\n  # A=3\n\n@daily c\n");
+        let values: Vec<_> = crontab.entries.iter().map(|entry| entry.environment.value("A")).collect();
+        assert_eq!(values, [None, Some("1"), Some("2")]);
+        assert_eq!(crontab.problems, []);
+    }
+
+    #[test]
+    fn cron_tz_chooses_the_zone_of_the_entries_below_it() {
+        let crontab = crontab("@daily a\nCRON_TZ=Asia/Tokyo\n@daily b\nCRON_TZ=\"\"\n@daily c\n");
+        let zones: Vec<_> = crontab.entries.iter().map(|entry| entry.zone.as_ref()?.iana_name()).collect();
+        assert_eq!(zones, [None, Some("Asia/Tokyo"), None]);
+    }
+
+    #[test]
+    fn an_unknown_zone_is_a_problem_and_changes_nothing() {
+        let crontab = crontab("CRON_TZ=Asia/Tokyo\n CRON_TZ = 'Mars/Base'\n@daily b\n");
+        assert_eq!(crontab.problems[0].fault.span, 12..21);
+        assert_eq!(crontab.entries[0].zone.as_ref().unwrap().iana_name(), Some("Asia/Tokyo"));
+    }
+
+    #[test]
+    fn one_bad_line_stops_no_other() {
+        let crontab = crontab("@daily a\n61 * * * * b\nA B=c\n@daily d\n");
+        assert_eq!(crontab.entries.len(), 2);
+        let lines: Vec<usize> = crontab.problems.iter().map(|problem| problem.line_number).collect();
+        assert_eq!(lines, [2, 3]);
+    }
+
+    #[test]
+    fn spans_count_from_the_start_of_the_line() {
+        assert_eq!(crontab("  \t61 * * * * b\n").problems[0].fault.span, 3..5);
+        assert_eq!(crontab("  A B=c\n").problems[0].fault.span, 4..5);
+    }
+
+    #[test]
+    fn a_nul_byte_is_a_problem_at_its_place() {
+        assert_eq!(crontab("@daily a\0b\n").problems[0].fault.span, 8..9);
+    }
+
+    #[test]
+    fn broken_utf_8_is_a_problem_except_in_a_comment() {
+        let crontab = crontab(b"# caf\xE9\n@daily caf\xE9\n@daily caf\xE9 au lait\n".to_vec());
+        let spans: Vec<_> = crontab.problems.iter().map(|problem| problem.fault.span.clone()).collect();
+        assert_eq!(spans, [10..11, 10..11]);
+    }
+
+    #[test]
+    fn a_line_at_the_limit_is_read_and_a_longer_one_is_a_problem() {
+        let line = format!("@daily {}", "x".repeat(MAX_LINE_BYTES - 7));
+        assert_eq!(crontab(line.clone()).entries.len(), 1);
+        assert_eq!(crontab(line + "x").problems.len(), 1);
+    }
+
+    #[test]
+    fn windows_line_ends_and_a_missing_last_one_change_nothing() {
+        let crontab = crontab("A=1\r\n@daily a\r\n@daily b");
+        let commands: Vec<_> = crontab.entries.iter().map(|entry| &entry.entry.command.shell_text).collect();
+        assert_eq!(commands, ["a", "b"]);
+        assert_eq!(crontab.entries[0].environment.value("A"), Some("1"));
+    }
+
+    #[test]
+    fn problems_beyond_the_limit_are_counted() {
+        let crontab = crontab("@\n".repeat(MAX_KEPT_PROBLEMS + 3));
+        assert_eq!((crontab.problems.len(), crontab.unkept_count), (MAX_KEPT_PROBLEMS, 3));
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
+        let words = [
+            "@daily", "@every", "*", "0", "5-1", "\"", "'", "=", "CRON_TZ", "A", "ä", "%", "\\", "#", "\0",
+            "€",
+        ];
+        for seed in 0..2000_u64 {
+            let mut state = seed;
+            let mut next = |limit: usize| {
+                // Knuth's MMIX generator; its high bits are the good ones.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (state >> 33) as usize % limit
+            };
+            let mut bytes = Vec::new();
+            for _ in 0..next(30) {
+                bytes.extend_from_slice(words[next(words.len())].as_bytes());
+                bytes.extend_from_slice([" ", "\t", "", "\n", "\r\n", " "][next(6)].as_bytes());
+            }
+            if next(4) == 0 && !bytes.is_empty() {
+                bytes.truncate(next(bytes.len()));
+            }
+            for format in [Format::User, Format::System] {
+                let crontab = Crontab::parse(&Source::new("test", bytes.clone()), format);
+                for problem in crontab.problems {
+                    assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
+                    assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_an_empty_crontab() {
+        let crontab = crontab("");
+        assert_eq!((crontab.entries.len(), crontab.problems.len()), (0, 0));
+    }
+}

@@ -1,0 +1,183 @@
+//! The entries of a crontab as durable jobs.
+//!
+//! Unless a note names an entry, its name is found later, when all files are known: see [`names`](super::names).
+//!
+//! Cost: one pass over the entries.
+//!
+//! Does not look up users.
+//!
+//! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use mainspring_cron::Expression;
+use mainspring_job::{Job, JobError, JobName, Timetable, Work};
+
+use super::note::Note;
+use super::{Crontab, PlacedEntry};
+use crate::jobfile::PlacedJob;
+use crate::jobfile::written::Table;
+use crate::problem::{Fault, Problem};
+use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::names::DEFAULT_SHELL;
+
+/// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
+/// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.
+pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
+    let (mut jobs, mut problems) = (Vec::new(), Vec::new());
+    let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
+    let unnamed = JobName::new("command").expect("a word is a name");
+    for placed in &crontab.entries {
+        let own = placed.note.as_ref().and_then(|note| note.name.clone());
+        let whole = 0..placed.line.len() - placed.indent;
+        if let Some(name) = &own
+            && let Some(line) = lines.insert(name.clone(), placed.line_number)
+        {
+            problems
+                .push(placed.problem(Fault::new(whole, format!("the name `{name}` is that of line {line}"))));
+            continue;
+        }
+        let is_named = own.is_some();
+        match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
+            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, is_named, job }),
+            Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
+        }
+    }
+    (jobs, problems)
+}
+
+fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Result<Job, JobError> {
+    let silent = Note::default();
+    let note = placed.note.as_deref().unwrap_or(&silent);
+    let schedule = placed.schedule(zone);
+    let body = body(placed);
+    let text = written(&name, placed, note, &body, schedule.zone());
+    let action = Body::Process(body).encode()?;
+    let work =
+        Work { action, policies: note.policies.clone(), group: note.group.clone(), priority: note.priority };
+    Ok(Job {
+        name,
+        timetable: Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many"),
+        max_runs: note.max_runs,
+        work: Arc::new(work),
+        source: source.to_owned(),
+        text,
+    })
+}
+
+fn body(placed: &PlacedEntry) -> ProcessBody {
+    let setting = |name: &str| placed.environment.value(name).map(str::to_owned);
+    let is_kept = |(name, _): &(&str, &str)| *name != "LOGNAME";
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    ProcessBody {
+        shell: Some(placed.entry.command.shell_text.clone()),
+        interpreter: Some(setting("SHELL").unwrap_or_else(|| DEFAULT_SHELL.to_owned())),
+        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        cwd: setting("HOME").map(Into::into),
+        env: placed.environment.iter().filter(is_kept).map(owned).collect(),
+        stdin: placed.entry.command.input.clone(),
+        ..ProcessBody::default()
+    }
+}
+
+/// The entry as a table of a job file.
+fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody, zone: &TimeZone) -> String {
+    let mut table = Table::new(name.as_str());
+    let text = placed.entry.expression.to_string();
+    match &placed.entry.expression {
+        Expression::Reboot => table.raw("at_boot", "true"),
+        Expression::At(moment) => table.text("at", &moment.to_string()),
+        _ => table.text("cron", &text),
+    }
+    if text.contains(['H', '~']) {
+        table.text("hash", &placed.entry.hash_text);
+    }
+    if let Some(zone) = zone.iana_name() {
+        table.text("zone", zone);
+    }
+    for (key, value) in &note.words {
+        // Only this one has no string form.
+        let is_number = key == "pause_after" && value != "never";
+        if is_number { table.raw(key, value) } else { table.text(key, value) }
+    }
+    if note.priority != 0 {
+        table.raw("priority", &note.priority.to_string());
+    }
+    if let Some(count) = note.max_runs {
+        table.raw("max_runs", &count.to_string());
+    }
+    let texts = [
+        ("shell", &body.shell),
+        ("interpreter", &body.interpreter),
+        ("user", &body.user),
+        ("stdin", &body.stdin),
+    ];
+    for (key, text) in texts {
+        text.iter().for_each(|text| table.text(key, text));
+    }
+    body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
+    table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    table.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crontab::Format;
+    use crate::jobfile::JobFile;
+    use crate::source::Source;
+
+    fn read(text: &str, format: Format) -> (Vec<PlacedJob>, Vec<Problem>) {
+        let crontab = Crontab::parse(&Source::new("test", text), format);
+        assert_eq!(crontab.problems, []);
+        jobs(&crontab, "test", &TimeZone::UTC)
+    }
+
+    #[test]
+    fn a_note_gives_its_entry_a_name_and_policies() {
+        let text = "# mainspring: name=nightly timeout=1h overlap=queue-one pause-after=3 priority=5\n\nA=1\n@daily true\n@daily false\n";
+        let (jobs, problems) = read(text, Format::User);
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(jobs[0].job.name.as_str(), "nightly");
+        assert_eq!((jobs[0].job.work.priority, jobs[0].job.work.policies.pause_after), (5, Some(3)));
+        assert_eq!(jobs[1].job.work.policies, Default::default());
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_a_problem() {
+        let note = "# mainspring: name=x\n@daily true\n";
+        let (jobs, problems) = read(&format!("{note}{note}"), Format::User);
+        assert_eq!((jobs.len(), problems[0].line_number), (1, 4));
+        assert_eq!(problems[0].fault.message, "the name `x` is that of line 2");
+    }
+
+    #[test]
+    fn the_written_table_is_the_same_job() {
+        let text = "CRON_TZ=Asia/Tokyo\nSHELL=/bin/bash\nHOME=/srv\nA=\"b c\"\n\
+                    # mainspring: name=one retry=3,backoff=1s pause-after=7 max-runs=9 dead-letters=always\n\
+                    H 3 * * mon-fri  root  printf '\\%s' a%in%put\n@every 90s root true\n@reboot root boot\n\
+                    @at 2030-01-31T08:00:00Z root once\n";
+        let (jobs, problems) = read(text, Format::System);
+        assert!(problems.is_empty());
+        assert_eq!(jobs.len(), 4);
+        for placed in jobs {
+            let again = JobFile::parse(&Source::new("test", placed.job.text.clone()), &TimeZone::UTC);
+            assert!(again.problems.is_empty(), "{}: {:?}", placed.job.text, again.problems);
+            let again = &again.jobs[0].job;
+            assert_eq!(again.work.policies, placed.job.work.policies);
+            assert_eq!(again.timetable.to_string(), placed.job.timetable.to_string());
+            assert_eq!((&again.name, again.max_runs), (&placed.job.name, placed.job.max_runs));
+            let bodies = [again, &placed.job].map(|job| Body::decode(&job.work.action).unwrap());
+            let sorted = bodies.map(|body| match body {
+                Body::Process(mut body) => {
+                    body.env.sort();
+                    body
+                }
+                Body::Webhook(_) => unreachable!("a crontab has no webhooks"),
+            });
+            assert_eq!(sorted[0], sorted[1]);
+        }
+    }
+}

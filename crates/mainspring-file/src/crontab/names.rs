@@ -1,0 +1,229 @@
+//! What the jobs of a crontab are called that do not say so themselves.
+//!
+//! The word for the command is the name: see [`word`]. Where it is taken a job of the same file gets a number,
+//! as in `echo-2`, and a job of another file the name of its file, as in `php-sessionclean`.
+//!
+//! ```text
+//! entries ─┬─ as a job that is known, in this order:   line and command ─▶ command ─▶ schedule and word ─▶ word
+//!          └─ none is: a name that nothing has
+//! ```
+//!
+//! A name is known by what a file held before, so that it stays when lines come and go, and when a command or a schedule is
+//! edited: history, pauses and counts stay with the job.
+//!
+//! Cost: a sort of the entries for each of the four comparisons.
+//!
+//! Does not touch a name that a note gives.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+
+use mainspring_job::{Job, JobName};
+
+use super::word;
+use crate::jobfile::PlacedJob;
+use crate::jobfile::written::renamed;
+use mainspring_action::body::{Body, ProcessBody};
+
+/// A job that had its name before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    name: JobName,
+    content: Content,
+}
+
+/// What makes an entry the same as one before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Content {
+    when: String,
+    user: Option<String>,
+    command: String,
+    word: Option<String>,
+}
+
+impl Known {
+    /// What is known of a job. `None` if no line of a crontab can be like it.
+    pub fn of(job: &Job) -> Option<Known> {
+        Some(Known { name: job.name.clone(), content: Content::of(job)? })
+    }
+}
+
+impl Content {
+    fn of(job: &Job) -> Option<Content> {
+        let Ok(Body::Process(ProcessBody { shell: Some(command), user, .. })) =
+            Body::decode(&job.work.action)
+        else {
+            return None;
+        };
+        let word = word::of_shell(&command);
+        Some(Content { when: job.timetable.to_string(), user, command, word })
+    }
+
+    /// Equal texts for entries that are alike; the first comparison is the strictest. `None` if there is nothing to compare.
+    fn likeness(&self, comparison: usize) -> Option<String> {
+        let Content { when, user, command, word } = self;
+        let user = user.as_deref().unwrap_or_default();
+        match comparison {
+            0 => Some(format!("{when}\n{user}\n{command}")),
+            1 => Some(format!("{user}\n{command}")),
+            2 => Some(format!("{when}\n{user}\n{}", word.as_deref()?)),
+            _ => word.clone(),
+        }
+    }
+}
+
+/// How alike an entry and a known job must be: see the head of this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// In their commands at least: for jobs of another file.
+    InCommand,
+    /// In their words at least: for jobs of the same file.
+    InWord,
+}
+
+/// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job of the file
+/// gets a name that another one of it says.
+pub fn recall(jobs: &mut [PlacedJob], known: &mut Vec<Known>, alike: Alike) {
+    let said: BTreeSet<JobName> =
+        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+    // `echo-2` comes before `echo-10`, as it did when the names were given.
+    known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
+    let comparison_count = if alike == Alike::InCommand { 2 } else { 4 };
+    for comparison in 0..comparison_count {
+        let mut free: BTreeMap<String, VecDeque<JobName>> = BTreeMap::new();
+        for one in known.iter().filter(|one| !said.contains(&one.name)) {
+            if let Some(likeness) = one.content.likeness(comparison) {
+                free.entry(likeness).or_default().push_back(one.name.clone());
+            }
+        }
+        let mut found = BTreeSet::new();
+        for placed in jobs.iter_mut().filter(|one| !one.is_named) {
+            let likeness = Content::of(&placed.job).and_then(|content| content.likeness(comparison));
+            if let Some(name) = likeness.and_then(|likeness| free.get_mut(&likeness)?.pop_front()) {
+                found.insert(name.clone());
+                give(placed, name);
+            }
+        }
+        known.retain(|one| !found.contains(&one.name));
+    }
+}
+
+/// Gives all other jobs of the file called `source` names that are not among `taken`, and adds them there.
+pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName>) {
+    let mut own: BTreeSet<JobName> =
+        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+    for placed in jobs.iter_mut().filter(|one| !one.is_named) {
+        let word = Content::of(&placed.job).and_then(|content| content.word);
+        let name = fresh(word, source, taken, &own);
+        taken.insert(name.clone());
+        own.insert(name.clone());
+        give(placed, name);
+    }
+}
+
+fn order(name: &JobName) -> (usize, &str) {
+    (name.as_str().len(), name.as_str())
+}
+
+fn give(placed: &mut PlacedJob, name: JobName) {
+    placed.job.text = renamed(&placed.job.text, &name);
+    placed.job.name = name;
+    placed.is_named = true;
+}
+
+/// A name that nothing has. `own` are those of the same file.
+fn fresh(word: Option<String>, source: &str, taken: &BTreeSet<JobName>, own: &BTreeSet<JobName>) -> JobName {
+    let stem = stem(source);
+    let word = word.or_else(|| stem.clone()).unwrap_or_else(|| "command".to_owned());
+    let plain = JobName::new(&word).expect("a word is a name");
+    if !taken.contains(&plain) {
+        return plain;
+    }
+    let begin = match stem {
+        Some(stem) if !own.contains(&plain) && stem != word => format!("{stem}-{word}"),
+        _ => word,
+    };
+    let numbered = (1_usize..).map(|number| match number {
+        1 => begin.clone(),
+        number => format!("{begin}-{number}"),
+    });
+    let names = numbered.map(|name| JobName::new(&name).expect("two words and a number are a name"));
+    names.into_iter().find(|name| !taken.contains(name)).expect("numbers do not end")
+}
+
+/// The word for a file: its name without directories and extension.
+fn stem(source: &str) -> Option<String> {
+    word::of_words(&[Path::new(source).file_stem()?.to_str()?.to_owned()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crontab::{Crontab, Format, definition};
+    use crate::source::Source;
+    use jiff::tz::TimeZone;
+
+    fn read(text: &str) -> Vec<PlacedJob> {
+        let source = Source::new("/etc/cron.d/nightly", text);
+        definition::jobs(&Crontab::parse(&source, Format::User), source.name(), &TimeZone::UTC).0
+    }
+
+    fn named(text: &str) -> Vec<PlacedJob> {
+        let mut jobs = read(text);
+        let mut taken = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
+        jobs
+    }
+
+    fn names(jobs: &[PlacedJob]) -> Vec<&str> {
+        jobs.iter().map(|placed| placed.job.name.as_str()).collect()
+    }
+
+    /// The names of `after`, where `before` was the file.
+    fn then(before: &[PlacedJob], after: &str) -> Vec<String> {
+        let mut known: Vec<Known> = before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let mut taken = known.iter().map(|one| one.name.clone()).collect();
+        let mut jobs = read(after);
+        recall(&mut jobs, &mut known, Alike::InWord);
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
+        assert!(jobs.iter().all(|one| one.job.text.starts_with(&format!("[jobs.\"{}\"]", one.job.name))
+            || one.job.text.starts_with(&format!("[jobs.{}]", one.job.name))));
+        jobs.iter().map(|placed| placed.job.name.to_string()).collect()
+    }
+
+    #[test]
+    fn words_are_names_and_equal_ones_are_numbered() {
+        let text = "@daily echo a\n@hourly echo b\n@daily /opt/backup.sh\n@daily echo a\n# mainspring: name=echo-2\n@daily echo\n@daily [ ]\n";
+        assert_eq!(names(&named(text)), ["echo", "echo-3", "backup.sh", "echo-4", "echo-2", "nightly"]);
+    }
+
+    #[test]
+    fn a_name_stays_with_its_line_whatever_comes_and_goes() {
+        let before = named("* * * * * echo danger\n@daily echo b\n");
+        assert_eq!(names(&before), ["echo", "echo-2"]);
+        assert_eq!(
+            then(&before, "* * * * * echo danger\n* * * * * echo harmless\n@daily echo b\n"),
+            ["echo", "echo-3", "echo-2"]
+        );
+        assert_eq!(then(&before, "# c\nA=1\n@daily echo b\n* * * * * echo danger\n"), ["echo-2", "echo"]);
+        assert_eq!(then(&before, "@daily echo b\n"), ["echo-2"]);
+    }
+
+    #[test]
+    fn a_name_stays_when_command_or_schedule_are_edited() {
+        let before = named("* * * * * echo a\n@daily backup\n@weekly echo c\n");
+        let edited = "5 5 * * * echo a\n@daily backup --all\n@weekly echo c --verbose\n";
+        assert_eq!(then(&before, edited), ["echo", "backup", "echo-2"]);
+        assert_eq!(then(&before, "@monthly backup --more\n"), ["backup"]);
+        assert_eq!(then(&before, "@daily other\n"), ["other"]);
+    }
+
+    #[test]
+    fn a_name_that_another_file_has_gets_that_of_the_file_before_it() {
+        let mut taken: BTreeSet<JobName> = [JobName::new("echo").unwrap()].into();
+        let mut jobs = read("@daily echo a\n@daily echo b\n");
+        choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
+        assert_eq!(names(&jobs), ["nightly-echo", "nightly-echo-2"]);
+        assert_eq!(taken.len(), 3);
+    }
+}

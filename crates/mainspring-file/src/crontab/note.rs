@@ -1,0 +1,176 @@
+//! The comment line that gives the entry below it a name and policies.
+//!
+//! ```text
+//! # mainspring: name=backup timeout=1h overlap=queue-one retry=3,backoff=10s
+//! 30 2 * * *  /usr/local/bin/backup --all
+//! ```
+//!
+//! To cron it is a comment, so the file stays a crontab. Words are separated by blanks and hold none. `name`, `group`,
+//! `priority` and `max-runs` are read here; all others are the policies of `mainspring-job`, with their texts. Blank lines,
+//! comments and settings may stand between it and its entry.
+//!
+//! Cost: one pass over the line.
+//!
+//! Does not apply to more than one entry.
+//!
+//! Source: own.
+
+use std::ops::Range;
+
+use mainspring_job::{JobName, Policies};
+
+use crate::problem::Fault;
+use crate::spelling::suggestion;
+
+/// What a comment begins with, after `#` and blanks, to be one of these.
+pub const MARK: &str = "mainspring:";
+
+/// The words before `=`.
+pub const KEYS: &[&str] = &[
+    "name",
+    "group",
+    "priority",
+    "max-runs",
+    "misfire",
+    "overlap",
+    "retry",
+    "timeout",
+    "retention",
+    "jitter",
+    "pause-after",
+    "dead-letters",
+];
+
+/// What such a line says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Note {
+    /// The job's name.
+    pub name: Option<JobName>,
+    /// Its group.
+    pub group: Option<JobName>,
+    /// Its priority.
+    pub priority: i8,
+    /// After how many runs it is done.
+    pub max_runs: Option<u64>,
+    /// Its policies.
+    pub policies: Policies,
+    /// The policies as they were written: key and value.
+    pub words: Vec<(String, String)>,
+}
+
+/// The part of a comment that a note is read from, with its offset; `None` if the line is any other comment.
+pub fn noted(line: &str) -> Option<(usize, &str)> {
+    let comment = line.trim_start_matches([' ', '\t']).strip_prefix('#')?;
+    let text = comment.trim_start_matches([' ', '\t', '#']).strip_prefix(MARK)?;
+    Some((line.len() - text.len(), text))
+}
+
+impl Note {
+    /// Reads the words after the mark.
+    ///
+    /// # Errors
+    ///
+    /// The first fault in reading order.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_file::crontab::note::Note;
+    ///
+    /// let note = Note::parse(" name=backup overlap=queue-one")?;
+    /// assert_eq!(note.name.map(|name| name.to_string()).as_deref(), Some("backup"));
+    /// assert_eq!(Note::parse("overlp=skip").unwrap_err().hint.as_deref(), Some("did you mean `overlap`?"));
+    /// # Ok::<(), mainspring_file::problem::Fault>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Note, Fault> {
+        let mut note = Note::default();
+        let mut seen: Vec<String> = Vec::new();
+        for span in words(text) {
+            let word = &text[span.clone()];
+            let Some((key, value)) = word.split_once('=') else {
+                let fault = Fault::new(span, format!("expected a word such as timeout=1h, found `{word}`"));
+                return Err(fault.with_hint(format!("known are {}", KEYS.join(", "))));
+            };
+            let value_start = span.start + key.len() + 1;
+            let key_span = span.start..span.start + key.len();
+            let known = key.replace('_', "-");
+            if !KEYS.contains(&known.as_str()) {
+                let fault = Fault::new(key_span, format!("unknown key `{key}`"));
+                return Err(fault.with_hint(suggestion(&known, KEYS)));
+            }
+            if seen.contains(&known) {
+                return Err(Fault::new(key_span, format!("`{key}` stands here twice")));
+            }
+            note.set(&known, value).map_err(|fault| fault.shifted(value_start))?;
+            seen.push(known);
+        }
+        if seen.is_empty() {
+            let end = text.len();
+            let fault = Fault::new(end..end, "expected words such as timeout=1h");
+            return Err(fault.with_hint(format!("known are {}", KEYS.join(", "))));
+        }
+        Ok(note)
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Fault> {
+        let whole = 0..value.len();
+        let name = || JobName::new(value).map_err(|error| Fault::new(whole.clone(), error.to_string()));
+        let number = |expected: &str| Fault::new(whole.clone(), format!("expected {expected}"));
+        match key {
+            "name" => self.name = Some(name()?),
+            "group" => self.group = Some(name()?),
+            "priority" => self.priority = value.parse().map_err(|_| number("a number from -128 to 127"))?,
+            "max-runs" => {
+                let count = value.parse().ok().filter(|count| 0 < *count);
+                self.max_runs = Some(count.ok_or_else(|| number("a number from 1"))?);
+            }
+            _ => {
+                self.policies.set(key, value).map_err(|error| {
+                    let at = value.find(&error.found).map_or(whole.clone(), |at| at..at + error.found.len());
+                    Fault::new(at, error.to_string())
+                })?;
+                self.words.push((key.replace('-', "_"), value.to_owned()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.split([' ', '\t']).filter(|word| !word.is_empty()).map(|word| {
+        let start = word.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + word.len()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_a_comment_with_a_mark() {
+        assert_eq!(noted("# mainspring: a=1"), Some((13, " a=1")));
+        assert_eq!(noted("  ## mainspring:a=1"), Some((16, "a=1")));
+        assert_eq!(noted("# about mainspring: a=1"), None);
+        assert_eq!(noted("mainspring: a=1"), None);
+    }
+
+    #[test]
+    fn faults_point_at_the_characters_meant() {
+        let cases = [
+            ("timeuot=1h", 0..7, "unknown key `timeuot`"),
+            ("timeout=soon", 8..12, "`soon` is no timeout"),
+            ("retry=3,backof=1s", 8..14, "`backof` is no part of retry"),
+            ("name=a/b", 5..8, "`/` may not stand there"),
+            ("name=a  name=b", 8..12, "stands here twice"),
+            ("name=a b", 7..8, "expected a word such as"),
+            ("priority=999", 9..12, "expected a number from -128"),
+            ("", 0..0, "expected words"),
+        ];
+        for (text, span, message) in cases {
+            let fault = Note::parse(text).unwrap_err();
+            assert_eq!(fault.span, span, "{text}");
+            assert!(fault.message.contains(message), "{text}: {}", fault.message);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The job file: jobs with every policy, in TOML.
+//!
+//! ```text
+//! [defaults]                       any key of a job but its triggers and its action
+//! zone = "Europe/Berlin"
+//!
+//! [groups.database]                at most so many runs of its jobs at once
+//! limit = 2
+//!
+//! [jobs.backup]                    when, what, and by which rules
+//! cron = "30 2 * * *"
+//! run = ["/usr/local/bin/backup", "--all"]
+//! retry = { max = 3, backoff = "10s" }
+//! group = "database"
+//! ```
+//!
+//! | part | keys |
+//! |---|---|
+//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
+//! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
+//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
+//! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
+//!
+//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and the job that it
+//! is in is left out; the others are read. A syntax error leaves out the job whose table it is in. A mistake in `[defaults]`
+//! leaves out all jobs, because each would be another one than was meant.
+//!
+//! Cost: one pass; memory in proportion to the file.
+//!
+//! Does not look up users and reads no secret: that is done when a run starts.
+//!
+//! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
+
+use jiff::tz::TimeZone;
+use mainspring_job::{Group, Job, JobName};
+use toml::de::{DeTable, DeValue};
+
+use crate::problem::{Fault, Problem};
+use crate::source::{Line, Source};
+
+mod definition;
+mod fields;
+mod policies;
+mod process;
+mod timetable;
+mod webhook;
+pub mod written;
+
+use fields::{Faults, Fields};
+
+/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or two each.
+pub const MAX_JOBS: usize = 10_000;
+
+/// The tables of a file.
+const TABLES: &[&str] = &["defaults", "groups", "jobs"];
+
+/// The good jobs of a file, and the problems of the others.
+#[derive(Clone, Debug, Default)]
+pub struct JobFile {
+    /// In the order of their names.
+    pub jobs: Vec<PlacedJob>,
+    /// In the order of their names.
+    pub groups: Vec<Group>,
+    /// In the order of the file.
+    pub problems: Vec<Problem>,
+}
+
+/// A job and where it stands.
+#[derive(Clone, Debug)]
+pub struct PlacedJob {
+    /// The line of its name, counted from 1.
+    pub line_number: usize,
+    /// Whether its file says its name. Else it is found: see [`names`](crate::crontab::names).
+    pub is_named: bool,
+    /// The job.
+    pub job: Job,
+}
+
+impl JobFile {
+    /// Reads a file. Never fails: what cannot be read is among the problems. `zone` is for jobs that name none.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use jiff::tz::TimeZone;
+    /// use mainspring_file::jobfile::JobFile;
+    /// use mainspring_file::source::Source;
+    ///
+    /// let text = "[jobs.good]\nevery = '1m'\nshell = 'date'\n\n[jobs.bad]\nevry = '1m'\nshell = 'date'\n";
+    /// let file = JobFile::parse(&Source::new("example", text), &TimeZone::UTC);
+    /// assert_eq!(file.jobs[0].job.name.as_str(), "good");
+    /// assert_eq!(file.problems[0].fault.hint.as_deref(), Some("did you mean `every`?"));
+    /// ```
+    pub fn parse(source: &Source, zone: &TimeZone) -> JobFile {
+        match std::str::from_utf8(source.bytes()) {
+            Ok(text) => Reading { source, text, zone, faults: Faults::new(text) }.read(),
+            Err(error) => {
+                let start = error.valid_up_to();
+                let end = error.error_len().map_or(source.bytes().len(), |length| start + length);
+                let fault = Fault::new(start..end, "this is not UTF-8 text");
+                let problems = vec![placed(source, fault.with_hint("save the file in the encoding UTF-8"))];
+                JobFile { problems, ..JobFile::default() }
+            }
+        }
+    }
+}
+
+/// Whether a file is a job file by its name, or, for standard input, by its first line that says something.
+pub fn is_job_file(source: &Source) -> bool {
+    let name = source.name();
+    if name.ends_with(".toml") {
+        return true;
+    }
+    let is_telling = |line: &Line<'_>| !matches!(line.bytes.trim_ascii_start().first(), None | Some(b'#'));
+    let first = source.lines().find(is_telling);
+    first
+        .is_some_and(|line| TABLES.iter().any(|table| line.bytes.starts_with(format!("[{table}").as_bytes())))
+}
+
+/// A file on its way.
+struct Reading<'s> {
+    source: &'s Source,
+    text: &'s str,
+    zone: &'s TimeZone,
+    faults: Faults<'s>,
+}
+
+impl<'s> Reading<'s> {
+    fn read(mut self) -> JobFile {
+        let (document, errors) = DeTable::parse_recoverable(self.text);
+        let document = document.get_ref();
+        let mut broken = Vec::new();
+        for error in errors {
+            let span = error.span().unwrap_or(0..0);
+            broken.push(section_at(self.text, span.start));
+            self.faults.push(Fault::new(span, syntax_message(error.message())));
+        }
+        Fields::of(document).check_known(TABLES, &mut self.faults);
+        let groups = self.groups(document);
+        let before_count = self.faults.count();
+        let defaults = self.defaults(document);
+        let all_are_broken =
+            before_count < self.faults.count() || broken.iter().any(|section| !section.starts_with("jobs."));
+        let mut jobs = self.jobs(document, defaults, &groups);
+        let is_broken = |job: &PlacedJob| {
+            let of_job = format!("jobs.{}", job.job.name);
+            broken.iter().any(|section| *section == of_job || section.starts_with(&format!("{of_job}.")))
+        };
+        jobs.retain(|job| !all_are_broken && !is_broken(job));
+        let faults = self.faults.into_sorted();
+        let problems = faults.into_iter().map(|fault| placed(self.source, fault)).collect();
+        JobFile { jobs, groups, problems }
+    }
+
+    fn groups(&mut self, document: &DeTable<'s>) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let Some(tables) = Fields::of(document).table("groups", &mut self.faults) else { return groups };
+        for (name, value) in tables.own() {
+            let Some(table) = self.faults.table_of(name, value) else { continue };
+            let fields = Fields::of(table);
+            fields.check_known(&["limit"], &mut self.faults);
+            let limit = fields.integer("limit", 1, i64::from(u32::MAX), &mut self.faults);
+            let name_of = JobName::new(name.get_ref());
+            match (name_of, limit) {
+                (Err(error), _) => self.faults.push(Fault::new(name.span(), error.to_string())),
+                (Ok(_), None) if fields.has("limit") => {}
+                (Ok(_), None) => self.faults.push(
+                    Fault::new(name.span(), "a group needs a limit").with_hint("for example: limit = 2"),
+                ),
+                (Ok(name), Some(limit)) => {
+                    let limit = u32::try_from(limit).expect("the range was checked");
+                    groups.push(Group { name, limit });
+                }
+            }
+        }
+        groups
+    }
+
+    /// The table of defaults, checked as if it were a job's.
+    fn defaults<'d>(&mut self, document: &'d DeTable<'s>) -> Option<&'d DeTable<'s>> {
+        let value = document.get("defaults")?;
+        let DeValue::Table(table) = value.get_ref() else {
+            self.faults.push(Fault::new(value.span(), "expected a table of defaults"));
+            return None;
+        };
+        definition::check_defaults(&Fields::of(table), self.zone, &mut self.faults);
+        Some(table)
+    }
+
+    fn jobs(
+        &mut self,
+        document: &DeTable<'s>,
+        defaults: Option<&DeTable<'s>>,
+        groups: &[Group],
+    ) -> Vec<PlacedJob> {
+        let mut jobs = Vec::new();
+        let Some(tables) = Fields::of(document).table("jobs", &mut self.faults) else { return jobs };
+        for (index, (name, value)) in tables.own().enumerate() {
+            if index == MAX_JOBS {
+                self.faults.push(Fault::new(name.span(), format!("a file has at most {MAX_JOBS} jobs")));
+                break;
+            }
+            let Some(table) = self.faults.table_of(name, value) else { continue };
+            let fields = Fields::of(table).over(defaults);
+            let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
+            if let Some(job) = definition::job(name, &fields, &context, &mut self.faults) {
+                let line_number = self.source.line_at(name.span().start).0.number;
+                jobs.push(PlacedJob { line_number, is_named: true, job });
+            }
+        }
+        jobs
+    }
+}
+
+/// A fault of the file as a problem on its line.
+fn placed(source: &Source, fault: Fault) -> Problem {
+    let (line, line_start) = source.line_at(fault.span.start);
+    let start = fault.span.start.saturating_sub(line_start).min(line.bytes.len());
+    let end = fault.span.end.saturating_sub(line_start).clamp(start, line.bytes.len());
+    Problem::new(line, Fault { span: start..end, ..fault })
+}
+
+/// The header that an offset stands below, without its brackets; empty before the first.
+fn section_at(text: &str, offset: usize) -> String {
+    let line_end = text[offset.min(text.len())..].find('\n').map_or(text.len(), |length| offset + length);
+    let headers = text[..line_end].lines().rev().map(str::trim).filter(|line| line.starts_with('['));
+    let header = headers.map(|line| line.trim_start_matches('[')).next().unwrap_or_default();
+    let inside = header.split([']', '#']).next().unwrap_or_default();
+    inside.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect()
+}
+
+/// The parser's message in one line.
+fn syntax_message(message: &str) -> String {
+    message.lines().next().unwrap_or("this is not TOML").trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests;

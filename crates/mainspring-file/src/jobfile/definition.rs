@@ -1,0 +1,139 @@
+//! One `[jobs.name]` table to a job.
+//!
+//! Cost: one pass over the table.
+//!
+//! Does not know what the file around it is.
+//!
+//! Source: own.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use mainspring_job::{Group, Job, JobName, Work};
+
+use super::fields::{Faults, Fields, Name};
+use super::{policies, process, timetable, webhook, written};
+use crate::problem::Fault;
+use mainspring_action::body::Body;
+
+/// What is done, of which there is one.
+const ACTIONS: [&str; 3] = ["run", "shell", "webhook"];
+
+/// What a definition is read in.
+pub(super) struct Context<'c> {
+    pub(super) source: &'c str,
+    pub(super) zone: &'c TimeZone,
+    pub(super) groups: &'c [Group],
+}
+
+/// Reads a job. `None` and a fault, or several, if anything in it cannot be understood.
+pub(super) fn job(
+    name: &Name<'_>,
+    fields: &Fields<'_, '_>,
+    context: &Context<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Job> {
+    let before_count = faults.count();
+    let job_name = JobName::new(name.get_ref());
+    if let Err(error) = &job_name {
+        faults.push(Fault::new(name.span(), error.to_string()));
+    }
+    let key_count = faults.count();
+    fields.check_known(&known_keys(), faults);
+    if key_count == faults.count() {
+        // What is missing was perhaps only mistyped.
+        check_missing(name, fields, faults);
+    }
+    let timetable = timetable::read(name, fields, context.zone, faults);
+    let policies = policies::read(fields, faults);
+    let group = group(fields, context.groups, faults);
+    let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
+    let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
+    let action = body(name, fields, faults).map(|body| body.encode());
+    if let Some(Err(error)) = &action {
+        faults.push(Fault::new(name.span(), error.to_string()));
+    }
+    if before_count < faults.count() {
+        return None;
+    }
+    let priority = i8::try_from(priority).expect("the range was checked");
+    let name = job_name.ok()?;
+    Some(Job {
+        text: written::job_table(&name, fields, context.zone, group),
+        name,
+        timetable: timetable?,
+        max_runs,
+        work: Arc::new(Work {
+            action: action?.ok()?,
+            policies,
+            group: group.map(|group| group.name.clone()),
+            priority,
+        }),
+        source: context.source.to_owned(),
+    })
+}
+
+/// Reads `[defaults]` for its faults alone.
+pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &mut Faults<'_>) {
+    fields.check_known(&known_keys(), faults);
+    for (name, _) in fields.own() {
+        let text = name.get_ref().as_ref();
+        if ACTIONS[..2].contains(&text) || timetable::TRIGGERS.contains(&text) {
+            let message = format!("`{text}` has no default: each job has its own");
+            faults.push(Fault::new(name.span(), message));
+        }
+    }
+    timetable::check_options(fields, zone, faults);
+    policies::read(fields, faults);
+    process::read(fields, faults);
+    if let Some(webhook) = fields.table("webhook", faults) {
+        webhook::read_options(&webhook, faults);
+    }
+}
+
+fn known_keys() -> Vec<&'static str> {
+    let of_job = ["group", "priority", "max_runs"];
+    let lists =
+        [&ACTIONS[..], timetable::TRIGGERS, timetable::OPTIONS, policies::NAMES, process::OPTIONS, &of_job];
+    lists.concat()
+}
+
+/// The group that a job is in, which the same file has to define.
+fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'_>) -> Option<&'g Group> {
+    let text = fields.text("group", faults)?;
+    let found = groups.iter().find(|group| group.name.as_str() == text.value);
+    if found.is_none() {
+        let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
+        faults.push(fault.with_hint(format!("a table [groups.{}] gives it a limit", text.value)));
+    }
+    found
+}
+
+fn check_missing(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) {
+    if !timetable::has_trigger(fields) {
+        let message = "the job is never due: expected cron, oncalendar, every, at or at_boot";
+        let fault = Fault::new(name.span(), message);
+        faults.push(fault.with_hint("for example: cron = \"30 2 * * *\", or every = \"10m\""));
+    }
+    if !ACTIONS.iter().any(|action| fields.has_own(action)) {
+        let fault = Fault::new(name.span(), "the job does nothing: expected run, shell or webhook");
+        faults.push(fault.with_hint("for example: run = [\"/usr/local/bin/backup\", \"--all\"]"));
+    }
+}
+
+fn body(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<Body> {
+    let given: Vec<&str> = ACTIONS.into_iter().filter(|action| fields.has_own(action)).collect();
+    match given.as_slice() {
+        [] => None,
+        ["webhook"] => {
+            let webhook = fields.table("webhook", faults)?;
+            webhook::read(name, &webhook, faults).map(Body::Webhook)
+        }
+        [_] => process::read(fields, faults).map(Body::Process),
+        [first, .., last] => {
+            let message = format!("a job does one thing: it has both `{first}` and `{last}`");
+            faults.push(Fault::new(fields.name_span(last), message));
+            None
+        }
+    }
+}

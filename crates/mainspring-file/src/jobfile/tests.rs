@@ -1,0 +1,205 @@
+//! Files and what is found in them. How problems look is in testdata/jobfiles.
+
+use super::*;
+use mainspring_action::body::Body;
+
+fn file(text: &str) -> JobFile {
+    JobFile::parse(&Source::new("test", text), &TimeZone::UTC)
+}
+
+fn job(text: &str) -> Job {
+    let file = file(&format!("[jobs.x]\n{text}\n"));
+    assert!(file.problems.is_empty(), "{text}: {:?}", file.problems);
+    file.jobs[0].job.clone()
+}
+
+fn process(text: &str) -> mainspring_action::body::ProcessBody {
+    match Body::decode(&job(text).work.action).unwrap() {
+        Body::Process(body) => body,
+        Body::Webhook(_) => panic!("a process: {text}"),
+    }
+}
+
+#[test]
+fn triggers_of_every_kind_are_gathered() {
+    let text = "cron = ['0 9 * * mon-fri', '@daily']\noncalendar = 'Sat 11:00'\nevery = '90s'\n\
+                at = [2030-01-01T00:00:00Z, '2030-01-02T03:04:05']\nat_boot = true\nshell = 'true'";
+    let job = job(text);
+    let texts: Vec<String> =
+        job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect();
+    let expected = [
+        "0 9 * * mon-fri",
+        "@daily",
+        "Sat 11:00",
+        "@every 90s",
+        "@at 2030-01-01T00:00:00Z",
+        "@at 2030-01-02T03:04:05Z",
+        "@reboot",
+    ];
+    assert_eq!(texts, expected);
+}
+
+#[test]
+fn policies_are_the_same_as_text_and_as_tables() {
+    let tables = "misfire = { rule = 'all', cap = 7, window = '1h' }\noverlap = { rule = 'queue-all', cap = 3 }\n\
+                  retry = { max = 5, backoff = '1s', on = ['failed', 'abandoned'] }\n\
+                  timeout = { after = '1h', signal = 'INT', grace = '5s' }\nretention = { keep = 7, days = 1 }";
+    let texts = "misfire = 'all,cap=7,window=1h'\noverlap = 'queue-all,cap=3'\n\
+                 retry = '5,backoff=1s,on=failed+abandoned'\ntimeout = '1h,signal=INT,grace=5s'\nretention = 'keep=7,days=1'";
+    let rest = "\njitter = '30s'\npause_after = 5\ndead_letters = 'always'\nevery = '1m'\nshell = 'true'";
+    let (tables, texts) = (job(&format!("{tables}{rest}")), job(&format!("{texts}{rest}")));
+    assert_eq!(tables.work.policies, texts.work.policies);
+    assert_eq!(tables.work.policies.retry.max, 5);
+    assert_eq!(job("retry = 3\nevery = '1m'\nshell = 'true'").work.policies.retry.max, 3);
+}
+
+#[test]
+fn defaults_hold_where_a_job_is_silent_and_tables_are_merged() {
+    let text = "[defaults]\nzone = 'Asia/Tokyo'\nretry = 2\nenv = { A = '1', B = '2' }\nnice = 5\n\
+                [jobs.x]\ncron = '@daily'\nshell = 'true'\nretry = 7\nenv = { B = '3' }\n";
+    let file = file(text);
+    assert!(file.problems.is_empty(), "{:?}", file.problems);
+    let job = &file.jobs[0].job;
+    assert_eq!(job.work.policies.retry.max, 7);
+    assert_eq!(job.timetable.triggers()[0].zone().iana_name(), Some("Asia/Tokyo"));
+    let Body::Process(body) = Body::decode(&job.work.action).unwrap() else { panic!("a process") };
+    assert_eq!(body.env, [("A".into(), "1".into()), ("B".into(), "3".into())]);
+    assert_eq!(body.nice, Some(5));
+}
+
+#[test]
+fn the_written_table_is_the_same_job() {
+    let text = "[defaults]\nzone = 'Asia/Tokyo'\nenv = { A = '1' }\nsecrets = { T = '/t' }\n\
+                [groups.g]\nlimit = 1\n\
+                [jobs.'x:1']\ncron = 'H 3 * * *'\nshell = \"echo \\\"$A\\\"\\n\\tdone \\u0007\"\numask = '027'\ngroup = 'g'\n\
+                retry = { max = 3, on = ['failed'] }\nexclude_dates = [2026-12-24]\nenv = { B = '2' }\n\
+                limits = { open_files = 5 }\n\
+                [jobs.y]\nat = 2030-01-01T00:00:00\n[jobs.y.webhook]\nurl = 'http://x/{job}'\n\
+                headers = { A = '{key}' }\nsuccess = [404, '200-299']\n";
+    let once = file(text);
+    assert!(once.problems.is_empty(), "{:?}", once.problems);
+    for placed in &once.jobs {
+        let again = file(&placed.job.text);
+        assert!(again.problems.is_empty(), "{}: {:?}", placed.job.text, again.problems);
+        assert_eq!(again.jobs[0].job, placed.job);
+        assert_eq!(again.groups.len(), usize::from(placed.job.work.group.is_some()));
+    }
+}
+
+#[test]
+fn processes_are_read_with_all_their_options() {
+    let body = process(
+        "every = '1m'\nrun = ['a', 'b c']\nuser = 'root:staff'\ncwd = '/srv'\ninherit_env = true\numask = 0o22\n\
+         nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nstdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\nno_new_privileges = true\n\
+         secrets = { A = '/a', B = { path = '/b' } }",
+    );
+    assert_eq!(body.run, ["a", "b c"]);
+    assert_eq!((body.umask, body.nice, body.output_bytes), (Some(0o22), Some(-5), Some(100)));
+    assert_eq!((body.on_server_death.as_deref(), body.no_new_privileges), (Some("kill"), true));
+    assert_eq!(body.limits, [("core_bytes".to_owned(), u64::MAX), ("open_files".to_owned(), 10)]);
+    assert_eq!(body.secrets.iter().map(|secret| secret.is_path).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn one_bad_job_stops_no_other() {
+    let good = "[jobs.good]\nevery = '1m'\nshell = 'true'\n";
+    for bad in [
+        "[jobs.bad]\nevery = 1\n",
+        "[jobs.bad]\nevery = \n",
+        "[jobs.bad]\nevery = '1m\nshell = 'a'\n",
+        "[jobs]\nx = 1\n",
+    ] {
+        for text in [format!("{good}{bad}"), format!("{bad}{good}")] {
+            let file = file(&text);
+            let names: Vec<&str> = file.jobs.iter().map(|job| job.job.name.as_str()).collect();
+            assert!(!file.problems.is_empty(), "{text}");
+            assert!(!names.contains(&"bad"), "{text}");
+            if !bad.starts_with("[jobs]\n") {
+                assert_eq!(names, ["good"], "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_defaults_leave_out_every_job() {
+    let file = file(
+        "[defaults]\nretry = 'x'\n[jobs.a]\nevery = '1m'\nshell = 'true'\n[jobs.b]\nevery = '1m'\nshell = 'b'\n",
+    );
+    assert_eq!((file.jobs.len(), file.problems.len()), (0, 1));
+}
+
+#[test]
+fn faults_inside_of_strings_are_pointed_at() {
+    let cases = [
+        ("cron = '0 24 * * *'", 10..12),
+        ("cron = \"0 24 * * *\"", 10..12),
+        ("cron = \"0\\u002024 * * *\"", 7..24),
+        ("every = 'soon'", 9..13),
+        ("overlap = 'sikp'", 11..15),
+        ("retry = { max = 3, backof = '1s' }", 19..25),
+        ("retry = '3,on=faild'", 14..19),
+    ];
+    for (line, expected) in cases {
+        let file = file(&format!("[jobs.x]\n{line}\nshell = 'true'\nat_boot = true\n"));
+        assert_eq!(file.problems[0].fault.span, expected, "{line}: {:?}", file.problems);
+    }
+}
+
+#[test]
+fn a_job_file_is_known_by_its_name_or_its_first_line() {
+    let is = |name: &str, text: &str| is_job_file(&Source::new(name, text));
+    assert!(is("a.toml", "* * * * * x"));
+    assert!(is("standard input", "# c\n\n[jobs.x]\n"));
+    assert!(!is("crontab", "# c\n@daily x\n"));
+    assert!(!is("crontab", "[ -x /a ] && b"));
+}
+
+#[test]
+fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
+    let words = [
+        "[jobs.a]",
+        "[defaults]",
+        "[groups.g]",
+        "[jobs.a.webhook]",
+        "cron",
+        "every",
+        "url",
+        "env",
+        "retry",
+        "secrets",
+        "=",
+        "{",
+        "}",
+        "\"",
+        "'",
+        "'1m'",
+        "\"{job}\"",
+        "3",
+        "2026-01-01",
+        "[",
+        "]",
+        ",",
+        "\n",
+        "\n",
+        "\n",
+        "ä",
+        "\"\"\"",
+        "0x",
+        ".",
+    ];
+    for seed in 0..3000_u64 {
+        let mut state = seed;
+        let mut next = |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        let text: String = (0..next(40))
+            .map(|_| format!("{}{}", words[next(words.len())], [" ", "", "\n"][next(3)]))
+            .collect();
+        for problem in file(&text).problems {
+            assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
+            assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! When a job is due: its triggers, what is left out, start and end.
+//!
+//! ```text
+//! cron = ["0 9 * * mon-fri", "0 11 * * sat"]     a string or a list of them, as are oncalendar, every and at
+//! zone = "Europe/Berlin"                         of cron, oncalendar, exclude, and of times without an offset
+//! exclude = "* 12 * * *"                         a cron expression: what lies in a minute that it names
+//! exclude_dates = ["2026-12-24..2026-12-26"]     whole days
+//! ```
+//!
+//! Cost: one parse per expression.
+//!
+//! Does not evaluate anything.
+//!
+//! Source: own.
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use mainspring_cron::{DayRule, Dialect, DstPolicy, Expression, ParseError, ParseOptions, Schedule};
+use mainspring_job::{Exclusion, Timetable, TimetableError};
+use toml::Spanned;
+use toml::de::DeValue;
+
+use super::fields::{Faults, Fields, Name, Text, text_of};
+use crate::problem::Fault;
+
+/// The keys of which a job has at least one.
+pub(super) const TRIGGERS: &[&str] = &["cron", "oncalendar", "every", "at", "at_boot"];
+
+/// The other keys.
+pub(super) const OPTIONS: &[&str] =
+    &["zone", "dst", "dialect", "day_rule", "hash", "exclude", "exclude_dates", "start", "end"];
+
+/// How expressions are read.
+struct Options<'d> {
+    zone: TimeZone,
+    dst: Option<DstPolicy>,
+    dialect: Dialect,
+    day_rule: DayRule,
+    hash: &'d str,
+}
+
+/// Whether a job says when it is due.
+pub(super) fn has_trigger(fields: &Fields<'_, '_>) -> bool {
+    TRIGGERS.iter().any(|trigger| fields.has_own(trigger))
+}
+
+pub(super) fn read(
+    name: &Name<'_>,
+    fields: &Fields<'_, '_>,
+    zone: &TimeZone,
+    faults: &mut Faults<'_>,
+) -> Option<Timetable> {
+    let before_count = faults.count();
+    let options = options(name.get_ref(), fields, zone, faults);
+    let triggers = triggers(fields, &options, faults);
+    let exclusions = exclusions(fields, &options, faults);
+    let start = fields.get("start").and_then(|value| moment(value, &options.zone, faults));
+    let end = fields.get("end").and_then(|value| moment(value, &options.zone, faults));
+    let made = Timetable::new(triggers).and_then(|made| made.without(exclusions));
+    match made.and_then(|made| made.between(start, end)) {
+        Ok(timetable) => Some(timetable),
+        // With a faulty trigger there is none left, which need not be said as well; that there is none at all is said
+        // elsewhere.
+        Err(TimetableError::NoTrigger) if before_count < faults.count() || !has_trigger(fields) => None,
+        Err(error) => {
+            faults.push(Fault::new(name.span(), error.to_string()));
+            None
+        }
+    }
+}
+
+/// Reads what `[defaults]` may say, for its faults.
+pub(super) fn check_options(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &mut Faults<'_>) {
+    let options = options("", fields, zone, faults);
+    exclusions(fields, &options, faults);
+    for name in ["start", "end"] {
+        fields.get(name).and_then(|value| moment(value, &options.zone, faults));
+    }
+}
+
+fn options<'d>(
+    job_name: &'d str,
+    fields: &Fields<'d, '_>,
+    zone: &TimeZone,
+    faults: &mut Faults<'_>,
+) -> Options<'d> {
+    let named = |name: &str, faults: &mut Faults<'_>| fields.text(name, faults);
+    let zone = match named("zone", faults) {
+        None => zone.clone(),
+        Some(text) => TimeZone::get(text.value).unwrap_or_else(|_| {
+            let fault = Fault::new(text.span.clone(), format!("unknown time zone `{}`", text.value));
+            faults
+                .push(fault.with_hint("names are those of the IANA database, such as Europe/Berlin or UTC"));
+            zone.clone()
+        }),
+    };
+    Options {
+        zone,
+        dst: word("dst", fields, faults),
+        dialect: word("dialect", fields, faults).unwrap_or_default(),
+        day_rule: word("day_rule", fields, faults).unwrap_or_default(),
+        hash: named("hash", faults).map_or(job_name, |text| text.value),
+    }
+}
+
+/// A word out of a closed list.
+fn word<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    fields: &Fields<'_, '_>,
+    faults: &mut Faults<'_>,
+) -> Option<T> {
+    let text = fields.text(name, faults)?;
+    text.value.parse().map_err(|error: T::Err| faults.push(Fault::new(text.span, error.to_string()))).ok()
+}
+
+fn triggers(fields: &Fields<'_, '_>, options: &Options<'_>, faults: &mut Faults<'_>) -> Vec<Schedule> {
+    let mut found = Vec::new();
+    for text in fields.texts("cron", faults) {
+        found.extend(schedule(&text, 0, cron(text.value, options), options, faults));
+    }
+    for text in fields.texts("oncalendar", faults) {
+        found.extend(schedule(&text, 0, Expression::parse_oncalendar(text.value), options, faults));
+    }
+    for text in fields.texts("every", faults) {
+        let written = format!("@every {}", text.value);
+        let prefix = written.len() - text.value.len();
+        found.extend(schedule(&text, prefix, Expression::parse(&written), options, faults));
+    }
+    for value in fields.values("at") {
+        found.extend(
+            moment(value, &options.zone, faults)
+                .map(|at| Schedule::new(Expression::At(at), options.zone.clone())),
+        );
+    }
+    if fields.boolean("at_boot", faults) == Some(true) {
+        found.push(Schedule::new(Expression::Reboot, options.zone.clone()));
+    }
+    found
+}
+
+fn cron(text: &str, options: &Options<'_>) -> Result<Expression, ParseError> {
+    let Options { dialect, day_rule, hash, .. } = *options;
+    let reading = ParseOptions::new().with_dialect(dialect).with_day_rule(day_rule).with_job_name(hash);
+    Expression::parse_with(text, &reading)
+}
+
+/// A schedule, or a fault at its place. `prefix` characters stand before the text in what was parsed.
+fn schedule(
+    text: &Text<'_>,
+    prefix: usize,
+    parsed: Result<Expression, ParseError>,
+    options: &Options<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Schedule> {
+    match parsed {
+        Ok(expression) => {
+            let schedule = Schedule::new(expression, options.zone.clone());
+            Some(options.dst.into_iter().fold(schedule, Schedule::with_dst))
+        }
+        Err(error) => {
+            let fault = Fault::from(error);
+            let place = |at: usize| at.saturating_sub(prefix).min(text.value.len());
+            let span: Range<usize> = place(fault.span.start)..place(fault.span.end);
+            faults.push_inside(text, Fault { span, ..fault });
+            None
+        }
+    }
+}
+
+fn exclusions(fields: &Fields<'_, '_>, options: &Options<'_>, faults: &mut Faults<'_>) -> Vec<Exclusion> {
+    let mut found = Vec::new();
+    for text in fields.texts("exclude", faults) {
+        let schedule = schedule(&text, 0, cron(text.value, options), options, faults);
+        found.extend(schedule.map(|schedule| Exclusion::Times(Box::new(schedule))));
+    }
+    for value in fields.values("exclude_dates") {
+        found.extend(dates(value, &options.zone, faults));
+    }
+    found
+}
+
+fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>) -> Option<Exclusion> {
+    let form = "expected a day such as \"2026-12-24\", or days such as \"2026-12-24..2026-12-26\"";
+    let text = match value.get_ref() {
+        DeValue::Datetime(date) => date.to_string(),
+        _ => text_of(value, faults)?.value.to_owned(),
+    };
+    let (first, last) = text.split_once("..").unwrap_or((&text, &text));
+    match (first.parse::<Date>(), last.parse::<Date>()) {
+        (Ok(first), Ok(last)) if first <= last && text.len() <= "2026-12-24..2026-12-26".len() => {
+            Some(Exclusion::Dates { first, last, zone: zone.clone() })
+        }
+        _ => {
+            faults.push(Fault::new(value.span(), form));
+            None
+        }
+    }
+}
+
+/// A time with an offset, or without one in the zone; as a string or as a date of TOML.
+fn moment(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>) -> Option<Timestamp> {
+    let text = match value.get_ref() {
+        DeValue::Datetime(date) => date.to_string(),
+        _ => text_of(value, faults)?.value.to_owned(),
+    };
+    let found = match text.parse::<Timestamp>() {
+        Ok(moment) => Some(moment),
+        // A zone that jumps over the time has it at the end of the gap.
+        Err(_) => text
+            .parse::<DateTime>()
+            .ok()
+            .and_then(|time| time.to_zoned(zone.clone()).ok())
+            .map(|time| time.timestamp()),
+    };
+    if found.is_none() {
+        let fault = Fault::new(value.span(), format!("`{text}` is no time"));
+        faults.push(
+            fault.with_hint("a time is written as 2026-12-31T23:59:00Z, or without the Z in the job's zone"),
+        );
+    }
+    found
+}

@@ -1,0 +1,31 @@
+//! The files that define jobs: crontabs and job files, read to jobs and to problems with a line and a column.
+//!
+//! ```text
+//! path ─▶ source ─┬─▶ crontab ─┬─▶ loaded: jobs, groups, problems ─▶ claims: which file has which name
+//!                 └─▶ jobfile ─┘         ▲
+//!                                trust: who else could have written it
+//! ```
+//!
+//! [`problem`] is a fault at a place in a line, with what to write instead ([`spelling`] finds it), and [`warning`] what
+//! looks wrong and is not. [`origin`] tells the jobs of one source from those of another.
+//!
+//! Cost: one pass over a file of at most 4 MiB.
+//!
+//! Does not watch files, and runs nothing. Reading text is pure: only [`source`] opens a file, and only [`loaded`] asks who
+//! we are.
+//!
+//! Source: crontab(5) of Debian.
+
+#![forbid(unsafe_code)]
+
+pub mod claims;
+pub mod crontab;
+pub mod jobfile;
+pub mod loaded;
+pub mod origin;
+pub mod plain;
+pub mod problem;
+pub mod source;
+pub mod spelling;
+pub mod trust;
+pub mod warning;

@@ -1,0 +1,170 @@
+//! A file of jobs, of either kind, read and judged.
+//!
+//! ```text
+//! file ─▶ Source ─▶ a job file, by its name or first line ─▶ JobFile ─┐
+//!                └─▶ a crontab ─▶ Crontab ─▶ definition ──────────────┴─▶ Loaded { jobs, groups, problems }
+//! ```
+//!
+//! Cost: one pass over the file, and a look-up per user that it names.
+//!
+//! Does not watch the file.
+//!
+//! Source: own.
+
+use jiff::tz::TimeZone;
+use mainspring_job::Group;
+use nix::unistd::Uid;
+
+use crate::crontab::{Crontab, Format, definition};
+use crate::jobfile::{JobFile, PlacedJob, is_job_file};
+use crate::problem::{Fault, Problem, render};
+use crate::source::{FileError, Source};
+use crate::trust;
+use mainspring_action::body::{Body, ProcessBody};
+use mainspring_host::accounts::{Account, Refusal};
+
+/// The jobs of one file, and what is wrong with the others.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// The file as it was read.
+    pub source: Source,
+    /// Those that can be understood.
+    pub jobs: Vec<PlacedJob>,
+    /// Those that the file defines.
+    pub groups: Vec<Group>,
+    /// In the order of the file.
+    pub problems: Vec<Problem>,
+    /// How many further problems there were.
+    pub unkept_count: usize,
+}
+
+/// How files are read.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// Which kind of crontab it is, if it is one.
+    pub format: Format,
+    /// For jobs that name no zone.
+    pub zone: TimeZone,
+    /// Who runs the jobs that name no user.
+    pub ourselves: Account,
+}
+
+impl Reader {
+    /// Reads the file called `name`, judges who may have written it, and looks up the users that it names.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is refused. Problems within it are no errors.
+    pub fn load(&self, name: &str) -> Result<Loaded, FileError> {
+        let source = Source::read(name)?;
+        let mut loaded = Loaded::parse(&source, self.format, &self.zone);
+        loaded.judge(&source)?;
+        loaded.check_users(&source, &self.ourselves);
+        Ok(loaded)
+    }
+}
+
+impl Loaded {
+    /// Reads what is in memory already.
+    pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
+        if is_job_file(source) {
+            let JobFile { jobs, groups, problems } = JobFile::parse(source, zone);
+            return Loaded { source: source.clone(), jobs, groups, problems, unkept_count: 0 };
+        }
+        let crontab = Crontab::parse(source, format);
+        let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone);
+        let mut problems = crontab.problems;
+        problems.extend(faulty);
+        problems.sort_by_key(|problem| problem.line_number);
+        Loaded {
+            source: source.clone(),
+            jobs,
+            groups: Vec::new(),
+            problems,
+            unkept_count: crontab.unkept_count,
+        }
+    }
+
+    /// Judges who may have written the file, if its commands would run as root or as users that it names.
+    ///
+    /// # Errors
+    ///
+    /// When it is refused.
+    pub fn judge(&self, source: &Source) -> Result<(), FileError> {
+        let us = Uid::effective();
+        let names_users = self.jobs.iter().any(|placed| user_of(placed).is_some());
+        let Some(ownership) = source.ownership().filter(|_| us.is_root() || names_users) else {
+            return Ok(());
+        };
+        let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
+        trust::judge(ownership, us.as_raw()).map_err(distrusted)
+    }
+
+    /// Whether everything in the file was understood.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty() && self.unkept_count == 0
+    }
+
+    /// The problems as text, nothing if there are none.
+    pub fn problems_text(&self) -> String {
+        render(self.source.name(), &self.problems, self.unkept_count)
+    }
+
+    /// Takes out the jobs whose users cannot be become, each of them a problem.
+    fn check_users(&mut self, source: &Source, ourselves: &Account) {
+        let mut problems = Vec::new();
+        self.jobs.retain(|placed| {
+            let Some(user) = user_of(placed) else { return true };
+            match Account::chosen(&user, ourselves) {
+                Ok(_) => true,
+                Err(refusal) => {
+                    problems.push(user_problem(source, placed.line_number, &user, &refusal));
+                    false
+                }
+            }
+        });
+        self.problems.extend(problems);
+        self.problems.sort_by_key(|problem| problem.line_number);
+    }
+}
+
+fn user_of(placed: &PlacedJob) -> Option<String> {
+    match Body::decode(&placed.job.work.action) {
+        Ok(Body::Process(ProcessBody { user, .. })) => user,
+        _ => None,
+    }
+}
+
+/// The problem of a job that starts on a line; the caret stands under the user if that line names it.
+fn user_problem(source: &Source, line_number: usize, user: &str, refusal: &Refusal) -> Problem {
+    let line = source.lines().nth(line_number - 1).expect("a job stands on a line of its file");
+    let text = String::from_utf8_lossy(line.bytes);
+    let at = text.find(&format!(" {user} ")).map_or(0..line.bytes.len(), |at| at + 1..at + 1 + user.len());
+    let span = if at.end <= line.bytes.len() { at } else { 0..line.bytes.len() };
+    Problem::new(line, Fault::new(span, format!("cannot run as user `{user}`: {refusal}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(name: &str, text: &str) -> Loaded {
+        Loaded::parse(&Source::new(name, text), Format::System, &TimeZone::UTC)
+    }
+
+    #[test]
+    fn both_kinds_of_file_are_read() {
+        let of = |loaded: Loaded| (loaded.jobs.len(), loaded.problems.len());
+        assert_eq!(of(parsed("a.toml", "[jobs.x]\nevery = '1m'\nshell = 'true'\n")), (1, 0));
+        assert_eq!(of(parsed("crontab", "@daily root true\n61 * * * * root true\n")), (1, 1));
+    }
+
+    #[test]
+    fn users_that_are_not_there_are_problems() {
+        let ourselves = Account { name: "somebody".into(), home: "/".into(), identity: None };
+        let source = Source::new("crontab", "@daily no-such-user true\n@daily somebody true\n");
+        let mut loaded = Loaded::parse(&source, Format::System, &TimeZone::UTC);
+        loaded.check_users(&source, &ourselves);
+        assert_eq!((loaded.jobs.len(), loaded.problems[0].fault.span.clone()), (1, 7..19));
+    }
+}

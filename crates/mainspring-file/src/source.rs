@@ -1,0 +1,246 @@
+//! The text of a file, cut into numbered lines.
+//!
+//! ```text
+//! bytes   "A=1\r\n0 5 * * * cmd\n..."
+//!          └1┘     └────2─────┘          line ends (\n, \r\n) are not part of a line; the last line needs none
+//! ```
+//!
+//! Lines are bytes: whether a line must be UTF-8 is for its reader to say, since a comment need not be.
+//! A byte order mark at the start is dropped, as editors on Windows write it unseen.
+//!
+//! Cost: one read of the file; a line is a view into it.
+//!
+//! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
+//!
+//! Source: own.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::{error, fmt};
+
+use crate::trust::{Distrust, Ownership};
+use mainspring_host::regular::open_regular;
+
+/// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
+pub const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// The name that stands for standard input on the command line.
+pub const STANDARD_INPUT: &str = "-";
+
+/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and nobody else chose it.
+const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// A file's name and bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    name: String,
+    bytes: Vec<u8>,
+    ownership: Option<Ownership>,
+}
+
+impl Source {
+    /// Reads the regular file called `name`, or standard input for `-`.
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Read`] with the operating system's answer or where it is no regular file, or [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`].
+    pub fn read(name: &str) -> Result<Source, FileError> {
+        if name == STANDARD_INPUT {
+            return Source::read_from("standard input", io::stdin());
+        }
+        let failed = |source| FileError::Read { name: name.to_owned(), source };
+        if DESCRIPTORS.iter().any(|folder| name.starts_with(folder)) {
+            return Source::read_from(name, File::open(name).map_err(failed)?);
+        }
+        let opened = open_regular(Path::new(name)).map_err(failed)?;
+        let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
+        Ok(Source { ownership, ..Source::read_from(name, opened.file)? })
+    }
+
+    /// Takes text that is already in memory under a name for messages.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_file::source::Source;
+    ///
+    /// let source = Source::new("example", "A=1\r\n\n@daily true");
+    /// let lines: Vec<&[u8]> = source.lines().map(|line| line.bytes).collect();
+    /// assert_eq!(lines, [&b"A=1"[..], b"", b"@daily true"]);
+    /// ```
+    pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Source {
+        Source { name: name.into(), bytes: bytes.into(), ownership: None }
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The bytes of the whole, without a byte order mark.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes)
+    }
+
+    /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An offset behind the
+    /// end is in the last line.
+    pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
+        let mut start = 0;
+        let mut found = (Line { number: 1, bytes: b"" }, 0);
+        for (part, line) in self.bytes().split_inclusive(|&byte| byte == b'\n').zip(self.lines()) {
+            found = (line, start);
+            start += part.len();
+            if offset < start {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Who owns the file and who may write it; `None` for what is no file.
+    pub fn ownership(&self) -> Option<&Ownership> {
+        self.ownership.as_ref()
+    }
+
+    /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.bytes().split_inclusive(|&byte| byte == b'\n').zip(1..).map(|(line, number)| {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            Line { number, bytes: line.strip_suffix(b"\r").unwrap_or(line) }
+        })
+    }
+
+    fn read_from(name: &str, reader: impl Read) -> Result<Source, FileError> {
+        let mut bytes = Vec::new();
+        // One byte more than the limit tells a file at the limit from one beyond it.
+        reader
+            .take(MAX_FILE_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|source| FileError::Read { name: name.to_owned(), source })?;
+        if MAX_FILE_BYTES < bytes.len() as u64 {
+            return Err(FileError::TooLong { name: name.to_owned() });
+        }
+        Ok(Source { name: name.to_owned(), bytes, ownership: None })
+    }
+}
+
+/// One line of a [`Source`], without its line end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Counted from 1.
+    pub number: usize,
+    /// The line as it stands in the file.
+    pub bytes: &'a [u8],
+}
+
+/// Says why a file of jobs is not read, or not believed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It could not be read. Check its name and its permissions.
+    Read {
+        /// The file's name as it was given.
+        name: String,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// It is longer than [`MAX_FILE_BYTES`]. It is probably no file of jobs.
+    TooLong {
+        /// The file's name as it was given.
+        name: String,
+    },
+    /// Others than its owner could have written it, and its commands would run as another user.
+    Distrusted {
+        /// The file's name as it was given.
+        name: String,
+        /// Who.
+        why: Distrust,
+    },
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FileError::Read { name, .. } => write!(f, "cannot read {name}"),
+            FileError::TooLong { name } => {
+                write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
+            }
+            FileError::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
+        }
+    }
+}
+
+impl error::Error for FileError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        match self {
+            FileError::Read { source, .. } => Some(source),
+            FileError::TooLong { .. } | FileError::Distrusted { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
+        Source::new("test", bytes).lines().map(|line| (line.number, line.bytes.to_vec())).collect()
+    }
+
+    #[test]
+    fn lines_are_numbered_from_one_and_lose_their_line_ends() {
+        assert_eq!(lines(b"a\n\r\nb\r\n"), [(1, b"a".to_vec()), (2, vec![]), (3, b"b".to_vec())]);
+    }
+
+    #[test]
+    fn the_last_line_counts_without_a_line_end() {
+        assert_eq!(lines(b"a\nb"), lines(b"a\nb\n"));
+    }
+
+    #[test]
+    fn an_empty_file_has_no_lines() {
+        assert_eq!(lines(b""), []);
+        assert_eq!(lines(b"\xEF\xBB\xBF"), []);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_dropped_at_the_start_only() {
+        assert_eq!(lines(b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb"), lines("a\n\u{FEFF}b".as_bytes()));
+    }
+
+    #[test]
+    fn an_offset_is_found_on_its_line() {
+        let source = Source::new("test", "ab\r\n\ncd");
+        let found = |offset| {
+            let (line, start) = source.line_at(offset);
+            (line.number, line.bytes, start)
+        };
+        assert_eq!(found(0), (1, &b"ab"[..], 0));
+        assert_eq!(found(3), (1, &b"ab"[..], 0));
+        assert_eq!(found(4), (2, &b""[..], 4));
+        assert_eq!(found(6), (3, &b"cd"[..], 5));
+        assert_eq!(found(99), (3, &b"cd"[..], 5));
+        assert_eq!(Source::new("test", "").line_at(0).0.number, 1);
+    }
+
+    #[test]
+    fn a_carriage_return_inside_a_line_stays() {
+        assert_eq!(lines(b"a\rb\r\n"), [(1, b"a\rb".to_vec())]);
+    }
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused() {
+        let at_limit = io::repeat(b'x').take(MAX_FILE_BYTES);
+        assert!(Source::read_from("test", at_limit).is_ok());
+        let beyond = Source::read_from("test", io::repeat(b'x'));
+        assert!(matches!(beyond, Err(FileError::TooLong { name }) if name == "test"));
+    }
+
+    #[test]
+    fn a_directory_cannot_be_read() {
+        assert!(matches!(Source::read("/"), Err(FileError::Read { name, .. }) if name == "/"));
+    }
+}

@@ -1,0 +1,163 @@
+//! Opens a regular file by a path that others may have prepared.
+//!
+//! ```text
+//! secrets, certificates, files of jobs, files of output ─▶ walk ─▶ a regular file, open for reading, and any doubt about it
+//! ```
+//!
+//! What is found is opened only if it is a regular file, and without waiting for anything: a FIFO, a device and a terminal
+//! are errors.
+//!
+//! Who may own the file depends on what it is read for: [`Regular::judge`] for secrets and certificates,
+//! the rule of their reader for files of jobs.
+//!
+//! Cost: see [`walk`](crate::walk), and two system calls.
+//!
+//! Does not read.
+//!
+//! Source: open(2).
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::{Mode, fstat};
+use nix::unistd::Uid;
+
+use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, mode};
+
+/// The permission bit that lets everybody write.
+const ALL_MAY_WRITE: u32 = 0o002;
+
+/// A regular file that was opened for reading.
+#[derive(Debug)]
+pub struct Regular {
+    /// The file.
+    pub file: File,
+    /// Where it is, without links.
+    pub path: PathBuf,
+    /// The number of its owner.
+    pub uid: u32,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Who else could have chosen it.
+    pub doubt: Option<Doubt>,
+}
+
+impl Regular {
+    /// Whether nobody but root, we and the user `also` could have chosen or written what is in it. Where we are not root, another
+    /// owner may have written it, because we were allowed to read it and nobody gets more by that.
+    ///
+    /// # Errors
+    ///
+    /// Who else could have, as an error of the kind `PermissionDenied`.
+    pub fn judge(&self, also: Option<u32>) -> io::Result<()> {
+        let denied = |text: String| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        if let Some(doubt) = &self.doubt {
+            return Err(doubt.clone().into());
+        }
+        let us = Uid::effective();
+        if us.is_root() && self.uid != 0 && Some(self.uid) != also {
+            return denied(format!("it belongs to user {}", self.uid));
+        }
+        if self.mode & if us.is_root() { OTHERS_MAY_WRITE } else { ALL_MAY_WRITE } != 0 {
+            return denied(format!(
+                "its mode {:04o} lets others write it: take that away with chmod go-w",
+                self.mode
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Opens the regular file at a path, for reading, and says who could have chosen it.
+///
+/// # Errors
+///
+/// The operating system's, and one that says so where something else than a regular file is found.
+pub fn open_regular(path: &Path) -> io::Result<Regular> {
+    let mut walk = Walk::to(path)?;
+    let found = walk.run(End::File)?;
+    let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
+    let file = openat(&walk.folder, walk.last.as_os_str(), flags, Mode::empty())?;
+    let opened = fstat(&file)?;
+    if (opened.st_dev, opened.st_ino) != (found.st_dev, found.st_ino) {
+        return Err(io::Error::other("it was replaced while it was opened"));
+    }
+    let doubt = walk.doubt(Some(opened.st_uid));
+    Ok(Regular { file: file.into(), path: walk.path, uid: opened.st_uid, mode: mode(&opened), doubt })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::errno::Errno;
+    use std::fs::{self, Permissions};
+    use std::io::Read;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("mainspring-regular-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        fs::canonicalize(folder).unwrap()
+    }
+
+    fn read(path: &Path) -> String {
+        let mut opened = open_regular(path).unwrap();
+        let mut text = String::new();
+        opened.file.read_to_string(&mut text).unwrap();
+        assert_eq!(opened.doubt, None, "{}", path.display());
+        text
+    }
+
+    #[test]
+    fn links_of_a_deploy_are_followed() {
+        let folder = folder("deploy");
+        fs::create_dir_all(folder.join("rel/2")).unwrap();
+        fs::write(folder.join("rel/2/jobs"), "two").unwrap();
+        symlink("rel/2", folder.join("cur")).unwrap();
+        assert_eq!(read(&folder.join("cur/jobs")), "two");
+        assert_eq!(read(&folder.join("rel/2/../../cur/./jobs")), "two");
+        assert_eq!(open_regular(&folder.join("cur/jobs")).unwrap().path, folder.join("rel/2/jobs"));
+        // A ConfigMap of Kubernetes: the name leads through a link that is replaced as a whole.
+        fs::create_dir(folder.join("..2026_v1")).unwrap();
+        fs::write(folder.join("..2026_v1/jobs.toml"), "v1").unwrap();
+        symlink("..2026_v1", folder.join("..data")).unwrap();
+        symlink("..data/jobs.toml", folder.join("jobs.toml")).unwrap();
+        symlink(folder.join("jobs.toml"), folder.join("absolute")).unwrap();
+        assert_eq!(read(&folder.join("absolute")), "v1");
+        // Its volumes are folders of root's that everybody may write, with the sticky bit.
+        fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(read(&folder.join("jobs.toml")), "v1");
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_an_error_and_nothing_waits() {
+        let folder = folder("kinds");
+        let fifo = folder.join("fifo");
+        nix::unistd::mkfifo(&fifo, Mode::S_IRWXU).unwrap();
+        symlink("loop", folder.join("loop")).unwrap();
+        fs::write(folder.join("file"), "").unwrap();
+        let error = |path: &Path| open_regular(path).unwrap_err();
+        assert_eq!(error(&fifo).to_string(), "it is no regular file");
+        assert_eq!(error(Path::new("/dev/null")).to_string(), "it is no regular file");
+        assert_eq!(error(&folder).raw_os_error(), Some(Errno::EISDIR as i32));
+        assert_eq!(error(&folder.join("loop")).raw_os_error(), Some(Errno::ELOOP as i32));
+        assert_eq!(error(&folder.join("file/x")).raw_os_error(), Some(Errno::ENOTDIR as i32));
+        assert_eq!(error(&folder.join("none")).kind(), io::ErrorKind::NotFound);
+        assert_eq!(error(Path::new("")).kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_file_with_two_names_in_an_open_folder_is_doubted() {
+        let folder = folder("names");
+        fs::write(folder.join("one"), "").unwrap();
+        fs::hard_link(folder.join("one"), folder.join("two")).unwrap();
+        assert_eq!(read(&folder.join("two")), "");
+        fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
+        let path = folder.join("two");
+        assert_eq!(open_regular(&path).unwrap().doubt, Some(Doubt::Names { path }));
+    }
+}

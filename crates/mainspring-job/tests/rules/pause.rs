@@ -1,0 +1,100 @@
+//! Pauses: what counts as a failure in a row, and what a paused job does and does not.
+
+use super::*;
+
+fn paused(shell: &Shell) -> bool {
+    shell.planner.jobs().any(|(_, mark)| mark.pause.is_some())
+}
+
+#[test]
+fn only_a_run_that_failed_counts_and_only_one_that_succeeded_ends_the_row() {
+    // How the runs of a job with pause-after=2 end: s succeeded, f failed, t timed out, c cancelled, a cut off by the end of the
+    // server, o skipped; and whether it is paused then.
+    let cases = [
+        ("ff", "", true),
+        ("tf", "", true),
+        ("fsf", "", false),
+        ("fcf", "", true),
+        ("fof", "", true),
+        ("faf", "", true),
+        ("aaaa", "", false),
+        ("fa", "", false),
+        // Tried again on request: the run is a dead letter when its attempts are used up, and that is a failure.
+        ("aaaa", "retry=1,backoff=0s,on=abandoned", true),
+        ("aaa", "retry=1,backoff=0s,on=abandoned", false),
+    ];
+    for (ends, policies, expected) in cases {
+        let policies = format!("pause-after=2 overlap=queue-one {policies}");
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", &policies)]);
+        let mut count = 0;
+        for end in ends.chars() {
+            if shell.started.len() == count {
+                shell.live(&(shell.now + SignedDuration::from_hours(1)).to_string());
+            }
+            assert_eq!(shell.started.len(), count + 1, "{ends}");
+            let key = shell.started[count].key.clone();
+            match end {
+                's' => shell.end(count, Outcome::Succeeded),
+                'f' => shell.end(count, failed()),
+                't' => shell.end(count, Outcome::TimedOut),
+                'c' => {
+                    shell.command(Command::Cancel(key));
+                    shell.end(count, Outcome::Killed);
+                }
+                'o' => {
+                    // Two more come due while it runs: the first waits and succeeds, the second is skipped.
+                    shell.live(&(shell.now + SignedDuration::from_hours(2)).to_string());
+                    shell.command(Command::Cancel(key));
+                    shell.end(count, Outcome::Killed);
+                    shell.command(Command::Cancel(shell.started[count + 1].key.clone()));
+                    count += 1;
+                    shell.end(count, Outcome::Killed);
+                }
+                _ => {
+                    shell.store.release(shell.lease).unwrap();
+                    shell.boot();
+                }
+            }
+            count += 1;
+        }
+        assert_eq!(paused(&shell), expected, "{ends} {policies}");
+    }
+}
+
+#[test]
+fn a_start_of_the_server_that_a_pause_leaves_out_is_on_record() {
+    for scope in [Scope::All, Scope::Job(name("boot"))] {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
+        shell.end(0, Outcome::Succeeded);
+        shell.command(Command::Pause(scope.clone()));
+        shell.boot();
+        let run = shell.runs("boot").pop().unwrap();
+        assert_eq!(
+            (run.state, run.reason.as_str()),
+            (RunState::SkippedPaused, "its job was paused"),
+            "{scope:?}"
+        );
+        assert_eq!(shell.planner.jobs().next().unwrap().1.runs, 1, "and is not counted");
+        shell.command(Command::Resume(scope));
+        assert_eq!(shell.started.len(), 1, "it is over");
+    }
+}
+
+#[test]
+fn of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_waits() {
+    let mut shell =
+        Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=1 dead-letters=always")]);
+    shell.live("2026-01-01T01:00:00Z");
+    shell.end(0, failed());
+    assert!(paused(&shell));
+    let dead = Box::new(shell.runs("j").remove(0));
+    assert_eq!(shell.command(Command::RetryDead(dead)), Reply::Done);
+    shell.live("2026-01-01T01:10:00Z");
+    let run = shell.runs("j").remove(0);
+    assert_eq!((run.state, shell.started.len()), (RunState::Queued, 1));
+    shell.command(Command::Trigger(name("j")));
+    assert_eq!(shell.started[1].cause, Cause::Request, "it does not wait for what the pause holds");
+    shell.end(1, Outcome::Succeeded);
+    shell.command(Command::Resume(Scope::Job(name("j"))));
+    assert_eq!((shell.started.len(), shell.started[2].attempt), (3, 2));
+}

@@ -1,0 +1,132 @@
+//! The floor of W6: a bare loop over a sorted array that sleeps as the engines do.
+//!
+//! ```text
+//!   sorted [ (tick, payload) (tick, payload) .. ]     loop: hand out what is due by the clock; sleep until the next tick
+//! ```
+//!
+//! It has the same clocks as the engines beside it: their resolution, slack, tolerance and waiting are the library's.
+//! So what it is late by is the machine's, and its neighbours', in the same minutes; what an engine is late by
+//! beyond that is the engine's.
+//!
+//! Cost: the figure itself.
+//!
+//! It is no engine: it takes its timers before the first is due, and cannot cancel.
+
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mainspring::clock::{Bell, Clock, Monotonic};
+use mainspring_queue::Tick;
+
+use super::engines::{THRIFTY_TICK, TOLERANCE, precise_clock};
+use crate::case::{Case, Failure, Measured, Workload};
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::stopwatch;
+use crate::subject::{Kind, Subject};
+use crate::workload;
+
+/// The floor of the default engine.
+pub const COARSE: &str = "floor-1ms";
+
+/// The floor of the precise engine.
+pub const PRECISE: &str = "floor-precise-10us";
+
+/// The floor of the thrifty engine.
+pub const THRIFTY: &str = "floor-thrifty-250us";
+
+/// The subjects.
+pub fn subjects() -> [Subject; 3] {
+    let thrifty = || Monotonic::with_resolution(THRIFTY_TICK);
+    [
+        floor(COARSE, "a loop over a sorted array, ticks of 1 ms", Monotonic::new, Duration::ZERO),
+        floor(PRECISE, "the same, ticks of 10 us, a slack of 1 ns", precise_clock, Duration::ZERO),
+        floor(THRIFTY, "the same, ticks of 83.3 us, a tolerance of 250 us", thrifty, TOLERANCE),
+    ]
+}
+
+fn floor(
+    name: &'static str,
+    about: &'static str,
+    clock: impl Fn() -> Monotonic + 'static,
+    tolerance: Duration,
+) -> Subject {
+    Subject::new(name, Kind::Floor, about, move |case| measure(case, clock(), tolerance))
+}
+
+fn measure(case: &Case, clock: Monotonic, tolerance: Duration) -> Measured {
+    if case.workload != Workload::W6 {
+        return Err(Failure::Unable("the floor of the clock: it can be late, and nothing else".to_owned()));
+    }
+    workload::measure_engine(case, |sink| Loop::start(sink, Arc::new(clock), tolerance, case.size))
+}
+
+/// A timer of the loop.
+type Shot = (Tick, u64);
+
+struct Loop {
+    clock: Arc<Monotonic>,
+    tolerance: Duration,
+    shots: Mutex<Sender<Shot>>,
+}
+
+impl Loop {
+    fn start(
+        sink: Arc<Sink>,
+        clock: Arc<Monotonic>,
+        tolerance: Duration,
+        size: u64,
+    ) -> Result<Loop, Failure> {
+        let (sender, receiver) = mpsc::channel();
+        let thread_clock = Arc::clone(&clock);
+        let thread = thread::Builder::new().name("floor".to_owned());
+        let started = thread.spawn(move || run(&receiver, size, &thread_clock, &sink));
+        started.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
+        Ok(Loop { clock, tolerance, shots: Mutex::new(sender) })
+    }
+}
+
+/// Takes all timers, sorts them, and hands each out when its tick has begun.
+fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, sink: &Sink) {
+    let mut shots: Vec<Shot> = receiver.iter().take(size as usize).collect();
+    shots.sort_unstable();
+    let (bell, mut shots) = (Bell::new(), shots.into_iter().peekable());
+    while let Some((next, _)) = shots.peek().copied() {
+        clock.wait(&bell, Some(next));
+        let now = clock.now();
+        while let Some((_, payload)) = shots.next_if(|(tick, _)| *tick <= now) {
+            sink.fired(payload);
+        }
+    }
+}
+
+impl EngineSubject for Loop {
+    type Key = ();
+    type Local = ();
+
+    const CANCEL_TELLS: bool = false;
+
+    fn enter(&self, _: u64) {}
+
+    fn schedule(&self, (): &mut (), _: Duration, _: u64) -> Result<(), Failure> {
+        Err(Failure::Unable("a loop over a sorted array takes its timers in the beginning".to_owned()))
+    }
+
+    fn cancel(&self, (): &mut (), (): ()) -> bool {
+        false
+    }
+
+    fn reset(&self, (): &mut (), (): (), _: Duration) -> Result<(), Failure> {
+        Err(Failure::Unable("a loop over a sorted array moves nothing".to_owned()))
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let earliest = self.clock.after(at.saturating_duration_since(stopwatch::instant()));
+        let ticks = self.tolerance.as_nanos() / self.clock.resolution().as_nanos();
+        let tick = earliest.roundest_until(earliest.after(ticks as u64));
+        let sent = self.shots.lock().unwrap_or_else(PoisonError::into_inner).send((tick, payload));
+        sent.map_err(|_| Failure::Wrong("the loop has ended".to_owned()))
+    }
+}

@@ -1,0 +1,208 @@
+//! Our fronts, as a program calls them: callbacks, futures, channels.
+//!
+//! ```text
+//!   wheel::Chunked     the queue alone                                              queues.rs
+//!   engine-default     Handle<u64>: a clock read, a lock, the queue                 engines.rs
+//!   preset::mainspring Handle<Task>: and a boxed closure                            presets.rs
+//!   front::callbacks   Callbacks::after, Timer::cancel: what a program writes       here
+//!   front::futures     Futures::sleep, polled once, dropped
+//!   front::channels    Channels::timer, Timer::stop, dropped
+//! ```
+//!
+//! Each runs on the default engine, so that the difference between two rows is what that floor of the house
+//! costs. A sleep is boxed, as those of other libraries are here.
+//!
+//! Cost: that of the front.
+//!
+//! It does not know what a front does inside. A channel's timer fires into its channel, where nobody
+//! receives: stopping it takes the value back, so that each stop tells that it prevented something.
+
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use mainspring::Engine;
+use mainspring::front::future::Sleep;
+use mainspring::front::{Callbacks, Channels, Futures, Task, callback, channel};
+use mainspring::preset;
+
+use super::waking::{Launched, begin, counting_waker};
+use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::stopwatch;
+use crate::subject::{Kind, Subject};
+
+/// Closures, which the goals of the faces are set for.
+pub const CALLBACKS: &str = "front::callbacks";
+
+/// Sleeps.
+pub const FUTURES: &str = "front::futures";
+
+/// Go's timers.
+pub const CHANNELS: &str = "front::channels";
+
+/// The subjects.
+pub fn subjects() -> [Subject; 3] {
+    [
+        Subject::engine(CALLBACKS, Kind::Ours, "Callbacks::after and Timer::cancel", |sink| {
+            let engine = engine()?;
+            // It lives as long as the process, which measures one case: closures that count references to it
+            // would meet there.
+            let sink = Box::leak(Box::new(sink));
+            Ok(ByCallbacks { callbacks: engine.callbacks(), _engine: engine, sink })
+        }),
+        Subject::engine(FUTURES, Kind::Ours, "Futures::sleep, boxed, polled once and dropped", |sink| {
+            let engine = engine()?;
+            let (futures, waker) = (Futures::new(engine.handle().clone()), counting_waker(&sink));
+            Ok(BySleeps { futures, _engine: engine, waker, launched: Launched::new(sink) })
+        }),
+        Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |sink| {
+            let engine = engine()?;
+            let (channels, launched) = (Channels::new(engine.handle().clone()), Mutex::default());
+            Ok(ByChannels { channels, engine, sink, launched })
+        }),
+    ]
+}
+
+fn engine() -> Result<Engine<Task>, Failure> {
+    preset::mainspring().map_err(|error| Failure::Wrong(format!("the engine did not start: {error}")))
+}
+
+fn unable(refusal: impl std::error::Error) -> Failure {
+    Failure::Unable(refusal.to_string())
+}
+
+fn lost() -> Failure {
+    Failure::Wrong("a timer that was to be moved is gone".to_owned())
+}
+
+struct ByCallbacks {
+    callbacks: Callbacks,
+    _engine: Engine<Task>,
+    sink: &'static Sink,
+}
+
+impl EngineSubject for ByCallbacks {
+    type Key = callback::Timer;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = true;
+
+    fn enter(&self, _: u64) {}
+
+    #[inline]
+    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<callback::Timer, Failure> {
+        let sink = self.sink;
+        self.callbacks.after(delay, move |_| sink.fired(payload)).map_err(unable)
+    }
+
+    #[inline]
+    fn cancel(&self, (): &mut (), key: callback::Timer) -> bool {
+        key.cancel()
+    }
+
+    fn reset(&self, (): &mut (), key: callback::Timer, delay: Duration) -> Result<callback::Timer, Failure> {
+        if key.reset(delay) { Ok(key) } else { Err(lost()) }
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        self.schedule(&mut (), delay, payload).map(drop)
+    }
+}
+
+struct BySleeps {
+    futures: Futures,
+    _engine: Engine<Task>,
+    waker: Waker,
+    launched: Launched<Sleep>,
+}
+
+impl EngineSubject for BySleeps {
+    type Key = Pin<Box<Sleep>>;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = false;
+    const FORGETS_LAUNCHED: bool = false;
+
+    fn enter(&self, _: u64) {}
+
+    #[inline]
+    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<Pin<Box<Sleep>>, Failure> {
+        Ok(begin(self.futures.sleep(delay), &self.waker))
+    }
+
+    #[inline]
+    fn cancel(&self, (): &mut (), key: Pin<Box<Sleep>>) -> bool {
+        drop(key);
+        true
+    }
+
+    fn reset(&self, (): &mut (), key: Pin<Box<Sleep>>, delay: Duration) -> Result<Pin<Box<Sleep>>, Failure> {
+        let mut key = key;
+        key.reset(delay);
+        Ok(key)
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        self.launched.launch(self.futures.sleep(delay), payload);
+        Ok(())
+    }
+}
+
+struct ByChannels {
+    channels: Channels,
+    engine: Engine<Task>,
+    sink: Arc<Sink>,
+    /// Timers that nobody stops: dropping one would.
+    launched: Mutex<Vec<channel::ChannelTimer>>,
+}
+
+impl EngineSubject for ByChannels {
+    type Key = channel::ChannelTimer;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = true;
+    const FORGETS_LAUNCHED: bool = false;
+
+    fn enter(&self, _: u64) {}
+
+    #[inline]
+    fn schedule(&self, (): &mut (), delay: Duration, _: u64) -> Result<channel::ChannelTimer, Failure> {
+        self.channels.timer(delay).map_err(unable)
+    }
+
+    #[inline]
+    fn cancel(&self, (): &mut (), key: channel::ChannelTimer) -> bool {
+        key.stop()
+    }
+
+    fn reset(
+        &self,
+        (): &mut (),
+        key: channel::ChannelTimer,
+        delay: Duration,
+    ) -> Result<channel::ChannelTimer, Failure> {
+        match key.reset(delay) {
+            Ok(true) => Ok(key),
+            Ok(false) => Err(lost()),
+            Err(refusal) => Err(unable(refusal)),
+        }
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        let sink = Arc::clone(&self.sink);
+        let timer = self.channels.after_func(delay, move |_| sink.fired(payload)).map_err(unable)?;
+        self.launched.lock().unwrap_or_else(PoisonError::into_inner).push(timer);
+        Ok(())
+    }
+
+    /// What is sent on a channel tells no sink.
+    fn fired_count(&self, _: &Sink) -> u64 {
+        self.engine.counts().fired
+    }
+}

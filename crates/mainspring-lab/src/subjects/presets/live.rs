@@ -1,0 +1,70 @@
+//! A preset by the real clock: W5, W6 and W7.
+//!
+//! Cost: that of the engine, and a boxed closure per timer, on whichever thread schedules it. It does not
+//! touch the preset's clock: precision is what the preset has.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mainspring::driver::TimerId;
+use mainspring::front::Task;
+use mainspring::{Engine, Handle};
+
+use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::stopwatch;
+
+/// A running preset.
+pub struct Live {
+    handle: Handle<Task>,
+    _engine: Engine<Task>,
+    sink: &'static Sink,
+}
+
+impl Live {
+    /// Makes the subject of an engine, whose timers tell the sink.
+    pub fn new(engine: Engine<Task>, sink: Arc<Sink>) -> Live {
+        // It lives as long as the process, which measures one case: threads that count references to it would
+        // meet there.
+        Live { handle: engine.handle().clone(), _engine: engine, sink: Box::leak(Box::new(sink)) }
+    }
+
+    #[inline]
+    fn task(&self, payload: u64) -> Task {
+        let sink = self.sink;
+        Task::new(move |_| sink.fired(payload))
+    }
+}
+
+impl EngineSubject for Live {
+    type Key = TimerId;
+    type Local = ();
+
+    const CANCEL_TELLS: bool = true;
+
+    fn enter(&self, _: u64) {}
+
+    #[inline]
+    fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<TimerId, Failure> {
+        let scheduled = self.handle.schedule_after(delay, self.task(payload));
+        scheduled.map_err(|refused| Failure::Unable(refused.reason.to_string()))
+    }
+
+    #[inline]
+    fn cancel(&self, (): &mut (), key: TimerId) -> bool {
+        self.handle.cancel(key).is_some()
+    }
+
+    fn reset(&self, (): &mut (), key: TimerId, delay: Duration) -> Result<TimerId, Failure> {
+        match self.handle.reset_after(key, delay) {
+            Ok(()) => Ok(key),
+            Err(error) => Err(Failure::Wrong(error.to_string())),
+        }
+    }
+
+    fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
+        let delay = at.saturating_duration_since(stopwatch::instant());
+        self.schedule(&mut (), delay, payload).map(drop)
+    }
+}

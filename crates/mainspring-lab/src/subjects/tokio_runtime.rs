@@ -1,0 +1,114 @@
+//! tokio's sleeps by the real clock, on a current-thread runtime and on two workers.
+//!
+//! ```text
+//!   schedule   Box::pin(sleep), polled once inside the runtime's context     cancel    drop
+//!   launch     a task: sleep_until(at).await, then fire
+//! ```
+//!
+//! The current-thread runtime has a thread that does nothing but run it; other threads enter its context.
+//!
+//! Cost: that of tokio. Sleeps without tasks, where a task is not what is measured, are in its favour.
+//!
+//! It does not see a cancel that comes too late: dropping a sleep tells nothing.
+//!
+//! Source: <https://docs.rs/tokio>.
+
+use std::future::pending;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Waker;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{Builder, EnterGuard, Runtime};
+use tokio::time::{Sleep, sleep, sleep_until};
+
+use super::waking::{begin, counting_waker};
+use crate::case::Failure;
+use crate::face::EngineSubject;
+use crate::sink::Sink;
+use crate::subject::{Kind, Subject};
+
+/// tokio with as many workers as the reference machine has cores, which the goal of W5 names.
+pub const TWO_WORKERS: &str = "tokio-2-workers";
+
+/// The subjects.
+pub fn subjects() -> [Subject; 2] {
+    [
+        Subject::engine(
+            "tokio-1-thread",
+            Kind::Library,
+            "tokio 1.54, sleep, current-thread runtime",
+            |sink| {
+                let runtime = leak(Builder::new_current_thread().enable_time().build())?;
+                let thread = thread::Builder::new().name("tokio".to_owned());
+                let spawned = thread.spawn(|| runtime.block_on(pending::<()>()));
+                spawned.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
+                Ok(Tokio { runtime, waker: counting_waker(&sink), sink })
+            },
+        ),
+        Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |sink| {
+            Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&sink), sink })
+        }),
+    ]
+}
+
+/// A runtime with two workers.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn two_workers() -> Result<&'static Runtime, Failure> {
+    leak(Builder::new_multi_thread().worker_threads(2).enable_time().build())
+}
+
+/// A runtime that lives as long as the process, which measures one case.
+fn leak(built: std::io::Result<Runtime>) -> Result<&'static Runtime, Failure> {
+    let runtime = built.map_err(|error| Failure::Wrong(format!("the runtime did not start: {error}")))?;
+    Ok(Box::leak(Box::new(runtime)))
+}
+
+struct Tokio {
+    runtime: &'static Runtime,
+    waker: Waker,
+    sink: Arc<Sink>,
+}
+
+impl EngineSubject for Tokio {
+    type Key = Pin<Box<Sleep>>;
+    type Local = EnterGuard<'static>;
+
+    const CANCEL_TELLS: bool = false;
+
+    fn enter(&self, _: u64) -> EnterGuard<'static> {
+        self.runtime.enter()
+    }
+
+    fn schedule(&self, _: &mut EnterGuard<'static>, delay: Duration, _: u64) -> Result<Self::Key, Failure> {
+        Ok(begin(sleep(delay), &self.waker))
+    }
+
+    fn cancel(&self, _: &mut EnterGuard<'static>, key: Self::Key) -> bool {
+        drop(key);
+        true
+    }
+
+    fn reset(
+        &self,
+        _: &mut EnterGuard<'static>,
+        key: Self::Key,
+        delay: Duration,
+    ) -> Result<Self::Key, Failure> {
+        let mut key = key;
+        key.as_mut().reset(tokio::time::Instant::now() + delay);
+        Ok(key)
+    }
+
+    fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
+        let sink = Arc::clone(&self.sink);
+        self.runtime.spawn(async move {
+            sleep_until(at.into()).await;
+            sink.fired(payload);
+        });
+        Ok(())
+    }
+}

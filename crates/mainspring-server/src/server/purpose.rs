@@ -1,0 +1,22 @@
+//! What becomes of the planner's reply to a command.
+//!
+//! Cost: none.
+//!
+//! Does not answer: see [`ask`](super::ask) for clients, and the loop for what is said in the log.
+
+use crate::protocol::AppliedWire;
+
+/// Who gets the reply to a command, and as what.
+#[derive(Clone, Debug)]
+pub(super) enum Purpose {
+    /// A client, as it is.
+    Answer { peer: u64, id: u64 },
+    /// A client that waits for the end of the run as well.
+    AnswerAndWait { peer: u64, id: u64 },
+    /// A client that applied files, of which this is the last.
+    LastOf { peer: u64, id: u64, applied: AppliedWire },
+    /// The log: a served file was read again.
+    Reload { path: String },
+    /// The log, if anything is wrong: what was in force before the start, or was read at the start.
+    Restored { source: String },
+}

@@ -1,0 +1,138 @@
+//! How the server ends.
+//!
+//! ```text
+//! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──drain over──▶ Asked ──grace over──▶ Killed ──▶ end
+//!                                                       └────── a second signal ──────┴───────────────▲
+//! ```
+//!
+//! | phase | what runs |
+//! |---|---|
+//! | Draining | ends by itself; usually this takes no time at all |
+//! | Asked | has got its kill signal, and SIGKILL when its own patience is over; an answer to a webhook is waited for |
+//! | Killed | has got SIGKILL |
+//!
+//! From Draining on nothing starts. Whatever is idle ends at once. What was killed is recorded as `abandoned` with the time of
+//! its end, and its retry policy decides what follows at the next start. What waits goes on waiting.
+//!
+//! Cost: none while nothing asks for an end.
+
+use std::time::Duration;
+
+use mainspring_job::{Input, Outcome};
+
+use super::phase::Phase;
+use super::reports::{Ended, Heard};
+use super::{Keeping, Server};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::orphans;
+use mainspring_exec::run::KillCause;
+use mainspring_exec::span::Span;
+
+/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
+const KILL_WAIT: Duration = Duration::from_secs(1);
+
+impl Server {
+    pub(super) fn take_signals(&mut self, now: Moment) {
+        if 0 < self.signals.clear_child() && self.reaps_orphans {
+            orphans::reap(self.executor.pids());
+        }
+        let requests = self.signals.stop_requests();
+        match self.phase {
+            Phase::Running if 0 < requests => self.phase = Phase::Gathering { since: now },
+            Phase::Gathering { since } if GATHER <= now.since(since) => self.drain(now),
+            Phase::Draining { .. } | Phase::Asked { .. } if 0 < requests => {
+                self.kill(now, "a second signal came");
+            }
+            Phase::Draining { since } if self.stopping.drain <= now.since(since) => self.ask_to_end(now),
+            Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
+                self.kill(now, "the grace period is over");
+            }
+            // What was decided before the end began may have started only now.
+            Phase::Asked { .. } => self.ask_all(now),
+            _ => {}
+        }
+    }
+
+    /// With `--memory` a closed log ends the server: its output is the only result.
+    pub(super) fn end_if_nobody_reads(&mut self, now: Moment) {
+        if self.keeping == Keeping::InMemory && self.log.is_closed() && self.phase == Phase::Running {
+            self.drain(now);
+        }
+    }
+
+    /// Nothing starts any more.
+    fn drain(&mut self, now: Moment) {
+        self.inputs.push_back(Input::Stop);
+        self.phase = Phase::Draining { since: now };
+        if self.stopping.drain.is_zero() {
+            return self.ask_to_end(now);
+        }
+        let drain = Span(self.stopping.drain);
+        let text = match self.running_count() {
+            0 => "stopping".to_owned(),
+            1 => format!("stopping: 1 run has {drain} to end by itself"),
+            count => format!("stopping: {count} runs have {drain} to end by themselves"),
+        };
+        self.note(now.wall, &text);
+    }
+
+    fn ask_to_end(&mut self, now: Moment) {
+        let grace = Span(self.stopping.grace);
+        let text = match self.running_count() {
+            0 => "stopping".to_owned(),
+            1 => format!("stopping: 1 run is asked to end, and has {grace}"),
+            count => format!("stopping: {count} runs are asked to end, and have {grace}"),
+        };
+        self.note(now.wall, &text);
+        self.phase = Phase::Asked { since: now };
+        self.ask_all(now);
+    }
+
+    /// What runs gets its kill signal, and what still waits to be started is not started.
+    fn ask_all(&mut self, now: Moment) {
+        self.executor.kill_all(KillCause::Asked, now);
+        let postponed = self.postponed.take_all();
+        self.end_all(postponed.into_iter().map(|attempted| Ended::new(attempted, Outcome::Killed)).collect());
+    }
+
+    fn kill(&mut self, now: Moment, why: &str) {
+        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
+        self.ask_all(now);
+        self.executor.kill_all_at_once(now);
+        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
+        self.deliveries.kill_all(now, &mut heard);
+        let ends = heard.into_ends();
+        self.end_all(ends);
+        self.phase = Phase::Killed { since: now };
+    }
+
+    /// How many runs have a start on disk and no end.
+    fn running_count(&self) -> usize {
+        self.executor.running_count() + self.deliveries.running_count() + self.postponed.count()
+    }
+
+    /// How long the loop may wait for the next phase.
+    pub(super) fn phase_wait(&self, now: Moment) -> Option<Duration> {
+        let (wait, since) = match self.phase {
+            Phase::Running => return None,
+            Phase::Gathering { since } => (GATHER, since),
+            Phase::Draining { since } => (self.stopping.drain, since),
+            Phase::Asked { since } => (self.stopping.grace, since),
+            Phase::Killed { since } => (KILL_WAIT, since),
+        };
+        Some(wait.saturating_sub(now.since(since)))
+    }
+
+    pub(super) fn is_done(&self, now: Moment) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Gathering { .. } => false,
+            Phase::Draining { .. } => self.running_count() == 0,
+            // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
+            Phase::Asked { .. } => self.executor.unended_count() == 0 && self.deliveries.running_count() == 0,
+            Phase::Killed { since } => self.running_count() == 0 || KILL_WAIT <= now.since(since),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The data folder, and the lock that makes one server its owner.
+//!
+//! ```text
+//! serve   lock, for itself      made if it is not there, and says who holds it
+//! look    lock, with others     only opened; a folder without one has no server
+//! ```
+//!
+//! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens, so a crash
+//! leaves nothing to clean up. The folder is made with mode 0700, because commands and their output are nobody's business,
+//! and refused if anybody but root and us decides what is in it: see [`folder`](mainspring_host::folder). The files in it are for their
+//! owner alone in any folder: whoever may read the store or the lock can hold a lock on it, and the server would wait for that.
+//!
+//! Does not work between machines that share a folder over a network: that is what a shared store is for.
+
+use std::error::Error;
+use std::fmt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg, OFlag};
+
+use mainspring_host::folder::{Folder, make_folder};
+
+const LOCK_FILE: &str = "mainspring.lock";
+const STORE_FILE: &str = "mainspring.db";
+
+/// The files that only their owner may open.
+const OWN_FILES: [&str; 4] = [LOCK_FILE, STORE_FILE, "mainspring.db-wal", "mainspring.db-shm"];
+
+/// The longest text of a lock that is shown: `process` and a number.
+const MAX_HOLDER_BYTES: u64 = 64;
+
+/// A data folder that this process owns, or looks at, until this value is dropped.
+#[derive(Debug)]
+pub struct Directory {
+    /// Where it is, without links.
+    path: PathBuf,
+    /// Held for as long as the folder is ours. Without one nobody has ever served it, or somebody has copied it.
+    lock: Option<Flock<File>>,
+}
+
+impl Directory {
+    /// Makes the folder if it is not there, and takes it.
+    ///
+    /// # Errors
+    /// When another server holds it, or it cannot be made, trusted or written to.
+    pub fn open(path: &Path) -> Result<Directory, DirectoryError> {
+        Directory::take(path, FlockArg::LockExclusiveNonblock)
+    }
+
+    /// As [`Directory::open`], but waits until the other server has ended: a standby.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, trusted or written to.
+    pub fn wait(path: &Path) -> Result<Directory, DirectoryError> {
+        Directory::take(path, FlockArg::LockExclusive)
+    }
+
+    /// Looks at a folder that no server has, and keeps servers out meanwhile. Nothing is made or written.
+    ///
+    /// # Errors
+    /// When a server holds it, or it cannot be read or trusted.
+    pub fn look(path: &Path) -> Result<Directory, DirectoryError> {
+        let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
+        let folder = Folder::at(path).map_err(failed)?;
+        folder.judge().map_err(failed)?;
+        let lock = match own_file(OpenOptions::new().read(true), &folder.path.join(LOCK_FILE)) {
+            Ok(file) => Some(locked(path, file, FlockArg::LockSharedNonblock)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+        };
+        Ok(Directory { path: folder.path, lock })
+    }
+
+    fn take(path: &Path, how: FlockArg) -> Result<Directory, DirectoryError> {
+        let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
+        let folder = make_folder(path).map_err(failed)?;
+        // Not truncated before it is ours: it says who holds it.
+        let file = own_file(
+            OpenOptions::new().read(true).write(true).create(true).truncate(false),
+            &folder.path.join(LOCK_FILE),
+        );
+        let mut lock = locked(path, file.map_err(failed)?, how)?;
+        // Written over what is there, which needs no room; on a full disk a new file stays empty.
+        let text = format!("process {}\n", std::process::id());
+        match lock.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
+            _ => lock.set_len(text.len() as u64).map_err(failed)?,
+        }
+        let directory = Directory { path: folder.path, lock: Some(lock) };
+        directory.close_to_others().map_err(failed)?;
+        Ok(directory)
+    }
+
+    /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same mode.
+    pub(super) fn make_store(&self) -> io::Result<()> {
+        match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves none of the files open to others, whatever the umask was when they were made.
+    fn close_to_others(&self) -> io::Result<()> {
+        for path in OWN_FILES.map(|name| self.path.join(name)) {
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            if found.is_file() && found.mode() & 0o077 != 0 {
+                fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where it is, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file whose lock it is.
+    pub(super) fn lock_path(&self) -> PathBuf {
+        self.path.join(LOCK_FILE)
+    }
+
+    /// The file of the store.
+    pub fn store_path(&self) -> PathBuf {
+        self.path.join(STORE_FILE)
+    }
+
+    /// Whether a server is kept out as long as this value lives.
+    pub(super) fn is_locked(&self) -> bool {
+        self.lock.is_some()
+    }
+}
+
+/// Opens a file of the folder, which is a regular one with one name: what else stands there is not ours.
+fn own_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
+    let file = options.mode(0o600).custom_flags(flags.bits()).open(path)?;
+    let found = file.metadata()?;
+    let is_ours = found.is_file() && found.nlink() == 1;
+    is_ours.then_some(file).ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("{} is no regular file of one name", path.display()),
+        )
+    })
+}
+
+fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, DirectoryError> {
+    Flock::lock(file, how).map_err(|(file, error)| match error {
+        Errno::EWOULDBLOCK => {
+            let mut holder = String::new();
+            // Who holds it is for people: it may be unreadable.
+            let _ = file.take(MAX_HOLDER_BYTES).read_to_string(&mut holder);
+            DirectoryError::Taken { path: path.to_owned(), holder: holder.trim().to_owned() }
+        }
+        error => DirectoryError::Io { path: path.to_owned(), source: error.into() },
+    })
+}
+
+/// Says why a data folder cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// Another server holds it.
+    Taken {
+        /// Which folder.
+        path: PathBuf,
+        /// Who holds it, as far as it says; perhaps empty.
+        holder: String,
+    },
+    /// It cannot be made, opened or written to.
+    Io {
+        /// Which folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DirectoryError::Taken { path, holder } if holder.is_empty() => {
+                write!(f, "another server uses the data directory {}", path.display())
+            }
+            DirectoryError::Taken { path, holder } => {
+                write!(f, "another server ({holder}) uses the data directory {}", path.display())
+            }
+            DirectoryError::Io { path, .. } => {
+                write!(f, "cannot use the data directory {}", path.display())
+            }
+        }
+    }
+}
+
+impl Error for DirectoryError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            DirectoryError::Taken { .. } => None,
+            DirectoryError::Io { source, .. } => Some(source),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What the server keeps on disk: one folder, one owner, one SQLite file.
+//!
+//! ```text
+//!  data folder ─┬─ mainspring.lock    held by the one server that may write (flock)
+//!               ├─ mainspring.db      jobs, pending one-shot jobs, runs, attempts
+//!               └─ mainspring.db-wal  what was committed last; part of the file above
+//! ```
+//!
+//! Cost: one transaction for each batch; see [`sqlite`].
+//!
+//! Does not decide: what is written, and whether it may be, is in the batch.
+//!
+//! The contract is `mainspring_job::Store`; its suite runs on [`SqliteStore`] in the tests.
+
+#![forbid(unsafe_code)]
+
+pub mod sqlite;
+
+mod apply;
+mod directory;
+mod fault;
+mod footing;
+mod mend;
+mod read;
+mod row;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+pub use directory::{Directory, DirectoryError};
+pub use schema::VERSION as FORMAT_VERSION;
+pub use sqlite::SqliteStore;

@@ -1,0 +1,335 @@
+//! Items under keys that come out when they are due: a delay queue, and a cache whose entries expire.
+//!
+//! ```text
+//!   put(key, value, delay) ──▶ pending ──due──▶ recv, try_recv, next: (key, value)
+//!                                │               or the closure of with_expired
+//!                put, remove ◀───┘
+//! ```
+//!
+//! The value travels with the key: whoever is handed an item owns it, and no other has it any more. An item that is replaced
+//! or removed does not come out, even if its timer was firing at that moment: the timer finds another item, or none, and
+//! leaves it alone.
+//!
+//! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which nobody receives
+//! should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a closure instead.
+//!
+//! Cost: a hash map entry beside the timer, which knows the key; every call takes the queue's lock.
+//!
+//! It does not keep items across a restart. A queue whose engine ends hands out what was due by then.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::future::poll_fn;
+use std::hash::Hash;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::task::Task;
+use crate::driver::{Refusal, TimerId};
+use crate::handle::{Handle, Local};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Items under keys that come out when they are due. Clones are the same queue; when the last is dropped, so are the items.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let engine = mainspring::Engine::new()?;
+/// let orders = engine.delay_queue();
+/// orders.put("first", 30, Duration::from_millis(1))?;
+/// orders.put("second", 40, Duration::from_millis(2))?;
+/// assert_eq!(orders.remove(&"first"), Some(30));
+/// assert_eq!(orders.recv(), Some(("second", 40)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "items end with the last clone of their queue"]
+pub struct DelayQueue<K, V> {
+    shared: Arc<Shared<K, V>>,
+}
+
+struct Shared<K, V> {
+    handle: Handle<Task>,
+    state: Mutex<State<K, V>>,
+    /// Signalled when an item has become due, or none will any more.
+    changed: Condvar,
+    /// What is called for each item that is due; without it the item waits for a receiver.
+    expire: Option<Box<dyn Fn(K, V) + Send + Sync>>,
+}
+
+struct State<K, V> {
+    pending: HashMap<K, Item<V>>,
+    due: VecDeque<(K, V)>,
+    /// The task that waits in `next`.
+    waker: Option<Waker>,
+    next_generation: u64,
+    is_closed: bool,
+}
+
+struct Item<V> {
+    value: V,
+    part: Local<Task>,
+    timer: TimerId,
+    /// Tells an item from one that took its key later.
+    generation: u64,
+}
+
+/// What an item's timer knows of it. Dropped before it has fired, because the engine ended, it says so.
+struct Notice<K: Eq + Hash, V> {
+    shared: Weak<Shared<K, V>>,
+    key: K,
+    generation: u64,
+    has_fired: bool,
+}
+
+impl<K, V> DelayQueue<K, V>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    V: Send + 'static,
+{
+    /// Makes an empty queue over a driver that runs tasks.
+    pub fn new(handle: Handle<Task>) -> DelayQueue<K, V> {
+        DelayQueue::with(handle, None)
+    }
+
+    /// Makes an empty queue that hands each item that is due to `expire`, on the driver's thread, with no lock held. A cache
+    /// hands them to a closure that drops them.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring::{DelayQueue, Simulation};
+    ///
+    /// let simulation = Simulation::new();
+    /// let cache = DelayQueue::with_expired(simulation.engine().handle().clone(), |_, _| ());
+    /// cache.put("answer", 42, Duration::from_secs(60))?;
+    /// assert_eq!(cache.get(&"answer"), Some(42));
+    /// simulation.advance(Duration::from_secs(60));
+    /// assert_eq!(cache.get(&"answer"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_expired(
+        handle: Handle<Task>,
+        expire: impl Fn(K, V) + Send + Sync + 'static,
+    ) -> DelayQueue<K, V> {
+        DelayQueue::with(handle, Some(Box::new(expire)))
+    }
+
+    fn with(handle: Handle<Task>, expire: Option<Box<dyn Fn(K, V) + Send + Sync>>) -> DelayQueue<K, V> {
+        let state = State {
+            pending: HashMap::new(),
+            due: VecDeque::new(),
+            waker: None,
+            next_generation: 0,
+            is_closed: false,
+        };
+        let shared = Shared { handle, state: Mutex::new(state), changed: Condvar::new(), expire };
+        DelayQueue { shared: Arc::new(shared) }
+    }
+
+    /// Puts `value` under `key`, to come out `delay` from now and not earlier. Returns the value that was pending there, which
+    /// does not come out any more.
+    ///
+    /// # Errors
+    /// The engine has been shut down, or its queue rejects the deadline. The value is dropped; what was pending stays.
+    pub fn put(&self, key: K, value: V, delay: Duration) -> Result<Option<V>, Refusal> {
+        let part = self.shared.handle.local()?;
+        let deadline = part.clock().after(delay);
+        let mut state = self.shared.state();
+        let generation = state.next_generation;
+        let notice =
+            Notice { shared: Arc::downgrade(&self.shared), key: key.clone(), generation, has_fired: false };
+        // The driver's lock is taken inside the queue's, here and in `reset`, and never the other way round.
+        let timer = match part.schedule(deadline, Task::new(move |_| notice.fire())) {
+            Ok(timer) => timer,
+            Err(refused) => {
+                drop(state);
+                return Err(refused.into());
+            }
+        };
+        state.next_generation += 1;
+        let replaced = state.pending.insert(key, Item { value, part, timer, generation });
+        drop(state);
+        Ok(replaced.map(Item::into_value))
+    }
+
+    /// Makes the item under `key` come out `delay` from now instead; tells whether it does. `false`: there is none, or the
+    /// driver's queue cannot hold the new deadline.
+    pub fn reset(&self, key: &K, delay: Duration) -> bool {
+        let state = self.shared.state();
+        state.pending.get(key).is_some_and(|item| {
+            let deadline = item.part.clock().after(delay);
+            item.part.reset(item.timer, deadline).is_ok()
+        })
+    }
+
+    /// Takes the item under `key` out before it is due.
+    pub fn remove(&self, key: &K) -> Option<V> {
+        let item = self.shared.state().pending.remove(key);
+        item.map(Item::into_value)
+    }
+
+    /// Returns a copy of the value that is pending under `key`.
+    pub fn get(&self, key: &K) -> Option<V>
+    where
+        V: Clone,
+    {
+        self.shared.state().pending.get(key).map(|item| item.value.clone())
+    }
+
+    /// Waits for the next item that is due and takes it. `None`: the engine was shut down while items were pending, or the
+    /// queue was [closed](Self::close), and nothing more is due.
+    pub fn recv(&self) -> Option<(K, V)> {
+        let mut state = self.shared.state();
+        loop {
+            if let Some(item) = state.due.pop_front() {
+                return Some(item);
+            }
+            if state.is_closed {
+                return None;
+            }
+            state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Takes the next item that is due, if there is one.
+    pub fn try_recv(&self) -> Option<(K, V)> {
+        self.shared.state().due.pop_front()
+    }
+
+    /// Waits for the next item that is due and takes it, as [`recv`](Self::recv) does, in async code under any runtime. One
+    /// task should wait at a time: of several the last is woken.
+    pub async fn next(&self) -> Option<(K, V)> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// Polls for the next item that is due: see [`next`](Self::next).
+    pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<(K, V)>> {
+        let mut state = self.shared.state();
+        if let Some(item) = state.due.pop_front() {
+            return Poll::Ready(Some(item));
+        }
+        if state.is_closed {
+            return Poll::Ready(None);
+        }
+        let old = state.waker.replace(context.waker().clone());
+        drop(state);
+        // A waker's drop is the runtime's code: no lock is held over it.
+        drop(old);
+        Poll::Pending
+    }
+
+    /// Makes receivers return `None` once they have taken what is due. What is pending stays, and is given back by
+    /// [`remove`](Self::remove).
+    pub fn close(&self) {
+        self.shared.close();
+    }
+
+    /// Returns how many items are pending: those that are due are not.
+    pub fn len(&self) -> usize {
+        self.shared.state().pending.len()
+    }
+
+    /// Tells whether no item is pending.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<V> Item<V> {
+    /// Cancels the timer. No lock is held: its drop looks at the queue.
+    fn into_value(self) -> V {
+        self.part.discard(self.timer);
+        self.value
+    }
+}
+
+impl<K, V> Shared<K, V> {
+    fn state(&self) -> MutexGuard<'_, State<K, V>> {
+        // No code of the owner runs under the lock but that of keys and of `Clone`, and before anything is changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        let mut state = self.state();
+        state.is_closed = true;
+        self.announce(state);
+    }
+
+    /// Wakes whoever waits, with no lock held.
+    fn announce(&self, mut state: MutexGuard<'_, State<K, V>>) {
+        let waker = state.waker.take();
+        drop(state);
+        self.changed.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Notice<K, V> {
+    /// The item under the key is due, if it is the one that this timer is for.
+    fn fire(mut self) {
+        self.has_fired = true;
+        let Some(shared) = self.shared.upgrade() else { return };
+        let mut state = shared.state();
+        if state.pending.get(&self.key).is_none_or(|item| item.generation != self.generation) {
+            return;
+        }
+        let Some((key, item)) = state.pending.remove_entry(&self.key) else { return };
+        if let Some(expire) = &shared.expire {
+            drop(state);
+            return expire(key, item.value);
+        }
+        state.due.push_back((key, item.value));
+        shared.announce(state);
+    }
+}
+
+impl<K: Eq + Hash, V> Drop for Notice<K, V> {
+    fn drop(&mut self) {
+        if self.has_fired {
+            return;
+        }
+        let Some(shared) = self.shared.upgrade() else { return };
+        // After a replacement and a removal there is no such item.
+        let is_pending =
+            shared.state().pending.get(&self.key).is_some_and(|item| item.generation == self.generation);
+        if is_pending {
+            shared.close();
+        }
+    }
+}
+
+impl<K, V> Clone for DelayQueue<K, V> {
+    fn clone(&self) -> DelayQueue<K, V> {
+        DelayQueue { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<K, V> fmt::Debug for DelayQueue<K, V> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DelayQueue").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::Simulation;
+
+    #[test]
+    fn a_timer_that_was_firing_leaves_the_item_that_took_its_key_alone() {
+        let simulation = Simulation::new();
+        let queue = simulation.engine().delay_queue();
+        queue.put("key", 1, Duration::from_secs(5)).expect("the engine runs");
+        let shared = Arc::downgrade(&queue.shared);
+        // The old item's timer has been taken out to fire and has not come to the lock.
+        let firing = Notice { shared, key: "key", generation: 0, has_fired: false };
+        assert_eq!(queue.put("key", 2, Duration::from_secs(5)), Ok(Some(1)));
+        firing.fire();
+        assert_eq!(queue.get(&"key"), Some(2));
+        assert_eq!(simulation.advance(Duration::from_secs(5)), 1);
+        assert_eq!(queue.try_recv(), Some(("key", 2)));
+        assert_eq!(queue.try_recv(), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! The delay queue: items that come out once, when they are due, in their order.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mainspring::driver::Refusal;
+use mainspring::{DelayQueue, Simulation};
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+#[test]
+fn items_come_out_when_they_are_due_in_their_order() {
+    let simulation = Simulation::new();
+    let queue = simulation.engine().delay_queue();
+    for (key, delay) in [("c", 30), ("a", 10), ("b", 20)] {
+        assert_eq!(queue.put(key, delay, seconds(delay)), Ok(None));
+    }
+    assert_eq!(queue.len(), 3);
+    simulation.advance(seconds(20));
+    assert_eq!([queue.try_recv(), queue.recv(), queue.try_recv()], [Some(("a", 10)), Some(("b", 20)), None]);
+    assert_eq!(queue.get(&"c"), Some(30));
+    simulation.run_until_idle();
+    assert_eq!(queue.recv(), Some(("c", 30)));
+    assert!(queue.is_empty());
+}
+
+#[test]
+fn an_item_is_put_off_replaced_and_removed_by_its_key() {
+    let simulation = Simulation::new();
+    let queue = simulation.engine().delay_queue();
+    queue.put("put off", 1, seconds(10)).unwrap();
+    queue.put("replaced", 2, seconds(10)).unwrap();
+    queue.put("removed", 3, seconds(10)).unwrap();
+    assert!(queue.reset(&"put off", seconds(40)));
+    assert_eq!(queue.put("replaced", 4, seconds(20)), Ok(Some(2)));
+    assert_eq!(queue.remove(&"removed"), Some(3));
+    assert_eq!([queue.remove(&"removed"), queue.remove(&"never")], [None, None]);
+    assert!(!queue.reset(&"removed", seconds(1)));
+    simulation.advance(seconds(15));
+    assert_eq!(queue.try_recv(), None);
+    simulation.advance(seconds(15));
+    assert_eq!([queue.try_recv(), queue.try_recv()], [Some(("replaced", 4)), None]);
+    simulation.run_until_idle();
+    assert_eq!(queue.try_recv(), Some(("put off", 1)));
+}
+
+#[test]
+fn a_receiver_that_waits_is_told_when_the_engine_ends() {
+    let engine = mainspring::Engine::new().unwrap();
+    let queue: DelayQueue<&str, u32> = engine.delay_queue();
+    queue.put("soon", 1, Duration::from_millis(1)).unwrap();
+    queue.put("never", 2, seconds(3_600)).unwrap();
+    std::thread::scope(|scope| {
+        let receiver = scope.spawn(|| [queue.recv(), queue.recv()]);
+        let is_taken = || queue.len() == 1 && queue.try_recv().is_none();
+        while !is_taken() {
+            std::thread::yield_now();
+        }
+        drop(engine.shutdown());
+        let [_, last] = receiver.join().unwrap();
+        assert_eq!(last, None);
+    });
+    assert_eq!(queue.remove(&"never"), Some(2), "what did not come out is still there");
+    assert_eq!(queue.put("late", 3, seconds(1)), Err(Refusal::Stopped));
+    drop(engine);
+}
+
+#[test]
+fn a_task_is_woken_by_the_item_that_it_waits_for() {
+    let engine = mainspring::Engine::new().unwrap();
+    let queue = engine.delay_queue();
+    queue.put(1, "one", Duration::from_millis(2)).unwrap();
+    assert_eq!(smol::block_on(queue.next()), Some((1, "one")));
+    queue.close();
+    assert_eq!(smol::block_on(queue.next()), None);
+}
+
+#[test]
+fn a_cache_hands_what_expires_to_its_closure_and_drops_all_else_once() {
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let simulation = Simulation::new();
+    let drop_count = Arc::new(AtomicUsize::new(0));
+    let cache = DelayQueue::with_expired(simulation.engine().handle().clone(), |_, value| drop(value));
+    for key in 0..10 {
+        cache.put(key, Counted(Arc::clone(&drop_count)), seconds(key + 1)).unwrap();
+    }
+    simulation.advance(seconds(4));
+    assert_eq!(drop_count.load(Ordering::SeqCst), 4);
+    cache.put(9, Counted(Arc::clone(&drop_count)), seconds(60)).unwrap();
+    assert_eq!(drop_count.load(Ordering::SeqCst), 5, "the one that was replaced");
+    drop(cache);
+    simulation.run_until_idle();
+    assert_eq!(drop_count.load(Ordering::SeqCst), 11);
+}
