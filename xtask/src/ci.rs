@@ -1,7 +1,8 @@
 //! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
 //!
 //! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with
-//! rustfmt and clippy is all it needs; where there is no valgrind either, instructions are not counted.
+//! rustfmt and clippy is all it needs; where there is no valgrind either, instructions are not
+//! counted, and without cargo-deny the dependencies are not checked.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -12,7 +13,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 12] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -24,6 +25,7 @@ const STEPS: [Step; 10] = [
         arguments: &["clippy", "-p", "mainspring", "-p", "mainspring-queue", "--lib", "--", "-D", "warnings"],
         environment: &[],
     },
+    Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
     Step {
         name: "documentation",
         arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
@@ -38,8 +40,10 @@ const STEPS: [Step; 10] = [
         environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
-    Step { name: "the program itself", arguments: &["build", "--release", "--bins"], environment: &[] },
+    Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
+    Step { name: "a minute of each fuzz target", arguments: &["xtask", "fuzz"], environment: &[] },
     Step {
+        // Builds the program as a user does: with the default members, whose features are then the same.
         name: "the program killed at random",
         arguments: &["xtask", "crash", "--rounds", "5"],
         environment: &[],

@@ -1,4 +1,4 @@
-//! Examples of `mainspring-server` that put the real program to the test: each is built, optimised, and run
+//! Examples of `mainspring-cli` that put the real program to the test: each is built, optimised, and run
 //! on it.
 //!
 //! | command | example | prints |
@@ -19,7 +19,9 @@ use std::process::{Command, ExitCode};
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
 pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
-    let build = ["build", "--quiet", "--release", "-p", "mainspring-server", "--bins", "--example", example];
+    // The default members, as `cargo build --release` takes them: chosen alone, a crate may have other
+    // features, and everything below it would be built a second time.
+    let build = ["build", "--quiet", "--release", "--bins", "--example", example];
     if !succeeds(Command::new("cargo").args(build).current_dir(root)) {
         return ExitCode::FAILURE;
     }

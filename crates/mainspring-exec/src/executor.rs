@@ -22,8 +22,8 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use crate::clock::Moment;
-use crate::pipe::READ_BYTES;
-use crate::process::StartError;
+use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
+use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
 use crate::spec::ProcessSpec;
 
@@ -101,7 +101,8 @@ impl<K: PartialEq> Executor<K> {
         if self.is_full() {
             return Err(Refused::Full(self.capacity));
         }
-        let run = Run::start(spec, variables, key, now).map_err(Refused::Start)?;
+        let wait = if self.runs.iter_mut().any(Run::is_starting) { LATER_START_WAIT } else { START_WAIT };
+        let run = Run::start(spec, variables, key, now, wait).map_err(Refused::Start)?;
         let pid = run.pid();
         self.runs.push(run);
         Ok(pid)
@@ -121,8 +122,9 @@ impl<K: PartialEq> Executor<K> {
 
     /// Does all that can be done without waiting, and forgets the runs that are over.
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        let share = (READ_BYTES / self.runs.len().max(1)).max(MIN_READ_BYTES);
         for run in &mut self.runs {
-            run.advance(now, &mut self.buffer, reports);
+            run.advance(now, &mut self.buffer, share, reports);
         }
         for run in self.runs.extract_if(.., |run| run.is_over()) {
             run.close(now, reports);

@@ -22,6 +22,7 @@ pub mod clock;
 pub mod deliveries;
 pub mod descriptors;
 pub mod executor;
+mod launch;
 pub mod orphans;
 pub mod output;
 pub mod pipe;

@@ -72,6 +72,14 @@ impl LineSplitter {
         }
     }
 
+    /// Forgets the line whose end has not been read. Returns how many bytes there were of it.
+    pub fn forget(&mut self) -> u64 {
+        let count = self.kept.len() + self.begun.len();
+        self.kept.clear();
+        self.begun.clear();
+        count as u64
+    }
+
     fn keep(&mut self, bytes: &[u8]) {
         self.begun.extend_from_slice(bytes);
         let end = end_of_whole_characters(&self.begun);

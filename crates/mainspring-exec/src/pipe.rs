@@ -18,6 +18,9 @@ use crate::secret::Masks;
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;
 
+/// The least: with as many runs as there may be, a turn of the loop then has half a megabyte of lines to write.
+pub const MIN_READ_BYTES: usize = 1 << 10;
+
 /// What a command writes, as lines.
 #[derive(Debug)]
 pub struct OutputPipe {
@@ -44,6 +47,20 @@ impl OutputPipe {
             Ok(0) | Err(_) => self.close(each),
             Ok(count) => self.splitter.push(&buffer[..count], each),
         }
+    }
+
+    /// Reads once and forgets it, and what was kept of a line. Returns how many bytes those are.
+    pub fn skip(&mut self, buffer: &mut [u8]) -> u64 {
+        let Some(pipe) = &mut self.pipe else { return 0 };
+        let read = match pipe.read(buffer) {
+            Err(error) if is_temporary(&error) => 0,
+            Ok(0) | Err(_) => {
+                self.pipe = None;
+                0
+            }
+            Ok(count) => count as u64,
+        };
+        self.splitter.forget() + read
     }
 
     /// Gives what was read of an unterminated line to `each`, as a line.

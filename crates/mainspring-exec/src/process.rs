@@ -2,43 +2,77 @@
 //!
 //! ```text
 //! spawn ──▶ running ──exits──▶ unreaped ──reap──▶ gone
-//!            signal() reaches the whole group, here and here
+//!   │        signal() reaches the whole group, here and here
+//!   └─ what fails within START_WAIT is an error of spawn; later it is how the process ended
 //! ```
 //!
 //! The program stays unreaped until its run is over. As long as it is, the kernel gives its number to no other process and
 //! no other group, so that a signal to the group can never reach a stranger.
 //!
-//! Cost: one spawn; `outcome` is one system call.
+//! Cost: one fork; `outcome` is one system call.
 //!
 //! Does not follow a process that leaves the group (`setsid`): nothing can signal it as a part of the run.
 //!
 //! Source: cron's do_command.c does the same with a session; waitid(2), WNOWAIT.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
+use std::time::Duration;
 use std::{fmt, io};
 
-use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::signal::{Signal, killpg};
-use nix::sys::stat::Mode;
+use nix::fcntl::OFlag;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::time::TimeSpec;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, pipe2};
 
-use crate::descriptors;
+use crate::launch;
 use crate::secret::{Masks, SecretError};
 use crate::shortage::is_shortage;
-use crate::spec::{Inheritance, ProcessSpec, Program};
-use crate::sys::{self, Preparation};
+use crate::spec::{ProcessSpec, Program};
+use crate::sys::{self, Step};
+
+/// How long a start is waited for. A program is executed within a millisecond or two; its user can make that last as long as that
+/// user likes, and nobody else waits for it.
+pub const START_WAIT: Duration = Duration::from_millis(50);
+
+/// The same while others have been waited for in vain: many of them must not add up.
+pub const LATER_START_WAIT: Duration = Duration::from_millis(2);
 
 /// A started program and its group.
 #[derive(Debug)]
 pub struct Process {
-    child: Child,
+    pid: Pid,
     /// The number of the group, which is the program's own; `None` once it is reaped and the number may be another's.
     group: Option<Pid>,
+    /// Where it tells what failed, and the names for that, until it has executed the program.
+    starting: Option<(File, Named)>,
+    /// What failed.
+    failed: Option<StartError>,
+}
+
+/// What an error of the start names.
+#[derive(Debug)]
+struct Named {
+    program: Program,
+    directory: PathBuf,
+    user: String,
+}
+
+/// Our ends of a process's streams.
+#[derive(Debug)]
+pub struct Streams {
+    /// Its standard input, if it has any.
+    pub stdin: Option<OwnedFd>,
+    /// Its standard output.
+    pub stdout: OwnedFd,
+    /// Its standard error.
+    pub stderr: OwnedFd,
 }
 
 impl Process {
@@ -47,111 +81,114 @@ impl Process {
     ///
     /// # Errors
     ///
-    /// See [`StartError`]; the run is over then.
-    pub fn spawn(spec: &ProcessSpec, variables: &[(String, String)]) -> Result<(Process, Masks), StartError> {
-        let mut command = command(&spec.program);
-        if spec.inheritance == Inheritance::Clean {
-            command.env_clear();
+    /// See [`StartError`]; the run is over then. What fails after `wait` is told by [`outcome`](Process::outcome).
+    pub fn spawn(
+        spec: &ProcessSpec,
+        variables: &[(String, String)],
+        wait: Duration,
+    ) -> Result<(Process, Streams, Masks), StartError> {
+        let (environment, masks) = launch::environment(spec, variables).map_err(StartError::Secret)?;
+        let launch = launch::launch(spec, &environment)
+            .map_err(|error| StartError::Program(spec.program.clone(), error))?;
+        let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(|error| StartError::Pipe(error.into()));
+        let (stdout, its_stdout) = pipe()?;
+        let (stderr, its_stderr) = pipe()?;
+        let (its_stdin, stdin) = match spec.input {
+            Some(_) => pipe().map(|(reader, writer)| (reader, Some(writer)))?,
+            None => (File::open("/dev/null").map_err(StartError::Pipe)?.into(), None),
+        };
+        let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
+        let (pid, failure) =
+            sys::start(&launch, streams).map_err(|error| StartError::Program(spec.program.clone(), error))?;
+        let named = Named {
+            program: spec.program.clone(),
+            directory: spec.directory.clone(),
+            user: spec.account.name.clone(),
+        };
+        let starting = Some((File::from(failure), named));
+        let mut process = Process { pid, group: Some(pid), starting, failed: None };
+        process.hear_of_start(wait);
+        if let Some(error) = process.failed.take() {
+            // It is about to end, unless its user has stopped it.
+            let _ = kill(pid, Signal::SIGKILL);
+            let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED);
+            return Err(error);
         }
-        command.envs(spec.environment.iter().chain(variables).map(|(name, value)| (name, value)));
-        let mut masks = Masks::default();
-        let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
-        for secret in &spec.secrets {
-            let content = secret.content(user).map_err(StartError::Secret)?;
-            command.env(&secret.name, secret.value(&content));
-            masks.add(&content);
-        }
-        command.stdin(if spec.input.is_some() { Stdio::piped() } else { Stdio::null() });
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        enter_directory(&mut command, spec)?;
-        sys::prepare(&mut command, preparation(spec));
-        let child = command.spawn().map_err(|error| start_error(spec, error))?;
-        let group = Pid::from_raw(child.id().cast_signed());
-        Ok((Process { child, group: Some(group) }, masks))
+        Ok((process, Streams { stdin, stdout, stderr }, masks))
     }
 
     /// The number of the program, which is also the number of its group.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid.as_raw().unsigned_abs()
     }
 
-    /// The process as the standard library knows it: for its pipes.
-    pub(crate) fn child_mut(&mut self) -> &mut Child {
-        &mut self.child
+    /// Whether it has not executed its program yet.
+    pub fn is_starting(&mut self) -> bool {
+        self.hear_of_start(Duration::ZERO);
+        self.starting.is_some()
     }
 
     /// How the program ended, if it has. Does not reap it.
     pub fn outcome(&mut self) -> Option<Outcome> {
+        self.hear_of_start(Duration::ZERO);
         let group = self.group?;
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
-        match waitid(Id::Pid(group), flags) {
-            Ok(WaitStatus::Exited(_, code)) => Some(Outcome::Exited(code)),
-            Ok(WaitStatus::Signaled(_, signal, _)) => Some(Outcome::Killed(signal as i32)),
-            Ok(_) => None,
+        let outcome = match waitid(Id::Pid(group), flags) {
+            Ok(WaitStatus::Exited(_, code)) => Outcome::Exited(code),
+            Ok(WaitStatus::Signaled(_, signal, _)) => Outcome::Killed(signal as i32),
+            Ok(_) => return None,
             // nix has no name for real-time signals and reports an error for them; the plain wait knows the number.
             Err(_) => {
-                let status = self.child.try_wait().ok()??;
+                let status = sys::reap(group)?;
                 self.group = None;
-                Some(Outcome::from(status))
+                Outcome::from(status)
             }
+        };
+        Some(self.failed.take().map_or(outcome, |error| Outcome::NotStarted(error.to_string())))
+    }
+
+    /// Waits so long for the program to be executed, or for what keeps it from that.
+    fn hear_of_start(&mut self, wait: Duration) {
+        let Some((mut failure, named)) = self.starting.take() else { return };
+        let mut fds = [PollFd::new(failure.as_fd(), PollFlags::POLLIN)];
+        // No signal cuts the wait short: another child may end just now.
+        let heard = ppoll(&mut fds, Some(TimeSpec::from_duration(wait)), Some(SigSet::all()));
+        if !heard.is_ok_and(|count| 0 < count) {
+            self.starting = Some((failure, named));
+            return;
         }
+        // It comes in one piece. What comes after it, the end, is not waited for: the user could have stopped the process.
+        let mut told = [0; sys::FAILURE_BYTES];
+        let count = failure.read(&mut told).unwrap_or(0);
+        self.failed = sys::failure(&told[..count]).map(|(step, error)| named.error(step, error));
     }
 
     /// Sends a signal to the whole group, if any of it is left.
     pub fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // The only error is that nobody is left to get it, or that all of them became another user.
-            let _ = killpg(group, signal);
+            // The only error is that nobody is left to get it, or that all of them became another user; or that the child has not
+            // come to make the group.
+            if killpg(group, signal).is_err() {
+                let _ = kill(group, signal);
+            }
         }
     }
 
     /// Frees the number of a program that has ended; harmless before that.
-    pub fn reap(mut self) {
-        let _ = self.child.try_wait();
-    }
-}
-
-fn command(program: &Program) -> Command {
-    let mut command = Command::new(program.file());
-    match program {
-        Program::Argv(words) => command.args(words.iter().skip(1)),
-        Program::Shell { text, .. } => command.arg("-c").arg(text),
-    };
-    command
-}
-
-/// Sets where a command of our own user starts; that of another is entered by the child, as that user.
-fn enter_directory(command: &mut Command, spec: &ProcessSpec) -> Result<(), StartError> {
-    if spec.account.identity.is_none() {
-        // Without this look the error for a missing directory and for a missing program would be the same. The dot asks
-        // for a directory that we may enter.
-        std::fs::metadata(spec.directory.join("."))
-            .map_err(|error| StartError::Directory(spec.directory.clone(), error))?;
-        command.current_dir(&spec.directory);
-    }
-    Ok(())
-}
-
-fn preparation(spec: &ProcessSpec) -> Preparation {
-    let directory = || CString::new(spec.directory.as_os_str().as_bytes()).expect("a path holds no NUL byte");
-    let hard = || getrlimit(Resource::RLIMIT_NOFILE).map_or(u64::MAX, |(_, hard)| hard);
-    Preparation {
-        identity: spec.account.identity.clone().map(|identity| (identity, directory())),
-        umask: spec.umask.map(Mode::from_bits_truncate),
-        nice: spec.nice,
-        files: descriptors::before().map(|soft| (soft, hard())),
-        limits: spec.limits.clone(),
-        on_server_death: spec.on_server_death,
-        no_new_privileges: spec.no_new_privileges,
-    }
-}
-
-fn start_error(spec: &ProcessSpec, error: io::Error) -> StartError {
-    match &spec.account.identity {
-        Some(_) => {
-            StartError::User { user: spec.account.name.clone(), directory: spec.directory.clone(), error }
+    pub fn reap(self) {
+        if let Some(group) = self.group {
+            let _ = sys::reap(group);
         }
-        None => StartError::Program(spec.program.clone(), error),
+    }
+}
+
+impl Named {
+    fn error(self, step: Step, error: io::Error) -> StartError {
+        match step {
+            Step::Directory => StartError::Directory(self.directory, error),
+            Step::Program | Step::Settings => StartError::Program(self.program, error),
+            Step::User => StartError::User { user: self.user, error },
+        }
     }
 }
 
@@ -162,6 +199,8 @@ pub enum Outcome {
     Exited(i32),
     /// This signal ended it.
     Killed(i32),
+    /// It was not executed, for this reason, which came only after it had been waited for.
+    NotStarted(String),
     /// The webhook was answered with this status.
     Status(u16),
     /// The webhook was not answered, for this reason.
@@ -185,6 +224,7 @@ impl fmt::Display for Outcome {
                 Ok(signal) => write!(f, "killed by {signal}"),
                 Err(_) => write!(f, "killed by signal {number}"),
             },
+            Outcome::NotStarted(reason) => write!(f, "not started: {reason}"),
             Outcome::Status(status) => write!(f, "status {status}"),
             Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
         }
@@ -199,12 +239,10 @@ pub enum StartError {
     Directory(PathBuf, io::Error),
     /// The program cannot be executed, or the child could not take on its niceness or a limit.
     Program(Program, io::Error),
-    /// One of the steps to another user failed: the change of user, entering the directory, or executing the program.
+    /// The change of user failed.
     User {
         /// The user's name.
         user: String,
-        /// Where it was to start.
-        directory: PathBuf,
         /// The operating system's answer.
         error: io::Error,
     },
@@ -237,9 +275,7 @@ impl fmt::Display for StartError {
                 write!(f, "cannot execute the shell {shell}: {error}")
             }
             StartError::Program(program, error) => write!(f, "cannot execute {}: {error}", program.file()),
-            StartError::User { user, directory, error } => {
-                write!(f, "cannot start as user {user} in {}: {error}", directory.display())
-            }
+            StartError::User { user, error } => write!(f, "cannot become the user {user}: {error}"),
             StartError::Secret(error) => error.fmt(f),
             StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
         }

@@ -124,7 +124,7 @@ struct Killing {
 }
 
 impl<K> Run<K> {
-    /// Starts what `spec` says, with `variables` on top of its environment.
+    /// Starts what `spec` says, with `variables` on top of its environment, and waits so long for it to be executed.
     ///
     /// # Errors
     ///
@@ -134,14 +134,12 @@ impl<K> Run<K> {
         variables: &[(String, String)],
         key: K,
         now: Moment,
+        wait: Duration,
     ) -> Result<Run<K>, StartError> {
-        let (mut process, masks) = Process::spawn(spec, variables)?;
-        let child = process.child_mut();
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let stdout =
-            OutputPipe::new(stdout.expect("stdout is piped"), masks.clone()).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(stderr.expect("stderr is piped"), masks).map_err(StartError::Pipe)?;
-        let input = match (child.stdin.take(), &spec.input) {
+        let (process, streams, masks) = Process::spawn(spec, variables, wait)?;
+        let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
+        let input = match (streams.stdin, &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,
         };
@@ -164,14 +162,19 @@ impl<K> Run<K> {
         &self.key
     }
 
+    /// Whether it has not executed its program yet.
+    pub fn is_starting(&mut self) -> bool {
+        self.process.is_starting()
+    }
+
     /// The number of the process.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
     /// Does what can be done without waiting: feeds the input, reports the output, kills what is to be killed, and
-    /// reports the end when it has come.
-    pub fn advance(&mut self, now: Moment, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+    /// reports the end when it has come. Of a running program's output at most `share` bytes are read.
+    pub fn advance(&mut self, now: Moment, buffer: &mut [u8], share: usize, reports: &mut dyn Reports<K>) {
         // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
         if self.ended.is_none() {
             self.ended = self.process.outcome().map(|outcome| (outcome, now));
@@ -180,7 +183,11 @@ impl<K> Run<K> {
             input.write();
         }
         self.advance_killing(now);
-        self.output.read(&self.key, buffer, reports);
+        // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written before the end is to
+        // stand before the end.
+        let is_ending = self.ended.is_some() && !self.end_is_reported;
+        let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };
+        self.output.read(&self.key, &mut buffer[..share], reports);
         if self.end_is_reported {
             return;
         }
@@ -306,6 +313,11 @@ struct Output {
 
 impl Output {
     fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        if 0 < self.dropped_bytes {
+            // Nothing more is reported: it is only counted, however much there is of it.
+            self.dropped_bytes += self.stdout.skip(buffer) + self.stderr.skip(buffer);
+            return;
+        }
         self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
     }
 

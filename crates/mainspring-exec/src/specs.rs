@@ -22,6 +22,7 @@ use crate::webhook::WebhookSpec;
 use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
 use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
 use mainspring_action::template::Template;
+use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
 /// Says why an action cannot be carried out.
@@ -45,21 +46,17 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
-/// The process as the executor starts it, for a server that runs as `ourselves`.
+/// The process as the executor starts it, as one of these users.
 ///
 /// # Errors
 ///
 /// When the server cannot become the user, or a limit is not known.
-pub fn process(
-    body: &ProcessBody,
-    ourselves: &Account,
-    policies: &Policies,
-) -> Result<ProcessSpec, SpecError> {
+pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result<ProcessSpec, SpecError> {
     let account = match &body.user {
-        None => ourselves.clone(),
+        None => users.ourselves().clone(),
         Some(user) => {
             let refused = |refusal| SpecError::User(user.clone(), refusal);
-            Account::chosen(user, ourselves).map_err(refused)?
+            users.account(user).map_err(refused)?
         }
     };
     let shell = body.interpreter.as_deref().unwrap_or(DEFAULT_SHELL);
@@ -174,7 +171,7 @@ mod tests {
             env: vec![("A".into(), "1".into())],
             ..Default::default()
         };
-        let spec = process(&body, &ourselves, &Policies::default()).unwrap();
+        let spec = process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
         let names: Vec<&str> = spec.environment.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
         assert_eq!(spec.directory, PathBuf::from("/home/alice"));

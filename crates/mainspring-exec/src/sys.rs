@@ -1,8 +1,12 @@
-//! What a child of fork does to itself before exec: the only unsafe code of this crate.
+//! A child from fork to exec: the only unsafe code of this crate.
 //!
 //! ```text
+//! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
 //! setsid                   no terminal, and a process group of its own
+//! dup2, close_range        standard input, output and error; all else is closed, whoever opened it
 //! keyctl                   for another user a session keyring of its own, which is empty
+//! oom_score_adj            another user is not shielded from the lack of memory as the server may be
+//! sched_setscheduler       nor does that user's job go before others, as a server may that was started so
 //! setrlimit                the limit of open files is what it was before the server raised it
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
@@ -11,45 +15,60 @@
 //! chdir                    as the user, who may be able to enter the home directory where root is not (NFS)
 //! prctl                    dies with the server, if that is wanted; a change of user would take it back
 //! prctl                    no program takes on rights when it is executed, if that is wanted
-//! close_range              no descriptor goes on but the first three, whoever opened it
-//! sigaction, sigprocmask   no signal is ignored or held back that this process ignores or holds back
+//! execve                   the program, as the first of its places in PATH
 //! ```
 //!
 //! A process with the server's terminal could put characters into its input (TIOCSTI), which the server's shell would execute
 //! after its end, and write escape sequences to it. So each run is a session of its own, for which a terminal is never opened.
 //!
-//! The standard library can change user and group, but not the supplementary groups and the session (its `groups` and `setsid` are
-//! not stable yet), and knows nothing of the rest. A signal that is handled here has its default action again after exec; one that is ignored,
-//! as `nohup` and shells arrange it for what they start in the background, would stay ignored, and a shell cannot even trap
-//! it then.
+//! From setuid on the child is a process of its user, who may stop it, send it any signal, and let it wait in a directory or for a
+//! program of a file system of that user's making. So the server does not wait for it as the standard library does: what failed
+//! comes through a pipe, which exec closes. The server's handlers of signals, which write into pipes of the server's, are gone
+//! before; so are its descriptors, since one that stayed open would keep the store locked after the server's end.
 //!
-//! Cost: a fork instead of the cheaper spawn, some system calls, and one per signal to see whether any is ignored.
+//! Cost: a fork, some system calls, and one per signal to see what is to become of it.
 //!
-//! Does not look anything up: groups, limits and directory come in ready, see [`Preparation`].
+//! Does not look anything up, and does not allocate in the child: everything comes in ready, see [`Launch`].
 //!
 //! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const),
-//! KEYCTL_JOIN_SESSION_KEYRING(2const), close_range(2), sigaction(2), signal-safety(7).
+//! KEYCTL_JOIN_SESSION_KEYRING(2const), close_range(2), sigaction(2), execvp(3), signal-safety(7).
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::ptr::null;
 
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, chdir, getpid, getppid, setgid, setgroups, setsid, setuid};
+use nix::unistd::{Pid, chdir, getpid, getppid, pipe2, setgid, setgroups, setsid, setuid};
 
 use crate::spec::Limit;
 use mainspring_action::names::OnServerDeath;
 use mainspring_host::accounts::Identity;
 
-/// Everything that a child changes about itself.
-pub(crate) struct Preparation {
-    /// Another user, and the directory that is entered as that user.
-    pub(crate) identity: Option<(Identity, CString)>,
+/// The shell for a program that says no interpreter, as execvp(3) has it.
+const SHELL: &CStr = c"/bin/sh";
+
+/// Everything that a child becomes.
+pub(crate) struct Launch {
+    /// Where the program may be: the first that is there is executed.
+    pub(crate) programs: Vec<CString>,
+    /// Its arguments, the first of them its name. Not empty.
+    pub(crate) arguments: Vec<CString>,
+    /// Names and values, with `=` between them.
+    pub(crate) environment: Vec<CString>,
+    /// Entered as the user.
+    pub(crate) directory: CString,
+    /// Another user.
+    pub(crate) identity: Option<Identity>,
+    /// Whether the server is shielded from the lack of memory.
+    pub(crate) is_shielded: bool,
     /// See [`ProcessSpec`](crate::spec::ProcessSpec), as are the others.
     pub(crate) umask: Option<Mode>,
     pub(crate) nice: Option<i32>,
@@ -60,143 +79,314 @@ pub(crate) struct Preparation {
     pub(crate) no_new_privileges: bool,
 }
 
-impl Preparation {
-    /// Runs in the child, between fork and exec.
-    fn carry_out(&self, server: Pid) -> io::Result<()> {
-        setsid()?;
-        if self.identity.is_some() {
-            // While still root: its keyring counts against no quota of the user's.
-            leave_keyring()?;
-        }
-        if let Some((soft, hard)) = self.files {
-            setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?;
-        }
-        if let Some(nice) = self.nice {
-            set_nice(nice)?;
-        }
-        for limit in &self.limits {
-            setrlimit(limit.resource, limit.value, limit.value)?;
-        }
-        if let Some((identity, _)) = &self.identity {
-            setgroups(&identity.groups)?;
-            setgid(identity.gid)?;
-            setuid(identity.uid)?;
-        }
-        if let Some(mode) = self.umask {
-            umask(mode);
-        }
-        if let Some((_, directory)) = &self.identity {
-            chdir(directory.as_c_str())?;
-        }
-        if self.on_server_death == OnServerDeath::Kill {
-            set_pdeathsig(Signal::SIGKILL)?;
-            // The server may have died before that.
-            if getppid() != server {
-                return Err(Errno::ESRCH.into());
+/// What a child was about when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Its standard streams, signals, niceness, limits and the like.
+    Settings = 1,
+    /// The change of user.
+    User = 2,
+    /// The directory.
+    Directory = 3,
+    /// The program.
+    Program = 4,
+}
+
+type Failed = (Step, Errno);
+
+/// How many bytes tell of a failure: the step and the error, each a number of four bytes.
+pub(crate) const FAILURE_BYTES: usize = 8;
+
+/// Forks a child that becomes what `launch` says, with these streams as its first three. Returns its number, and where it tells of
+/// its failure; when the program is executed that ends without a word.
+///
+/// # Errors
+///
+/// When there is no pipe or no process.
+#[expect(unsafe_code, reason = "there is no safe fork")]
+pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result<(Pid, OwnedFd)> {
+    let (failure, failure_writer) = pipe2(OFlag::O_CLOEXEC)?;
+    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
+    };
+    // The shell's arguments: its own name, the program once it is known, and the program's arguments but for its name.
+    let script: Vec<_> =
+        [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
+    let mut child = Child {
+        launch,
+        streams: streams.map(|stream| stream.as_raw_fd()),
+        failure: failure_writer.as_raw_fd(),
+        arguments: pointers(&launch.arguments),
+        script,
+        environment: pointers(&launch.environment),
+        changed: changed_signals(),
+        files_max: getrlimit(Resource::RLIMIT_NOFILE)
+            .map_or(libc::c_int::MAX, |(soft, _)| libc::c_int::try_from(soft).unwrap_or(libc::c_int::MAX)),
+        server: getpid(),
+    };
+    let kept = child.streams.iter().chain([&child.failure]);
+    assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
+    let mut before = SigSet::empty();
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
+    // SAFETY: the child runs `Child::run` and `_exit` alone, which keep to what is async-signal-safe: see there. The parent goes on
+    // as before. There may be other threads; they are not in the child, and no lock of theirs is taken there.
+    let forked = match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            let (step, error) = child.run();
+            let mut told = [0; FAILURE_BYTES];
+            told[..4].copy_from_slice(&(step as i32).to_ne_bytes());
+            told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
+            // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is dropped or
+            // flushed that is the parent's as well.
+            unsafe {
+                libc::write(child.failure, told.as_ptr().cast(), told.len());
+                libc::_exit(1)
             }
         }
-        if self.no_new_privileges {
-            set_no_new_privs()?;
+        pid => Ok((Pid::from_raw(pid), failure)),
+    };
+    // It cannot fail where it did not before; a child that was forked is answered for.
+    let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None);
+    forked
+}
+
+/// What a child has told of its failure: `None` if it has executed the program.
+pub(crate) fn failure(told: &[u8]) -> Option<(Step, io::Error)> {
+    let number = |at: usize| Some(i32::from_ne_bytes(told.get(at..at + 4)?.try_into().ok()?));
+    let (step, error) = (number(0)?, number(4)?);
+    let steps = [Step::Settings, Step::User, Step::Directory, Step::Program];
+    let step = steps.into_iter().find(|known| *known as i32 == step)?;
+    Some((step, io::Error::from_raw_os_error(error)))
+}
+
+/// Waits for a child that has ended, and returns how; `None` if it has not, or is no child any more.
+#[expect(unsafe_code, reason = "nix has no number for the end by a real-time signal")]
+pub(crate) fn reap(pid: Pid) -> Option<ExitStatus> {
+    let mut status = 0;
+    // SAFETY: waitpid writes one number to memory of ours.
+    let reaped = unsafe { libc::waitpid(pid.as_raw(), &raw mut status, libc::WNOHANG) };
+    (reaped == pid.as_raw()).then(|| ExitStatus::from_raw(status))
+}
+
+/// What the child needs, computed before the fork.
+struct Child<'l> {
+    launch: &'l Launch,
+    streams: [RawFd; 3],
+    /// Where it tells of its failure.
+    failure: RawFd,
+    arguments: Vec<*const libc::c_char>,
+    script: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    /// The signals that this process handles or ignores.
+    changed: Vec<libc::c_int>,
+    files_max: libc::c_int,
+    server: Pid,
+}
+
+impl Child<'_> {
+    /// Runs in the child. Returns only if something fails.
+    ///
+    /// Everything in here is async-signal-safe: it makes system calls with values that were computed before the fork, allocates and
+    /// frees nothing and takes no lock. `setgroups` is given a slice as it is, `chdir` a C string as it is, and an error is a number.
+    /// The C library's wrappers of setgroups, setgid and setuid, which in a process with threads reach all of them, reach only the
+    /// threads of the child, of which there is one; the standard library makes the same calls at the same place.
+    fn run(&mut self) -> Failed {
+        match self.settle() {
+            Err(failed) => failed,
+            Ok(()) => (Step::Program, self.execute()),
+        }
+    }
+
+    fn settle(&self) -> Result<(), Failed> {
+        let of = |step: Step| move |error: Errno| (step, error);
+        let launch = self.launch;
+        hear(&self.changed).map_err(of(Step::Settings))?;
+        setsid().map_err(of(Step::Settings))?;
+        self.take_descriptors().map_err(of(Step::Settings))?;
+        if launch.identity.is_some() {
+            // While still root: its keyring counts against no quota of the user's.
+            leave_keyring().map_err(of(Step::User))?;
+            if launch.is_shielded {
+                drop_shield();
+            }
+            drop_precedence();
+        }
+        if let Some((soft, hard)) = launch.files {
+            setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
+        }
+        if let Some(nice) = launch.nice {
+            set_nice(nice).map_err(of(Step::Settings))?;
+        }
+        for limit in &launch.limits {
+            setrlimit(limit.resource, limit.value, limit.value).map_err(of(Step::Settings))?;
+        }
+        if let Some(identity) = &launch.identity {
+            setgroups(&identity.groups).map_err(of(Step::User))?;
+            setgid(identity.gid).map_err(of(Step::User))?;
+            setuid(identity.uid).map_err(of(Step::User))?;
+        }
+        if let Some(mode) = launch.umask {
+            umask(mode);
+        }
+        chdir(launch.directory.as_c_str()).map_err(of(Step::Directory))?;
+        if launch.on_server_death == OnServerDeath::Kill {
+            set_pdeathsig(Signal::SIGKILL).map_err(of(Step::Settings))?;
+            // The server may have died before that.
+            if getppid() != self.server {
+                return Err((Step::Settings, Errno::ESRCH));
+            }
+        }
+        if launch.no_new_privileges {
+            set_no_new_privs().map_err(of(Step::Settings))?;
         }
         Ok(())
     }
-}
 
-/// Leaves the session keyring of whoever started the server for a new one. Runs in the child, between fork and exec.
-#[expect(unsafe_code, reason = "neither std nor nix wraps keyctl")]
-fn leave_keyring() -> io::Result<()> {
-    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
-    let no_name: *const libc::c_char = std::ptr::null();
-    // SAFETY: keyctl is given an operation that reads a name where there is one, and a null pointer for none.
-    let answer = unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, no_name) };
-    match Errno::last() {
-        _ if answer != -1 => Ok(()),
-        // There are no keys in this kernel, or in this container: the job cannot read any either.
-        Errno::ENOSYS | Errno::EPERM => Ok(()),
-        error => Err(error.into()),
+    /// Keeps its standard streams and the pipe for its failure, which ends with exec, and closes all others.
+    #[expect(unsafe_code, reason = "nix's dup2 wants to own what it is given, and it has no close_range")]
+    fn take_descriptors(&self) -> Result<(), Errno> {
+        for (target, stream) in (0..).zip(self.streams) {
+            // SAFETY: dup2 takes two numbers. The target is one of this child's standard streams, which nothing here uses.
+            Errno::result(unsafe { libc::dup2(stream, target) })?;
+        }
+        for (first, last) in [(3, self.failure - 1), (self.failure + 1, RawFd::MAX)] {
+            // SAFETY: the calls take numbers, and an empty range is left out. What is closed here is open in
+            // the parent still, and nothing in this child uses it or drops it.
+            unsafe {
+                if last < first || libc::syscall(libc::SYS_close_range, first, last, 0) == 0 {
+                    continue;
+                }
+                // A kernel before 5.9: one by one.
+                for descriptor in first..self.files_max.min(last.saturating_add(1)) {
+                    libc::close(descriptor);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// As execvp does it, with places that were looked up in PATH before the fork.
+    #[expect(unsafe_code, reason = "there is no safe exec that leaves PATH alone and does not allocate")]
+    fn execute(&mut self) -> Errno {
+        let (arguments, environment) = (self.arguments.as_ptr(), self.environment.as_ptr());
+        let mut last = Errno::ENOENT;
+        for program in &self.launch.programs {
+            // SAFETY: all three are C strings, or arrays of C strings that end with a null pointer, and outlive the call.
+            unsafe { libc::execve(program.as_ptr(), arguments, environment) };
+            match Errno::last() {
+                Errno::ENOEXEC => {
+                    self.script[1] = program.as_ptr();
+                    // SAFETY: as above.
+                    unsafe { libc::execve(SHELL.as_ptr(), self.script.as_ptr(), environment) };
+                    return Errno::last();
+                }
+                // It may be elsewhere; if it is not, that it may not be executed here says more than that it is not there.
+                Errno::EACCES => last = Errno::EACCES,
+                Errno::ENOENT | Errno::ENOTDIR | Errno::ESTALE | Errno::ENODEV | Errno::ETIMEDOUT => {}
+                error => return error,
+            }
+        }
+        last
     }
 }
 
-/// Lets no descriptor but the first three outlive exec. Runs in the child, between fork and exec.
-#[expect(unsafe_code, reason = "neither std nor nix wraps close_range")]
-fn keep_descriptors_back(files_max: libc::c_int) {
-    const FIRST: libc::c_uint = 3;
-    // SAFETY: both calls take numbers and set a flag of descriptors of this child; nothing is closed before exec, so that std's
-    // own pipe, by which it learns that exec failed, goes on working.
-    unsafe {
-        let flag = libc::CLOSE_RANGE_CLOEXEC;
-        if libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, flag) == 0 {
-            return;
-        }
-        // A kernel before 5.11: one by one.
-        for descriptor in FIRST.cast_signed()..files_max {
-            libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC);
-        }
-    }
-}
-
-/// The signals that this process ignores.
-fn ignored() -> Vec<libc::c_int> {
-    (1..=libc::SIGRTMAX()).filter(|&signal| is_ignored(signal)).collect()
+/// The signals whose actions are not the default ones.
+fn changed_signals() -> Vec<libc::c_int> {
+    (1..=libc::SIGRTMAX()).filter(|&signal| is_changed(signal)).collect()
 }
 
 #[expect(unsafe_code, reason = "nix can read an action only by replacing it")]
-fn is_ignored(signal: libc::c_int) -> bool {
+fn is_changed(signal: libc::c_int) -> bool {
     // SAFETY: all zeroes is a valid action, the default one. Without a new action nothing is changed; the old one is written
     // to memory of ours of the right type, which stays as it is if the C library keeps that signal for itself.
     let action = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        libc::sigaction(signal, null(), &raw mut action);
         action
     };
-    action.sa_sigaction == libc::SIG_IGN
+    action.sa_sigaction != libc::SIG_DFL
 }
 
-/// Gives signals their default actions again, and holds none back. Runs in the child, between fork and exec.
+/// Gives signals their default actions again, and holds none back. Runs in the child.
 #[expect(
     unsafe_code,
     reason = "changing the action of a signal is unsafe, because a handler could be anything"
 )]
-fn hear(signals: &[libc::c_int]) -> io::Result<()> {
+fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
     for &signal in signals {
         // SAFETY: as above; the default action runs no code of ours.
-        let answer = unsafe {
+        Errno::result(unsafe {
             let usual: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, &raw const usual, std::ptr::null_mut())
-        };
-        if answer != 0 {
-            return Err(Errno::last().into());
+        })?;
+    }
+    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+}
+
+/// Leaves the session keyring of whoever started the server for a new one. Runs in the child.
+#[expect(unsafe_code, reason = "neither std nor nix wraps keyctl")]
+fn leave_keyring() -> Result<(), Errno> {
+    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
+    let no_name: *const libc::c_char = null();
+    // SAFETY: keyctl is given an operation that reads a name where there is one, and a null pointer for none.
+    let answer = unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, no_name) };
+    match Errno::result(answer) {
+        // There are no keys in this kernel, or in this container: the job cannot read any either.
+        Ok(_) | Err(Errno::ENOSYS | Errno::EPERM) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the kernel choose this process as it would any other when memory is short. Runs in the child.
+#[expect(unsafe_code, reason = "what std has for files allocates")]
+fn drop_shield() {
+    // SAFETY: open and write read strings of this program; what fails leaves things as they are.
+    unsafe {
+        let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if 0 <= file {
+            libc::write(file, c"0".as_ptr().cast(), 1);
+            libc::close(file);
         }
     }
-    sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)?;
-    Ok(())
+}
+
+/// Leaves real-time scheduling, a niceness below zero and the first class of input and output. Runs in the child.
+#[expect(unsafe_code, reason = "neither std nor nix wraps these")]
+fn drop_precedence() {
+    const PROCESS: libc::c_int = 1;
+    // What getpriority answers is 20 - niceness, so that no answer is an error.
+    const USUAL: libc::c_long = 20;
+    let usual = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the calls take numbers and the address of a number of ours, and 0 names the calling process; what fails leaves
+    // things as they are.
+    unsafe {
+        if ![libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&libc::sched_getscheduler(0)) {
+            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const usual);
+        }
+        if USUAL < libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) {
+            libc::setpriority(libc::PRIO_PROCESS, 0, 0);
+        }
+        libc::syscall(libc::SYS_ioprio_set, PROCESS, 0, 0);
+    }
 }
 
 #[expect(unsafe_code, reason = "neither std nor nix wraps setpriority")]
-fn set_nice(nice: i32) -> io::Result<()> {
+fn set_nice(nice: i32) -> Result<(), Errno> {
     // SAFETY: setpriority takes three numbers and touches no memory of ours; 0 names the calling process.
-    let answer = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
-    if answer == 0 { Ok(()) } else { Err(Errno::last().into()) }
+    Errno::result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }).map(drop)
 }
 
-/// Makes the child of `command` do what `preparation` says.
-#[expect(unsafe_code, reason = "there is no safe way to change a child after fork")]
-pub(crate) fn prepare(command: &mut Command, preparation: Preparation) {
-    let ignored = ignored();
-    let server = getpid();
-    let files_max = getrlimit(Resource::RLIMIT_NOFILE).map_or(libc::rlim_t::MAX, |(soft, _)| soft);
-    let files_max = libc::c_int::try_from(files_max).unwrap_or(libc::c_int::MAX);
-    // SAFETY: the closure runs in the forked child, where only async-signal-safe work is allowed. It makes system calls
-    // with values that were computed before the fork; it allocates nothing and takes no lock: `setgroups` is given a slice
-    // as it is, `chdir` a C string as it is, the limits are read from a vector, and an error is a number. setsid, keyctl,
-    // close_range, fcntl, setpriority, setrlimit, umask, prctl, getppid, sigaction and sigprocmask are plain system calls. The C library's wrappers of setgroups,
-    // setgid and setuid in a process with threads reach only the threads of the child, of which there is one; the standard library makes the same calls
-    // at the same place for its own `uid` and `gid`. Nothing is dropped in the child: exec or _exit follows.
-    unsafe {
-        command.pre_exec(move || {
-            preparation.carry_out(server)?;
-            keep_descriptors_back(files_max);
-            hear(&ignored)
-        });
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_whole_or_not_at_all() {
+        let told = [3_i32.to_ne_bytes(), libc::ENOENT.to_ne_bytes()].concat();
+        let (step, error) = failure(&told).unwrap();
+        assert_eq!((step, error.raw_os_error()), (Step::Directory, Some(libc::ENOENT)));
+        assert!(failure(&[]).is_none());
+        assert!(failure(&told[..7]).is_none());
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::executor::{Executor, Refused};
+use mainspring_exec::pipe::READ_BYTES;
 use mainspring_exec::process::Outcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::secret::{SecretForm, SecretVariable};
@@ -186,6 +187,26 @@ fn what_ignores_every_signal_is_killed() {
         (heard.ends[0].outcome.clone(), heard.ends[0].cause),
         (Some(Outcome::Killed(9)), Some(KillCause::Asked))
     );
+}
+
+#[test]
+fn programs_that_write_without_end_share_a_turn() {
+    let (mut executor, start) = (Executor::default(), Moment::now());
+    for key in 0..8 {
+        executor.start(&shell("yes"), &[], key, start).unwrap();
+    }
+    let mut line_count = 0;
+    while line_count < 1 << 20 {
+        assert!(Moment::now().since(start) < BOUND, "{line_count} lines");
+        wait(&executor);
+        let mut heard = Heard::default();
+        executor.turn(start, &mut heard);
+        line_count += heard.lines.len();
+        // Two bytes for each line, of all of them as much as of one.
+        assert!(heard.lines.len() <= READ_BYTES / 2, "{}", heard.lines.len());
+    }
+    executor.kill_all_at_once(start);
+    executor.close(start, &mut Heard::default());
 }
 
 #[test]

@@ -13,15 +13,18 @@
 //! | another file has it that is read now and does not say it any more | the job moves, with all that is known of it |
 //! | anything else has it | that is a problem of this file |
 //!
+//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that comes later.
+//!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!
 //! Does not change what is in force: it says what may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::JobName;
+use mainspring_job::{Group, JobName};
 
 use crate::crontab::names::{self, Alike, Known};
+use crate::jobfile;
 use crate::loaded::Loaded;
 use crate::problem::{Fault, Problem};
 
@@ -64,6 +67,7 @@ impl InForce<'_> {
 /// Gives every job of the good files a name that it may have; where there is none, the file gets a problem.
 pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     recall(files, in_force);
+    settle_groups(files);
     let owners = loop {
         match owners(files, &in_force.held) {
             Ok(owners) => break owners,
@@ -77,6 +81,40 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         let name = file.loaded.source.name().to_owned();
         names::choose(&mut file.loaded.jobs, &name, &mut taken);
+    }
+}
+
+/// Where two good files give one group two limits, the later one gets a problem.
+fn settle_groups(files: &mut [Claimant]) {
+    let mut limits: BTreeMap<JobName, (u32, String)> = BTreeMap::new();
+    for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
+        let source = file.loaded.source.clone();
+        let place = |name: &JobName| jobfile::line_of_group(&source, name).unwrap_or(1);
+        let differs =
+            |group: &&Group| limits.get(&group.name).is_some_and(|(limit, _)| *limit != group.limit);
+        let problems: Vec<Problem> = file
+            .loaded
+            .groups
+            .iter()
+            .filter(differs)
+            .map(|group| {
+                let (limit, other) = &limits[&group.name];
+                let message = format!("the group `{}` has the limit {limit} in {other}", group.name);
+                on_line(
+                    &file.loaded,
+                    place(&group.name),
+                    message,
+                    "files that share a group give it one limit",
+                )
+            })
+            .collect();
+        if problems.is_empty() {
+            for group in &file.loaded.groups {
+                let other = format!("{}:{}", source.name(), place(&group.name));
+                limits.entry(group.name.clone()).or_insert((group.limit, other));
+            }
+        }
+        file.loaded.problems.extend(problems);
     }
 }
 
@@ -141,10 +179,15 @@ fn said(file: &Claimant) -> impl Iterator<Item = (JobName, Holder)> {
 fn problem(file: &Claimant, name: &JobName, other: &Holder) -> Problem {
     let placed = file.loaded.jobs.iter().find(|placed| placed.job.name == *name);
     let number = placed.expect("the name is one that the file says").line_number;
-    let line = file.loaded.source.lines().nth(number - 1).expect("a job stands on a line of its file");
+    let message = format!("the name `{name}` is that of {}", other.place);
+    on_line(&file.loaded, number, message, "give one of the two another name")
+}
+
+/// A problem of a whole line.
+fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Problem {
+    let line = loaded.source.lines().nth(number - 1).expect("what is defined stands on a line of its file");
     let whole = line.bytes.trim_ascii_end().len();
-    let fault = Fault::new(0..whole, format!("the name `{name}` is that of {}", other.place));
-    Problem::new(line, fault.with_hint("give one of the two another name"))
+    Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
 }
 
 #[cfg(test)]
@@ -220,6 +263,20 @@ mod tests {
         assert_eq!(found[0], ["the name `x` is that of (other)"]);
         assert_eq!(found[1], ["the name `y` is that of (a.toml)"]);
         assert_eq!(found[2], ["the name `z` is that of (b.toml)"]);
+    }
+
+    #[test]
+    fn a_group_that_two_files_define_has_one_limit() {
+        let group = |limit: u32| format!("# The database.\n[groups.db]\nlimit = {limit}\n");
+        let files = |one: u32, other: u32| {
+            vec![file("a.toml", &(group(one) + &job("x"))), file("b.toml", &(group(other) + &job("y")))]
+        };
+        assert_eq!(settled(files(2, 2), &held(&[])), [["x"], ["y"]]);
+        let problem = "the group `db` has the limit 2 in a.toml:2".to_owned();
+        assert_eq!(settled(files(2, 1), &held(&[])), [vec!["x".to_owned()], vec![problem]]);
+        let mut files = files(2, 1);
+        settle(&mut files, &InForce::nothing());
+        assert_eq!(files[1].loaded.problems[0].line_number, 2);
     }
 
     #[test]

@@ -117,6 +117,16 @@ pub fn is_job_file(source: &Source) -> bool {
         .is_some_and(|line| TABLES.iter().any(|table| line.bytes.starts_with(format!("[{table}").as_bytes())))
 }
 
+/// The line on which a job file defines a group. `None` if it has no header of its own.
+pub fn line_of_group(source: &Source, group: &JobName) -> Option<usize> {
+    let header = format!("groups.{group}");
+    let is_its = |line: &Line<'_>| {
+        std::str::from_utf8(line.bytes)
+            .is_ok_and(|text| text.trim().starts_with('[') && section_at(text, 0) == header)
+    };
+    source.lines().find(is_its).map(|line| line.number)
+}
+
 /// A file on its way.
 struct Reading<'s> {
     source: &'s Source,

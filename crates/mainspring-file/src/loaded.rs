@@ -21,7 +21,8 @@ use crate::problem::{Fault, Problem, render};
 use crate::source::{FileError, Source};
 use crate::trust;
 use mainspring_action::body::{Body, ProcessBody};
-use mainspring_host::accounts::{Account, Refusal};
+use mainspring_host::accounts::Refusal;
+use mainspring_host::accounts::users::Users;
 
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +46,8 @@ pub struct Reader {
     pub format: Format,
     /// For jobs that name no zone.
     pub zone: TimeZone,
-    /// Who runs the jobs that name no user.
-    pub ourselves: Account,
+    /// Those that jobs may name, and who runs the jobs that name none.
+    pub users: Users,
 }
 
 impl Reader {
@@ -59,7 +60,7 @@ impl Reader {
         let source = Source::read(name)?;
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
         loaded.judge(&source)?;
-        loaded.check_users(&source, &self.ourselves);
+        loaded.check_users(&source, &self.users);
         Ok(loaded)
     }
 }
@@ -111,11 +112,11 @@ impl Loaded {
     }
 
     /// Takes out the jobs whose users cannot be become, each of them a problem.
-    fn check_users(&mut self, source: &Source, ourselves: &Account) {
+    fn check_users(&mut self, source: &Source, users: &Users) {
         let mut problems = Vec::new();
         self.jobs.retain(|placed| {
             let Some(user) = user_of(placed) else { return true };
-            match Account::chosen(&user, ourselves) {
+            match users.account(&user) {
                 Ok(_) => true,
                 Err(refusal) => {
                     problems.push(user_problem(source, placed.line_number, &user, &refusal));
@@ -147,6 +148,7 @@ fn user_problem(source: &Source, line_number: usize, user: &str, refusal: &Refus
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_host::accounts::Account;
 
     fn parsed(name: &str, text: &str) -> Loaded {
         Loaded::parse(&Source::new(name, text), Format::System, &TimeZone::UTC)
@@ -164,7 +166,7 @@ mod tests {
         let ourselves = Account { name: "somebody".into(), home: "/".into(), identity: None };
         let source = Source::new("crontab", "@daily no-such-user true\n@daily somebody true\n");
         let mut loaded = Loaded::parse(&source, Format::System, &TimeZone::UTC);
-        loaded.check_users(&source, &ourselves);
+        loaded.check_users(&source, &Users::new(ourselves));
         assert_eq!((loaded.jobs.len(), loaded.problems[0].fault.span.clone()), (1, 7..19));
     }
 }

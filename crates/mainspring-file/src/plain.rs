@@ -13,7 +13,7 @@
 //! | U+FFF9 to U+FFFB, U+E0000 to U+E007F | text is hidden |
 //!
 //! They are shown as in Rust's strings. What the program prints for people goes through [`text`], one-line parts of it through
-//! [`line`], and documents through [`json`]. Only the output of jobs and exported definitions are printed as they are, and only
+//! [`line`](fn@line), and documents through [`json`]. Only the output of jobs and exported definitions are printed as they are, and only
 //! where they do not go to a terminal.
 //!
 //! Cost: one pass; a copy if there is anything to show in another way.

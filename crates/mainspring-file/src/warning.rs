@@ -1,15 +1,18 @@
-//! What is valid in a schedule and probably not meant, as faults that can be shown with carets.
+//! What is valid in a schedule or an action and probably not meant, as faults that can be shown with carets.
 //!
-//! Cost: one explanation of the schedule.
+//! Cost: one explanation of the schedule, and one look at an action.
 //!
 //! Does not decide whether a warning stops anything: `check --strict` does.
 //!
-//! Source: the warnings are those of `mainspring-cron`.
+//! Source: the warnings about schedules are those of `mainspring-cron`.
+
+use std::net::IpAddr;
 
 use jiff::Timestamp;
 use mainspring_cron::{Schedule, Warning};
 
 use crate::problem::Fault;
+use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 
 /// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of the clock
 /// is warned of if it comes within a year after `from`.
@@ -36,4 +39,77 @@ pub fn fault(warning: Warning, text: &str) -> Fault {
     // A warning about the whole is about the expression's own text, which may have lost the blanks around it.
     let end = warning.span.end.min(text.len());
     Fault::new(warning.span.start.min(end)..end, warning.text)
+}
+
+/// What an action gives to others that is probably meant for none of them.
+pub fn exposures(action: &Body) -> Vec<String> {
+    match action {
+        Body::Process(ProcessBody { user: Some(user), inherit_env: true, .. }) => vec![format!(
+            "inherit_env gives all variables of the server to user `{user}`, such as passwords; name those that are needed in env"
+        )],
+        Body::Webhook(webhook) if has_secret(webhook) && is_in_the_clear(&webhook.url) => {
+            let why = "the secret goes over the network in the clear, and nobody knows who answers";
+            vec![format!("{why}: use https://")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether one is sent. What is signed with a secret does not hold it.
+fn has_secret(webhook: &WebhookBody) -> bool {
+    !webhook.secrets.is_empty()
+}
+
+/// Whether others than this machine see it.
+fn is_in_the_clear(url: &str) -> bool {
+    let Some(rest) = url.strip_prefix("http://") else { return false };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    // What is before the last @ is a user's name and password.
+    let host = rest[..end].rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(address) => address.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let is_loopback = host.parse().is_ok_and(|address: IpAddr| address.is_loopback());
+    !(is_loopback || host.eq_ignore_ascii_case("localhost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_action::body::SecretBody;
+
+    #[test]
+    fn a_secret_over_plain_http_is_warned_of() {
+        let secret = SecretBody { name: "TOKEN".into(), path: "/etc/token".into(), is_path: false };
+        let warned = |url: &str, secrets: Vec<SecretBody>| {
+            !exposures(&Body::Webhook(WebhookBody { url: url.into(), secrets, ..Default::default() }))
+                .is_empty()
+        };
+        for url in [
+            "http://example.org/x",
+            "http://10.0.0.1:80",
+            "http://localhost@example.org",
+            "http://[fe80::1]/",
+        ] {
+            assert!(warned(url, vec![secret.clone()]), "{url}");
+            assert!(!warned(url, Vec::new()), "{url}");
+        }
+        for url in
+            ["https://example.org", "http://127.0.0.1:80/", "http://u:p@LOCALHOST/x@y", "http://[::1]:8080/"]
+        {
+            assert!(!warned(url, vec![secret.clone()]), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_servers_variables_are_warned_of_where_another_user_gets_them() {
+        let warned = |user: Option<&str>, inherit_env| {
+            let user = user.map(str::to_owned);
+            !exposures(&Body::Process(ProcessBody { user, inherit_env, ..Default::default() })).is_empty()
+        };
+        assert!(warned(Some("backup"), true));
+        assert!(!warned(Some("backup"), false));
+        assert!(!warned(None, true));
+    }
 }

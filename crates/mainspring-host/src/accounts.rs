@@ -13,6 +13,8 @@ use std::path::PathBuf;
 
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
+pub mod users;
+
 /// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
 /// where that would not be safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +32,9 @@ pub struct Account {
 pub struct Identity {
     /// The user.
     pub uid: Uid,
-    /// The user's primary group.
+    /// The primary group: the user's own, or the one that was asked for instead.
     pub gid: Gid,
-    /// All groups of the user.
+    /// All groups: the primary one, and those that the user is listed in as a member.
     pub groups: Vec<Gid>,
 }
 
@@ -90,14 +92,21 @@ impl Account {
         if name == ourselves.name {
             return Ok(ourselves.clone());
         }
+        Account::other(name, None, ourselves)
+    }
+
+    /// The user called `name`, in this group if there is one, else in the user's own.
+    fn other(name: &str, group: Option<Gid>, ourselves: &Account) -> Result<Account, Refusal> {
         let user =
             User::from_name(name).map_err(|error| Refusal::Lookup(error.into()))?.ok_or(Refusal::Unknown)?;
         if !Uid::effective().is_root() {
             return Err(Refusal::NotRoot { ourselves: ourselves.name.clone() });
         }
+        let gid = group.unwrap_or(user.gid);
         let c_name = CString::new(user.name.clone()).expect("the name came from a C string");
-        let groups = getgrouplist(&c_name, user.gid).map_err(|error| Refusal::Lookup(error.into()))?;
-        let identity = Identity { uid: user.uid, gid: user.gid, groups };
+        // The user's own group is among them only if it is this one, or the user is listed as a member of it.
+        let groups = getgrouplist(&c_name, gid).map_err(|error| Refusal::Lookup(error.into()))?;
+        let identity = Identity { uid: user.uid, gid, groups };
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
     }
 
@@ -111,13 +120,7 @@ impl Account {
         let gid = Group::from_name(group).map_err(|error| Refusal::Lookup(error.into()))?;
         let gid = gid.ok_or(Refusal::UnknownGroup)?.gid;
         // Also for ourselves: the group is another one.
-        let nobody = Account { name: String::new(), ..ourselves.clone() };
-        let account = Account::named(user, &nobody).map_err(|refusal| match refusal {
-            Refusal::NotRoot { .. } => Refusal::NotRoot { ourselves: ourselves.name.clone() },
-            other => other,
-        })?;
-        let identity = account.identity.map(|identity| Identity { gid, ..identity });
-        Ok(Account { identity, ..account })
+        Account::other(user, Some(gid), ourselves)
     }
 
     /// Whether a user called `name` exists.

@@ -147,9 +147,9 @@ pub struct Definitions {
     pub source: String,
     /// The jobs. Two with one name: the second is refused, as is one whose name another source holds.
     pub jobs: Vec<Job>,
-    /// The groups.
+    /// The groups. Where another source defines one of them too, the smaller limit holds.
     pub groups: Vec<Group>,
-    /// Whether jobs of this source that are not in the set are removed.
+    /// Whether jobs and groups of this source that are not in the set are removed.
     pub prune: Prune,
 }
 

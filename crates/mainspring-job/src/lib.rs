@@ -81,7 +81,10 @@ pub use run::{Attempt, Cause, Run, RunKey};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;
-pub use store::{Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Shard, Store, StoreError};
+pub use store::{
+    Committed, Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Reader, Renewed, Shard, Store,
+    StoreError,
+};
 pub use timetable::{
     MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
 };

@@ -4,10 +4,10 @@
 //!                 ┌──────────────────────────── Planner ─────────────────────────────┐
 //!  Input ───────▶ │ agenda   when which job or run is to be looked at (agenda)       │
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
-//!                 │ lines    what is in the way of what, per job (line)              │ ──▶ take_batch
+//!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
 //!                 │ quarantine what may have killed the server (quarantine)          │
-//!                 │ near     one-shot jobs of the near future (near)                 │
+//!                 │ near     one-shot jobs of the near future (window)               │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
 //! ```
@@ -24,43 +24,47 @@
 //!
 //! Does not measure how long something takes: see [`Timeout`](crate::Timeout).
 
+mod admission;
 mod agenda;
 mod apply;
 mod begin;
 mod boot;
 mod command;
+mod crash;
 mod end;
+mod gate;
 mod ledger;
 mod limits;
-mod line;
+mod live;
+mod lookup;
 mod near;
 mod occurrence;
 mod place;
 mod quarantine;
 mod tick;
 mod wait;
+mod window;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use jiff::Timestamp;
 
 use crate::input::Input;
-use crate::job::{Job, Work};
+use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Batch;
 use crate::output::Output;
-use crate::policy::Retention;
 use crate::record::Mark;
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
-use ledger::{Ledger, Place};
-use line::Line;
-use near::Near;
+use gate::Gate;
+use ledger::Ledger;
+use live::{Live, Phase, Tracked};
 use place::Places;
 use quarantine::Quarantine;
+use window::Window;
 
 pub use command::{MAX_BACKFILL_RUNS, preview};
 pub use limits::Limits;
@@ -83,12 +87,12 @@ pub struct Planner {
     /// Every open run, and no other.
     runs: BTreeMap<RunKey, Live>,
     /// For each job with a run past its gate or before it.
-    lines: BTreeMap<JobName, Line>,
+    lines: BTreeMap<JobName, Gate>,
     places: Places,
     agenda: Agenda,
     /// Jobs that were due when there was no room for another open run; each once.
     crowded: VecDeque<JobName>,
-    near: Near,
+    near: Window,
     quarantine: Quarantine,
     /// How many facts were told.
     turn: u64,
@@ -107,47 +111,6 @@ pub struct Planner {
     once_ended_count: u32,
     /// Whose history is to be pruned at the end of the turn; `None` is that of all one-shot jobs.
     pruning: BTreeSet<Option<JobName>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Restoring,
-    Planning,
-}
-
-/// A job that is known.
-#[derive(Clone, Debug)]
-struct Tracked {
-    /// `None` between `Restore` and the definitions, if they lack it, and after it was removed.
-    job: Option<Arc<Job>>,
-    /// `None` if it was removed.
-    source: Option<String>,
-    /// What the store says it was, until planning begins.
-    former: Option<Arc<Job>>,
-    mark: Mark,
-    /// Its entry on the agenda.
-    next: Option<Timestamp>,
-    /// Whether it waits for room.
-    is_crowded: bool,
-    /// Rows that ended since the history was last pruned.
-    ended_count: u32,
-    /// That of its last definition.
-    retention: Retention,
-}
-
-/// An open run.
-#[derive(Clone, Debug)]
-struct Live {
-    run: Run,
-    work: Arc<Work>,
-    /// Somebody wants its end, or the overlap rule does: why.
-    kill_reason: Option<&'static str>,
-    /// Its entry on the agenda, while it is scheduled.
-    wakes: Timestamp,
-    /// The turn in which it was admitted to its line.
-    admitted: u64,
-    /// The record that says that it is queued, as long as it may be changed.
-    open: Option<Place>,
 }
 
 /// How many bits of a one-shot job's number count within one epoch.
@@ -169,7 +132,7 @@ impl Planner {
             lines: BTreeMap::new(),
             agenda: Agenda::default(),
             crowded: VecDeque::new(),
-            near: Near::default(),
+            near: Window::default(),
             quarantine: Quarantine::default(),
             turn: 0,
             postponed: Vec::new(),

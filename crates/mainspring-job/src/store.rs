@@ -1,11 +1,15 @@
-//! The store: what is on disk, behind one trait.
+//! The store: what is on disk, behind two traits.
 //!
 //! ```text
-//!  acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
-//!                                          load(after, up_to)       near one-shot jobs, in order of (due, number)
-//!                                          jobs, open_runs, find    at boot; for people
-//!  hints                                   what may be tried again; may be lost
+//!  Store    acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
+//!           renew, release, hints                  the owner's: what may be tried again; may be lost
+//!  Reader   load(after, up_to)                     near one-shot jobs, in order of (due, number)
+//!           jobs, open_runs                        at boot
+//!           find, run, attempts, last_ended, ..    for people, over a connection of their own
 //! ```
+//!
+//! The owner reads through its own [`Store`], which is a [`Reader`] too. A server answers people through a second reader on a
+//! thread of its own, so that a long question holds up neither a commit nor the loop.
 //!
 //! # Contract
 //! 1. A batch is atomic and durable: when `commit` returns `Ok`, all its operations are on disk, and a crash at any moment before
@@ -14,7 +18,8 @@
 //! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one is
 //!    [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released the shard.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
-//! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row.
+//! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row. So does
+//!    every other question, of every reader.
 //! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing. Whoever waits for
 //!    something tries it again at intervals of its own, and a hint makes the next try come sooner. So a store in which nobody asks
 //!    for them, or none arrives, answers everything else alike.
@@ -24,8 +29,9 @@
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|
-//! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: `now` is an argument of the planner |
-//! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder |
+//! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: [`Committed::now`] is `None` |
+//! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder: [`Renewed::lasts`] is `None` |
+//! | answer for each of several shards: [`Store::commit_all`], [`Store::renew_all`] | has one shard |
 //! | number the generations of a handle | never gives an id's number twice: the epoch is in its upper bits |
 //!
 //! # Errors, and what the owner does
@@ -44,6 +50,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -104,6 +111,34 @@ pub struct Lease {
     pub epoch: u64,
     /// How the owner before ended: clean if it released the shard, or if there was none; else what [`Owner::takeover_from`] says.
     pub takeover: Takeover,
+    /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as long as the store
+    /// is open.
+    pub lasts: Option<Duration>,
+}
+
+/// A batch that is on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// What became of each operation, in their order.
+    pub answers: Vec<Answer>,
+    /// The store's time when it was written, which never runs back. `None`: the store has the clock of its owner.
+    pub now: Option<Timestamp>,
+}
+
+impl Committed {
+    /// That of a store which has its owner's clock.
+    pub fn new(answers: Vec<Answer>) -> Committed {
+        Committed { answers, now: None }
+    }
+}
+
+/// A lease that still holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Renewed {
+    /// The store's time, as in [`Committed::now`].
+    pub now: Option<Timestamp>,
+    /// How long the lease lasts from here on, as in [`Lease::lasts`].
+    pub lasts: Option<Duration>,
 }
 
 /// Something that has become possible, as far as the store happens to know: see the sixth sentence of the contract.
@@ -116,8 +151,8 @@ pub enum Hint {
     Room(Shard),
 }
 
-/// What keeps jobs and runs. See the head of this file for the contract.
-pub trait Store {
+/// What keeps jobs and runs, for their owner. See the head of this file for the contract.
+pub trait Store: Reader {
     /// Takes ownership of a shard; every earlier owner is fenced out.
     ///
     /// # Errors
@@ -128,7 +163,12 @@ pub trait Store {
     ///
     /// # Errors
     /// `Fenced` when it is the owner no more.
-    fn renew(&mut self, lease: Lease) -> Result<(), StoreError>;
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError>;
+
+    /// The same for several shards, each with an answer of its own, in their order.
+    fn renew_all(&mut self, leases: &[Lease]) -> Vec<Result<Renewed, StoreError>> {
+        leases.iter().map(|lease| self.renew(*lease)).collect()
+    }
 
     /// Gives ownership up in good order.
     ///
@@ -149,8 +189,17 @@ pub trait Store {
     ///
     /// # Errors
     /// See the table above.
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError>;
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError>;
 
+    /// The same for several shards, each with an answer of its own, in their order: where one is fenced, the others are
+    /// written. A store that can will write them all at once.
+    fn commit_all(&mut self, parts: &[(Lease, &Batch)]) -> Vec<Result<Committed, StoreError>> {
+        parts.iter().map(|(lease, batch)| self.commit(*lease, batch)).collect()
+    }
+}
+
+/// What answers questions of what was committed: for the owner, and for people on a connection of their own.
+pub trait Reader {
     /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of ids.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Operation,
-    Owner, Query, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
+    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId,
+    Operation, Owner, Query, Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -26,12 +26,15 @@ enum Flaw {
     CallsEveryEndClean,
     IsFreeOnlyAfterAHint,
     LosesWhatIsHinted,
+    TakesOldBatches,
+    RunsBack,
+    AnswersOnce,
     /// These two are none: what a store hints at is nobody's business.
     NeverHints,
     HintsForNothing,
 }
 
-const FLAWS: [Flaw; 14] = [
+const FLAWS: [Flaw; 17] = [
     Flaw::AppliesTwice,
     Flaw::FencesNobody,
     Flaw::EpochStays,
@@ -46,6 +49,9 @@ const FLAWS: [Flaw; 14] = [
     Flaw::CallsEveryEndClean,
     Flaw::IsFreeOnlyAfterAHint,
     Flaw::LosesWhatIsHinted,
+    Flaw::TakesOldBatches,
+    Flaw::RunsBack,
+    Flaw::AnswersOnce,
 ];
 
 struct BrokenStore {
@@ -55,13 +61,22 @@ struct BrokenStore {
     number: u64,
     /// Released, and nobody has asked for hints since.
     is_silent: bool,
+    /// The last batch and its answers.
+    last: Option<(u64, Committed)>,
 }
 
 impl contract::Ground for Broken {
     type Store = BrokenStore;
 
     fn fresh(&mut self) -> BrokenStore {
-        BrokenStore { flaw: self.0, store: MemoryStore::new(), lease: None, number: 0, is_silent: false }
+        BrokenStore {
+            flaw: self.0,
+            store: MemoryStore::new(),
+            lease: None,
+            number: 0,
+            is_silent: false,
+            last: None,
+        }
     }
 
     fn reopened(&mut self, store: BrokenStore) -> BrokenStore {
@@ -88,8 +103,8 @@ impl Store for BrokenStore {
         Ok(self.lease.unwrap())
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
-        if self.flaw == Flaw::FencesNobody { Ok(()) } else { self.store.renew(lease) }
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+        if self.flaw == Flaw::FencesNobody { Ok(Renewed::default()) } else { self.store.renew(lease) }
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -108,7 +123,7 @@ impl Store for BrokenStore {
         if self.flaw == Flaw::NeverHints { Vec::new() } else { hints }
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         let mut batch = batch.clone();
         match self.flaw {
             Flaw::AppliesTwice => {
@@ -117,9 +132,9 @@ impl Store for BrokenStore {
             }
             Flaw::LosesOneOfABatch if 6 < batch.operations.len() => {
                 batch.operations.pop();
-                let mut answers = self.store.commit(lease, &batch)?;
-                answers.push(Answer::New);
-                return Ok(answers);
+                let mut committed = self.store.commit(lease, &batch)?;
+                committed.answers.push(Answer::New);
+                return Ok(committed);
             }
             Flaw::ForgetsCrashes => {
                 for operation in &mut batch.operations {
@@ -130,9 +145,21 @@ impl Store for BrokenStore {
             }
             _ => (),
         }
+        if self.flaw == Flaw::TakesOldBatches
+            && let Some((number, committed)) = &self.last
+            && *number == batch.number
+        {
+            return Ok(committed.clone());
+        }
         let before = self.store.clone();
-        let mut answers = self.store.commit(lease, &batch)?;
-        for (operation, answer) in batch.operations.iter().zip(&mut answers) {
+        let mut committed = self.store.commit(lease, &batch)?;
+        self.last = Some((batch.number, committed.clone()));
+        self.number += 1;
+        if self.flaw == Flaw::RunsBack {
+            let second = 1_000 - i64::try_from(self.number).unwrap();
+            committed.now = Some(Timestamp::from_second(second).unwrap());
+        }
+        for (operation, answer) in batch.operations.iter().zip(&mut committed.answers) {
             match (self.flaw, operation) {
                 (Flaw::BeginsTwice, Operation::Begin { .. }) if *answer == Answer::Duplicate(None) => {
                     *answer = Answer::New;
@@ -142,9 +169,20 @@ impl Store for BrokenStore {
                 _ => (),
             }
         }
-        Ok(answers)
+        Ok(committed)
     }
 
+    fn commit_all(&mut self, parts: &[(Lease, &Batch)]) -> Vec<Result<Committed, StoreError>> {
+        let answers = parts.iter().map(|(lease, batch)| self.commit(*lease, batch));
+        let mut answers: Vec<_> = answers.collect();
+        if self.flaw == Flaw::AnswersOnce && answers.iter().any(Result::is_err) {
+            answers.iter_mut().for_each(|answer| *answer = Err(StoreError::Fenced));
+        }
+        answers
+    }
+}
+
+impl Reader for BrokenStore {
     fn load(
         &mut self,
         shard: Shard,

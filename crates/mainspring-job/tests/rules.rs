@@ -5,9 +5,11 @@ mod clock;
 mod count;
 mod crowd;
 mod exclusion;
+mod group;
 mod order;
 mod pause;
 mod quarantine;
+mod question;
 mod removal;
 mod server;
 mod shell;
@@ -21,8 +23,8 @@ use mainspring_cron::Expression;
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
     Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
-    Planner, Prune, Query, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission, Ticket,
-    Timetable, Trigger, Work, preview,
+    Planner, Prune, Query, Reader, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission,
+    Ticket, Timetable, Trigger, Work, preview,
 };
 
 use shell::{Shell, at, job, name, work};

@@ -1,27 +1,22 @@
 //! Histories: a planner and a store in a world that crashes, loses answers, sets its clock and changes its mind.
 //!
 //! ```text
-//!  seed ──▶ script of steps ──▶ world (planner, store, executor, clock, faults) ──▶ journal + log ──▶ checker
-//!                 ▲                                                                                   │
-//!                 └───────────────── a failing script is shortened, then printed ◀────────────────────┘
+//!  seed ──▶ script of steps ──▶ world (planner, store, executor, clock, faults) ──▶ log ──▶ checker, by the manual
+//!                 ▲                                                                           │
+//!                 └───────────────── a failing script is shortened, then printed ◀────────────┘
 //! ```
 //!
 //! The checker reads what the store has accepted and what the world saw happen, and nothing of the planner. `HISTORIES` in the
 //! environment says how many are run, `FROM` from which seed on; `SEED` runs one.
 
-#[path = "simulation/checker.rs"]
+mod calendar;
 mod checker;
-#[path = "simulation/event.rs"]
 mod event;
-#[path = "simulation/fault.rs"]
 mod fault;
-#[path = "simulation/poison.rs"]
-mod poison;
-#[path = "simulation/random.rs"]
+mod forgery;
+mod model;
 mod random;
-#[path = "simulation/script.rs"]
 mod script;
-#[path = "simulation/world.rs"]
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +27,9 @@ use script::Script;
 use world::World;
 
 const USUAL_HISTORIES: u64 = 100_000;
+
+/// Seeds beyond the usual ones whose histories were wrong once, until the planner was mended.
+const WRONG_ONCE: [u64; 5] = [412_174, 423_142, 501_396, 503_113, 1_511_426];
 
 /// Runs a script, and says what was wrong.
 fn fault_of(script: &Script, flaw: Flaw) -> Option<String> {
@@ -49,15 +47,21 @@ fn fault_of(script: &Script, flaw: Flaw) -> Option<String> {
     }
 }
 
-/// Leaves steps out as long as it still fails.
+/// What kind of fault it is: lost, doubled, early, out of policy, untrue, or a panic.
+fn kind(fault: Option<String>) -> Option<String> {
+    fault.map(|text| text.split(':').next().unwrap_or_default().to_owned())
+}
+
+/// Leaves steps out as long as it still fails in the same way.
 fn shortened(mut script: Script, flaw: Flaw) -> Script {
+    let found = kind(fault_of(&script, flaw));
     let mut size = script.steps.len();
     while 0 < size {
         let mut start = 0;
         while start < script.steps.len() {
             let mut shorter = script.clone();
             shorter.steps.drain(start..(start + size).min(script.steps.len()));
-            if fault_of(&shorter, flaw).is_some() {
+            if kind(fault_of(&shorter, flaw)) == found {
                 script = shorter;
             } else {
                 start += size;
@@ -106,6 +110,14 @@ fn no_history_loses_doubles_hurries_or_breaks_a_policy() {
         panic!("{}", report(seed, Flaw::None));
     }
     println!("{count} histories from seed {from}: 0 lost, 0 doubled, 0 early, 0 out of policy");
+}
+
+#[test]
+fn histories_that_were_wrong_once_are_right() {
+    for seed in WRONG_ONCE {
+        let fault = fault_of(&Script::generate(seed), Flaw::None);
+        assert!(fault.is_none(), "{}", report(seed, Flaw::None));
+    }
 }
 
 #[test]

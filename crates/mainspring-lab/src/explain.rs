@@ -56,7 +56,7 @@ pub const fn explain(workload: Workload) -> Explanation {
             title: "drain",
             work: "Schedule N timers uniform over 60 s into fresh memory, then advance in ticks of 1 ms until all have fired.",
             purpose: "Delays that do come: retries, expiry, polling, games.",
-            figures: "insert_ns, fire_ns: ns per timer; advance_us_max: the worst single advance in us, with what it hands out.",
+            figures: "insert_ns, fire_ns: ns per timer; advance_us_max: the worst single advance in us that no other thread interrupted, with what it hands out.",
             subjects: "Structures and presets; of Go only the inserts, because its clock is real. A preset's engine fires on its own thread: handing over to it is taken off.",
             remark: "The worst advance is how long the world stands still: a cascade of one coarse slot, a rebuilt heap, a sweep.",
         },

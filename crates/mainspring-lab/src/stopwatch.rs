@@ -7,6 +7,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "measuring is reading the clock")]
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,6 +30,44 @@ pub fn sleep_until(until: Instant) {
         }
         thread::sleep(left);
     }
+}
+
+/// A running measurement of what the calling thread does: the time for which other threads kept it off its core
+/// is taken off, if the kernel tells it (Linux with scheduler statistics). Reading it takes some microseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnTime {
+    stopwatch: Stopwatch,
+    kept_off_ns: f64,
+}
+
+impl OwnTime {
+    /// Starts.
+    pub fn start() -> OwnTime {
+        OwnTime { kept_off_ns: kept_off_ns(), stopwatch: Stopwatch::start() }
+    }
+
+    /// Nanoseconds since the start.
+    pub fn ns(self) -> f64 {
+        let ns = self.stopwatch.ns();
+        ns - self.kept_off_ns().min(ns)
+    }
+
+    /// For how many of them another thread had the core.
+    pub fn kept_off_ns(self) -> f64 {
+        kept_off_ns() - self.kept_off_ns
+    }
+
+    /// Nanoseconds since the start, by step.
+    pub fn ns_per(self, step_count: u64) -> f64 {
+        self.ns() / step_count as f64
+    }
+}
+
+/// For how long the calling thread could have run and another did.
+fn kept_off_ns() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    // Time on a core, time of waiting for one, number of turns.
+    text.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or_default()
 }
 
 /// A running measurement.

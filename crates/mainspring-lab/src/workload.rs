@@ -18,6 +18,9 @@
 //! nothing lost. Where it can, what is needed for that is worked out again afterwards from the same seed, so
 //! that the check does not disturb the caches that the figure is about.
 //!
+//! Of one thread's work the time for which other threads kept it off its core is taken off: a machine with
+//! neighbours costs it caches, and no minutes.
+//!
 //! Cost: seconds.
 //!
 //! It does not repeat: a process measures one case, and starting from fresh memory is part of it.

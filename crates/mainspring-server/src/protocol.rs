@@ -225,7 +225,7 @@ impl ErrorWire {
 }
 
 /// How the server is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `status`")]
 pub struct StatusWire {
     pub version: String,

@@ -1,18 +1,19 @@
-//! The durable server: one thread that turns facts into decisions, decisions into records, and records into deeds.
+//! The durable server: a loop on one thread that turns facts into decisions, decisions into records, and records into deeds.
 //!
 //! ```text
-//!  due, ended, requests, signals, files ─▶ planner.handle ─▶ take_batch ─▶ store.commit ─▶ Committed ─▶ outputs
-//!            ▲                              all that waits       one batch a turn, on disk     │
-//!            └──────────────────────── poll ◀──────── start, kill, reply, load ◀──────────────┘
+//!  due, ended, requests, signals, files ─▶ planner.handle ─▶ take_batch ─▶ store's thread ─▶ Committed ─▶ outputs
+//!            ▲                              all that waits                    on disk               │
+//!            └──────────────────────── poll ◀────────── start, kill, reply, load ◀─────────────────┘
 //! ```
 //!
 //! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
-//! `Committed`. All that has happened since the last turn shares one commit.
+//! `Committed`. All that has happened while a batch was written shares the next. The loop neither writes nor reads the store and
+//! waits for neither: two threads do, [`writer`] for the planner and [`questions`] for people. So signals, timeouts and kills are
+//! served while another program has the store locked.
 //!
 //! How it ends is told in `stop`.
 //!
-//! Cost: a turn is a handful of system calls, a few for each running process and connection, and one commit if there is
-//! anything to write. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
+//! Cost: a turn is a handful of system calls, and a few for each running process and connection. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 //!
@@ -24,7 +25,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Shard, Store, StoreError, Ticket};
+use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Ticket};
 
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -36,24 +37,28 @@ use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
-use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
 
 pub mod alone;
 mod apply;
 mod ask;
+mod asking;
+mod awaiting;
 mod boot;
+mod counted;
 mod describe;
 mod effects;
 mod feed;
 mod files;
 mod health;
-mod held;
 mod look;
 mod output;
 mod peer;
 mod phase;
 mod postponed;
 mod purpose;
+mod queries;
+mod questions;
 pub mod rate;
 mod record;
 mod reload;
@@ -61,19 +66,23 @@ mod reports;
 pub mod room;
 mod stop;
 mod waiters;
+mod writer;
 
-pub use boot::{Keeping, Serving};
+pub use boot::{Keeping, Serving, Stores};
+use counted::Counted;
 use files::Files;
-use held::Held;
 use output::Outputs;
 use peer::Peers;
 use phase::Phase;
 pub use phase::Stopping;
 use postponed::Postponed;
 use purpose::Purpose;
+use questions::Questions;
 use rate::{Bucket, Rates};
 use reports::{Attempted, Heard, Started};
 use room::Room;
+use waiters::Waiters;
+use writer::Writer;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -87,10 +96,11 @@ const MAX_ROUNDS_PER_TURN: usize = 16;
 /// The server.
 pub struct Server {
     place: Place,
-    store: Box<dyn Store>,
+    /// It ends before the writer does.
+    questions: Questions,
+    writer: Writer,
+    counted: Counted,
     lease: Lease,
-    /// What could not be committed for lack of room.
-    held: Option<Held>,
     room: Room,
     /// What the log says already of the socket.
     socket_note: Option<String>,
@@ -113,12 +123,12 @@ pub struct Server {
     asked: HashMap<Ticket, Purpose>,
     last_ticket: u64,
     /// Who waits for the end of which run.
-    waiters: Vec<(RunKey, u64, u64)>,
+    waiters: Waiters,
     files: Files,
     signals: Signals,
     alarm: Alarm,
     log: Log<Stdout>,
-    ourselves: Account,
+    users: Users,
     began: Moment,
     /// When it last looked around.
     looked: Moment,
@@ -154,20 +164,21 @@ impl Server {
     fn turn(&mut self, now: Moment) -> Result<(), Error> {
         self.take_signals(now);
         self.take_ends(now);
+        self.take_answers();
         self.take_requests(now);
-        self.look_around(now)?;
+        self.look_around(now);
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
-        self.say_notes_of_store(now);
-        self.answer_waiters()?;
+        self.say_late(now);
+        self.answer_waiters();
+        self.questions.ask(&self.writer, now);
         self.flush_outputs(now);
         self.feed_peers();
         self.peers.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
-        // What is held is tried by another clock.
-        let next = self.planner.next_due().filter(|_| self.held.is_none());
+        let next = self.planner.next_due().filter(|due| self.can_tick(*due, Moment::now()));
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -176,24 +187,37 @@ impl Server {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
             let mut outputs = Vec::new();
-            if !self.commit_held(now, &mut outputs)? {
+            let has_committed = self.take_reports(now, &mut outputs)?;
+            self.retry_full(now);
+            if self.writer.is_full() {
+                self.perform(outputs);
                 return Ok(());
             }
             if self.planner.next_due().is_some_and(|due| due <= now.wall) {
                 self.inputs.push_back(Input::Tick);
             }
-            while let Some(input) = self.inputs.pop_front() {
-                self.planner.handle(now.wall, input, &mut outputs);
+            self.tell_planner(now, &mut outputs);
+            if has_committed {
+                // Clients get their answers first: what they ask for next shares the next batch.
+                self.writer.has_more = true;
+                self.perform(outputs);
+                return Ok(());
             }
-            self.commit(now, &mut outputs)?;
+            self.send_batches(now);
             let is_quiet = outputs.is_empty();
-            self.perform(outputs)?;
-            if is_quiet && self.inputs.is_empty() && self.planner.next_due().is_none_or(|due| now.wall < due)
-            {
+            self.perform(outputs);
+            let is_due = |due| due <= now.wall && self.can_tick(due, now);
+            if is_quiet && self.inputs.is_empty() && !self.planner.next_due().is_some_and(is_due) {
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Whether a tick that is due then would do something. While the store is full nothing is planned; and what is due already
+    /// and was not planned while the store is behind waits until it has caught up.
+    fn can_tick(&self, due: Timestamp, now: Moment) -> bool {
+        !self.writer.is_full() && (self.writer.is_idle() || now.wall < due)
     }
 
     /// What the executors have to tell becomes facts for the planner.
@@ -207,14 +231,14 @@ impl Server {
     }
 
     /// Looks at what nothing tells of.
-    fn look_around(&mut self, now: Moment) -> Result<(), Error> {
+    fn look_around(&mut self, now: Moment) {
         if now.since(self.looked) < LOOK_INTERVAL {
-            return Ok(());
+            return;
         }
         self.looked = now;
         self.files.compare(now);
         self.look_at_room(now);
-        self.look_at_store(now)
+        self.look_at_store(now);
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
@@ -248,12 +272,9 @@ impl Server {
         self.peers.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
-        match self.store.release(self.lease) {
+        if let Some(why) = self.release_store()? {
             // The next owner finds what was recorded, and takes this one for dead.
-            Err(StoreError::Full(_)) => {
-                self.note(now.wall, "the end could not be recorded: the disk is full");
-            }
-            other => other.map_err(Error::Store)?,
+            self.note(now.wall, &format!("the end could not be recorded: {why}"));
         }
         self.note(now.wall, "stopped");
         self.finish_log(now)?;
@@ -280,11 +301,15 @@ impl Server {
 
     /// Waits for anything to do.
     fn wait(&self, now: Moment) -> Result<(), Error> {
-        let has_work = self.held.is_none() && !self.inputs.is_empty();
-        if has_work || self.peers.has_request() {
+        let has_work = !self.writer.is_full() && !self.inputs.is_empty();
+        let has_request = self.peers.has_request() && self.takes_requests(now);
+        // What was left for this moment is given after a look at what has come meanwhile.
+        let has_batch = self.writer.has_more && self.writer.is_idle() && !self.writer.is_full();
+        if has_work || has_request {
             return Ok(());
         }
-        let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd(), self.deliveries.as_fd()];
+        let mut readable: Vec<BorrowedFd<'_>> =
+            vec![self.alarm.as_fd(), self.deliveries.as_fd(), self.writer.as_fd(), self.questions.as_fd()];
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
@@ -294,15 +319,14 @@ impl Server {
         writable.extend(self.log.fd());
         let phase_wait = self.phase_wait(now);
         let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
-        let held_wait = self.held.as_ref().map(|held| held.wait(now));
+        let full_wait = self.writer.full_wait(now);
+        let late_wait = self.writer.late_wait(now);
         let of_all =
             [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
-        let wait = [phase_wait, look_wait, held_wait].into_iter().chain(of_all).flatten().min();
+        let batch_wait = has_batch.then_some(Duration::ZERO);
+        let wait = [phase_wait, look_wait, full_wait, late_wait, batch_wait];
+        let wait = wait.into_iter().chain(of_all).flatten().min();
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
-    }
-
-    fn shard(&self) -> Shard {
-        self.lease.shard
     }
 }
 

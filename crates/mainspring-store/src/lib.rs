@@ -17,16 +17,19 @@
 pub mod sqlite;
 
 mod apply;
+mod connection;
 mod directory;
 mod fault;
 mod footing;
 mod mend;
 mod read;
+mod reader;
 mod row;
 mod schema;
 #[cfg(test)]
 mod tests;
 
 pub use directory::{Directory, DirectoryError};
+pub use reader::SqliteReader;
 pub use schema::VERSION as FORMAT_VERSION;
 pub use sqlite::SqliteStore;

@@ -35,8 +35,14 @@ impl SqliteStore {
     /// Looks whether the files are where they were, and mends what can be mended.
     pub(super) fn stand(&mut self) -> Result<(), StoreError> {
         for _ in 0..MAX_STEPS {
-            let result = match self.footprints.look() {
-                Footing::Firm => return Ok(()),
+            let footing = self.footprints.look();
+            if footing == Footing::Firm {
+                return Ok(());
+            }
+            // A second connection would keep the log from being written into the file, and share its index with the next.
+            self.beside.close();
+            let result = match footing {
+                Footing::Firm => Ok(()),
                 Footing::LogGone => self.reopen(),
                 Footing::LockGone => self.relock(),
                 Footing::StoreGone => self.rewrite(),

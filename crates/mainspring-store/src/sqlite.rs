@@ -20,33 +20,30 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query, Run, RunKey,
-    Shard, Store, StoreError, Takeover,
+    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query,
+    Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover,
 };
-use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
+use super::connection::connected;
 use super::directory::Directory;
 use super::fault::{is_write, mapped};
 use super::footing::Footprints;
+use super::reader::{Beside, SqliteReader};
 use super::{apply, read, row, schema};
-
-/// How long a commit waits for a reader that locks the file, before it is `Busy`.
-const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// So much is written to see whether there is room: more than a page, and little.
 const PROBE_BYTES: usize = 16 << 10;
 
-/// How many prepared statements are kept: more than there are.
-const STATEMENTS: usize = 64;
-
 /// Keeps jobs and runs in one file, for one shard.
 #[derive(Debug)]
 pub struct SqliteStore {
+    /// The connection for people, if one was asked for: it must be closed before the files are mended. It ends before the one
+    /// that writes, because the last of them folds the log into the file.
+    pub(super) beside: Beside,
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
     /// Where the files were when they were opened.
@@ -108,8 +105,14 @@ impl SqliteStore {
             footprints,
             directory: None,
             notes: Vec::new(),
+            beside: Beside::default(),
             is_broken: false,
         })
+    }
+
+    /// A second connection, for another thread: it reads while this one writes, and neither waits for the other.
+    pub fn reader(&self) -> SqliteReader {
+        SqliteReader::new(&self.path, self.beside.clone())
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
@@ -183,7 +186,7 @@ impl SqliteStore {
         let values = params![shard.0, owner.name, owner.machine_start];
         let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover })
+        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover, lasts: None })
     }
 }
 
@@ -195,19 +198,6 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     // Sorting needs no file of its own, for which there may be no room.
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
     schema::prepare(&mut connection)?;
-    Ok(connection)
-}
-
-/// Opens a file that is no link, and runs no code that its tables may name.
-fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
-    // A damaged page is found where it is read, and not where it is used.
-    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
     Ok(connection)
 }
 
@@ -251,10 +241,10 @@ impl Store for SqliteStore {
         self.judged(result)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
         self.usable()?;
         self.stand()?;
-        owned(&self.connection, lease).map(|_| ())
+        owned(&self.connection, lease).map(|_| Renewed::default())
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -275,14 +265,16 @@ impl Store for SqliteStore {
         std::mem::take(&mut self.notes)
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.usable()?;
         self.stand()?;
-        let result = self.commit_batch(lease, batch);
+        let result = self.commit_batch(lease, batch).map(Committed::new);
         let result = self.weighed(result);
         self.judged(result)
     }
+}
 
+impl Reader for SqliteStore {
     fn load(
         &mut self,
         _shard: Shard,

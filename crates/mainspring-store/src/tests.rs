@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Owner, Run, RunKey, RunState,
-    Shard, Store, StoreError, Work, contract,
+    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey,
+    RunState, Shard, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -60,6 +60,12 @@ impl contract::Ground for OnDisk {
     fn reopened(&mut self, store: SqliteStore) -> SqliteStore {
         drop(store);
         SqliteStore::open_file(&self.0[0].file()).unwrap()
+    }
+
+    fn beside(&mut self, _store: &SqliteStore) -> Option<SqliteStore> {
+        let store = SqliteStore::open_file(&self.0[0].file()).unwrap();
+        store.connection.pragma_update(None, "synchronous", "off").unwrap();
+        Some(store)
     }
 }
 
@@ -274,6 +280,6 @@ fn a_run_of_every_kind_is_read_back() {
     );
     run.work = Some(once(1).work);
     let batch = Batch { number: 1, operations: vec![Operation::Plan(run.clone())] };
-    assert_eq!(store.commit(lease, &batch).unwrap(), [Answer::New]);
+    assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
     assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
 }

@@ -7,9 +7,10 @@
 //!       a module and all below       what it may name, and all below those
 //! ```
 //!
-//! The row with the longest matching module counts. A module may always use itself, what is below it, and the
-//! standard library. Every path in the code that begins with `crate`, `super`, `self` or a crate's name is
-//! looked at, in `use` lines and elsewhere; tests are not.
+//! The row with the longest matching module counts. No row allows a crate to itself: that would be no rule. A
+//! module may always use itself, what is below it, and the standard library. Every path in the code that
+//! begins with `crate`, `super`, `self` or a crate's name is looked at, in `use` lines and elsewhere;
+//! tests are not.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
@@ -42,6 +43,7 @@ pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Sou
         findings.extend(check_source(&layers, &crates, source, &module));
         modules.push(module);
     }
+    findings.extend(layers.iter().flat_map(wildcards));
     for layer in &layers {
         if !modules.iter().any(|module| is_within(module, &layer.module)) {
             let text = format!("the layer `{}` names a module that does not exist", layer.module);
@@ -49,6 +51,26 @@ pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Sou
         }
     }
     findings
+}
+
+/// What a row allows that is no rule: a crate to itself.
+fn wildcards(layer: &Layer) -> Vec<Finding> {
+    let own = root(&layer.module);
+    let told = |text: String| Finding::new(Path::new("ARCHITECTURE.md"), 0, text);
+    let name = &layer.module;
+    let of_own = layer.may_use.iter().filter(|used| is_within(used, own));
+    of_own
+        .filter_map(|used| {
+            if used == own {
+                Some(told(format!("the layer `{name}` may use all of its own crate: name the modules")))
+            } else if name == own {
+                let text = "is a whole crate and may use";
+                Some(told(format!("the layer `{name}` {text} `{used}` of it: give each module a row")))
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 fn root(path: &str) -> &str {
@@ -256,5 +278,25 @@ mod tests {
         assert!(findings[0].contains("no layer of ARCHITECTURE.md covers `b::new`"));
         assert!(findings[1].contains("the layer `a::upper` names a module that does not exist"));
         assert!(check("no table", &BTreeSet::new(), &[])[0].text.contains("there is no table"));
+    }
+
+    #[test]
+    fn a_row_that_allows_a_whole_crate_to_itself_is_named() {
+        let findings = |rows: &str| -> Vec<String> {
+            let table = format!("## A\n\n## Layers\n\n| module | may use |\n|---|---|\n{rows}");
+            let paths = ["crates/a/src/upper.rs", "crates/a/src/lower.rs"];
+            let source =
+                |path: &&str| Source::parse(Path::new(path), String::new()).expect("nothing is Rust");
+            let sources: Vec<Source> = paths.iter().map(source).collect();
+            check(&table, &BTreeSet::new(), &sources).iter().map(ToString::to_string).collect()
+        };
+        let whole = "the layer `a::upper` may use all of its own crate: name the modules";
+        assert_eq!(
+            findings("| `a` | nothing |\n| `a::upper` | `a`, `b` |\n"),
+            [format!("ARCHITECTURE.md:0: {whole}")]
+        );
+        let own = "the layer `a` is a whole crate and may use `a::lower` of it: give each module a row";
+        assert_eq!(findings("| `a` | `a::lower` |\n"), [format!("ARCHITECTURE.md:0: {own}")]);
+        assert_eq!(findings("| `a` | `b` |\n| `a::upper` | `a::lower`, `b` |\n"), [] as [String; 0]);
     }
 }

@@ -7,6 +7,8 @@
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
 //!
+//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of them defines it.
+//!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
 //! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at once, or recorded as
@@ -40,7 +42,7 @@ const REMOVED: &str = "its job was removed before it could run";
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
         let Definitions { source, jobs, groups, prune } = definitions;
-        self.places.define(&source, groups.into_iter().map(|group| (group.name, group.limit)));
+        self.places.define(&source, groups.into_iter().map(|group| (group.name, group.limit)), prune);
         let mut applied = Applied::default();
         let mut seen = BTreeSet::new();
         for mut job in jobs {

@@ -14,6 +14,18 @@ use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 impl Planner {
+    /// Starts as many of those that wait as have a place, the best first.
+    pub(super) fn fill(&mut self, now: Timestamp) {
+        while !self.rests()
+            && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
+        {
+            let live = self.runs.remove(&key).expect("who is in line is open");
+            self.ledger.end_unit();
+            self.start(now, live);
+            self.ledger.end_unit();
+        }
+    }
+
     /// Records a new run, however it came about.
     pub(super) fn record_run(&mut self, run: Run) -> Place {
         let key = run.key.clone();
@@ -29,6 +41,10 @@ impl Planner {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         let key = live.run.key.clone();
         live.wakes = wait::end(&live.run, now);
+        if let Some(before) = self.before_in_line(&live.run).filter(|it| it.run.state == RunState::Scheduled)
+        {
+            live.wakes = live.wakes.max(before.wakes);
+        }
         self.agenda.add(live.wakes, Item::Run(key.clone()));
         self.runs.insert(key, live);
     }

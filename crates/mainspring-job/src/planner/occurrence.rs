@@ -157,10 +157,8 @@ impl Planner {
         let spread = job.work.policies.misfire.spread;
         let due = hash::placed(now, spread, &key, Purpose::Spread);
         let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
-        let earlier = self.runs.range(RunKey::new(job.name.clone(), Timestamp::MIN)..key).rev();
-        let of_before =
-            earlier.map(|(_, live)| &live.run).find(|run| run.cause == Cause::CatchUp && run.attempt == 0);
-        of_before.map_or(due, |run| run.due.clamp(due, latest))
+        let run = Run::new(key, Cause::CatchUp, RunState::Scheduled, due, now);
+        self.before_in_line(&run).map_or(due, |before| before.run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
@@ -181,7 +179,7 @@ impl Planner {
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
         let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
-        if self.runs.contains_key(&key) {
+        if self.is_open(&key) {
             // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));

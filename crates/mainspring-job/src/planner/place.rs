@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::{Live, Planner};
+use super::live::Live;
+use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
 use crate::state::RunState;
@@ -33,8 +34,8 @@ pub(super) struct Places {
     running_count: usize,
     /// Groups with something ready or running. `None` is for runs in no group.
     rooms: BTreeMap<Option<JobName>, Room>,
-    /// Each with the source that defined it.
-    limits: BTreeMap<JobName, (String, u32)>,
+    /// By each source that defines the group. The smallest holds.
+    limits: BTreeMap<JobName, BTreeMap<String, u32>>,
 }
 
 impl Places {
@@ -46,16 +47,28 @@ impl Places {
         self.running_count
     }
 
-    /// Replaces the groups of a source.
-    pub(super) fn define(&mut self, source: &str, groups: impl Iterator<Item = (JobName, u32)>) {
-        self.limits.retain(|_, (from, _)| from != source);
-        self.limits.extend(groups.map(|(name, limit)| (name, (source.to_owned(), limit.max(1)))));
+    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not hold.
+    pub(super) fn define(
+        &mut self,
+        source: &str,
+        groups: impl Iterator<Item = (JobName, u32)>,
+        prune: Prune,
+    ) {
+        if prune == Prune::Remove {
+            self.limits.retain(|_, limits| {
+                limits.remove(source);
+                !limits.is_empty()
+            });
+        }
+        for (name, limit) in groups {
+            self.limits.entry(name).or_default().insert(source.to_owned(), limit.max(1));
+        }
     }
 
     fn has_place(&self, group: Option<&JobName>) -> bool {
         let running = self.rooms.get(&group.cloned()).map_or(0, |room| room.running_count);
-        let limit = group.and_then(|name| self.limits.get(name)).map(|(_, limit)| *limit);
-        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let limit = group.and_then(|name| self.limits.get(name)).and_then(|limits| limits.values().min());
+        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(*limit).unwrap_or(usize::MAX));
         self.running_count < self.max_running && running < limit
     }
 
@@ -87,7 +100,7 @@ impl Places {
     }
 
     /// The run that may start next, of those that are not barred.
-    fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
+    pub(super) fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
         let open = self.rooms.iter().filter(|(group, _)| self.has_place(group.as_ref()));
         let first = |room: &'_ Room| room.ready.iter().find(|(_, _, key)| !is_barred(key)).cloned();
         open.filter_map(|(_, room)| first(room)).min().map(|(_, _, key)| key)
@@ -102,18 +115,4 @@ impl Places {
 
 fn rank(live: &Live) -> Rank {
     (Reverse(live.work.priority), live.run.due, live.run.key.clone())
-}
-
-impl Planner {
-    /// Starts as many of those that wait as have a place, the best first.
-    pub(super) fn fill(&mut self, now: Timestamp) {
-        while !self.rests()
-            && let Some(key) = self.places.best(|key| self.is_barred(&self.runs[key].run))
-        {
-            let live = self.runs.remove(&key).expect("who is in line is open");
-            self.ledger.end_unit();
-            self.start(now, live);
-            self.ledger.end_unit();
-        }
-    }
 }

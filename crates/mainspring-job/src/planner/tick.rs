@@ -55,9 +55,11 @@ impl Planner {
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.runs.remove(key).expect("what is on the agenda is open");
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
-        let is_shortened = now < live.run.due;
-        // Its wait is over, though the clock, which was set back, does not show its due time.
-        live.run.due = live.run.due.min(now);
+        let due = live.run.due;
+        // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind what it follows.
+        let earliest = self.before_in_line(&live.run).map_or(now, |before| before.run.due.max(now));
+        live.run.due = due.min(earliest);
+        let is_shortened = live.run.due < due;
         self.admit(now, live, true);
         if is_shortened && let Some(live) = self.runs.get_mut(key) {
             // Its record says when it is due now, and stays when it starts.
@@ -79,9 +81,16 @@ impl Planner {
     }
 
     fn shorten_waits(&mut self, now: Timestamp) {
+        let mut before: Option<(JobName, Timestamp)> = None;
         for (key, live) in &mut self.runs {
             if live.run.state == RunState::Scheduled {
-                let wakes = wait::end(&live.run, now);
+                let mut wakes = wait::end(&live.run, now);
+                if wait::is_in_line(&live.run) {
+                    // In the order of their nominal times, whatever the clock showed when each was planned.
+                    let earlier = before.take().filter(|(job, _)| *job == key.job);
+                    wakes = earlier.map_or(wakes, |(_, earlier)| wakes.max(earlier));
+                    before = Some((key.job.clone(), wakes));
+                }
                 self.agenda.remove(live.wakes, Item::Run(key.clone()));
                 self.agenda.add(wakes, Item::Run(key.clone()));
                 live.wakes = wakes;

@@ -29,11 +29,12 @@
 mod generator;
 mod ground;
 mod laws;
+mod owners;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{MemoryStore, Owner, Query, Shard, Store};
+use super::{MemoryStore, Owner, Query, Reader, Shard, Store};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::run::RunKey;
@@ -64,7 +65,7 @@ impl std::error::Error for Violation {}
 /// # Errors
 /// The first law or script that the store does not keep to.
 pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
-    for (law, check) in laws::all::<G>() {
+    for (law, check) in laws::all::<G>().into_iter().chain(owners::all()) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
     for seed in 0..script_count {

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::{Counts, Hint, Lease, MAX_PAGE, Owner, Query, Shard, Store, StoreError};
+use super::{
+    Committed, Counts, Hint, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError,
+};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
@@ -223,11 +225,11 @@ impl Store for MemoryStore {
         self.last = None;
         let before = self.owned_since.replace(owner.machine_start.clone());
         let takeover = before.map_or(Takeover::Clean, |before| owner.takeover_from(&before));
-        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch, takeover })
+        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch, takeover, lasts: None })
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<(), StoreError> {
-        self.check_lease(lease)
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+        self.check_lease(lease).map(|()| Renewed::default())
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -242,18 +244,20 @@ impl Store for MemoryStore {
         if is_free && self.owned_since.is_none() { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.check_lease(lease)?;
         if let Some((number, answers)) = &self.last
             && *number == batch.number
         {
-            return Ok(answers.clone());
+            return Ok(Committed::new(answers.clone()));
         }
         let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
         self.last = Some((batch.number, answers.clone()));
-        Ok(answers)
+        Ok(Committed::new(answers))
     }
+}
 
+impl Reader for MemoryStore {
     fn load(
         &mut self,
         _shard: Shard,

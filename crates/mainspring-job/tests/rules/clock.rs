@@ -98,3 +98,23 @@ fn what_is_made_good_for_does_not_wait_for_what_a_clock_that_was_ahead_put_off()
     let latest = shell.now + SignedDuration::from_mins(10);
     assert!(made_good[1].due <= latest, "due at {}, and it is {}", made_good[1].due, shell.now);
 }
+
+#[test]
+fn what_is_made_good_for_keeps_its_order_when_the_clock_is_set_back() {
+    let policies = "misfire=all,cap=100,grace=0s,spread=10m overlap=queue-all";
+    let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "10,20,30,55 10 * * *", policies)]);
+    shell.wake("2026-01-01T10:35:00Z");
+    shell.live("2026-01-01T10:50:00Z");
+    assert_eq!(shell.states("j"), "running queued queued");
+    shell.wake("2026-01-01T10:56:00Z");
+    assert_eq!(shell.states("j"), "running queued queued scheduled");
+    // The last wakes by a clock that shows less than what the others were due at.
+    shell.wake("2026-01-01T10:00:00Z");
+    shell.tell(Input::Tick);
+    shell.live("2026-01-01T10:11:00Z");
+    assert_eq!(shell.states("j"), "running queued queued queued");
+    (0..3).for_each(|index| shell.end(index, Outcome::Succeeded));
+    let nominals: Vec<String> = shell.started.iter().map(|start| start.key.nominal.to_string()).collect();
+    let expected = [10, 20, 30, 55].map(|minute| format!("2026-01-01T10:{minute}:00Z"));
+    assert_eq!(nominals, expected);
+}

@@ -60,3 +60,26 @@ fn starts_of_the_server_count_too() {
     }
     assert_eq!((shell.states("j").as_str(), runs_counted(&shell)), ("abandoned abandoned", 2));
 }
+
+#[test]
+fn one_job_and_one_run_are_found_among_all() {
+    let names = ["a", "a.b", "b", "c"];
+    let jobs = names.map(|name| job(name, "@every 1h", "overlap=allow")).to_vec();
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    shell.live("2026-01-01T02:00:00Z");
+    let planner = &shell.planner;
+    for name in names {
+        let name: JobName = name.parse().unwrap();
+        assert_eq!(planner.job(&name).unwrap().0.name, name);
+        let runs: Vec<&Run> = planner.runs_of(&name).collect();
+        let expected: Vec<&Run> = planner.open_runs().filter(|run| run.key.job == name).collect();
+        assert_eq!((runs.len(), &runs), (2, &expected));
+        assert_eq!(planner.run(&runs[1].key), Some(runs[1]));
+        assert_eq!(planner.next_of(&name), Some(at("2026-01-01T03:00:00Z")));
+        let after: Vec<&JobName> = planner.jobs_after(Some(&name)).map(|(job, _)| &job.name).collect();
+        let expected: Vec<&JobName> = planner.jobs().map(|(job, _)| &job.name).collect();
+        assert_eq!(after, expected[expected.iter().position(|it| **it == name).unwrap() + 1..]);
+    }
+    assert!(planner.job(&"d".parse().unwrap()).is_none());
+    assert_eq!(planner.jobs_after(None).count(), 4);
+}

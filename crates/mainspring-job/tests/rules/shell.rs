@@ -122,7 +122,7 @@ impl Shell {
             self.batch_sizes.push(batch.operations.len());
             self.operation_count += batch.operations.len();
             self.operations.extend(batch.operations.iter().cloned());
-            let answers = self.store.commit(self.lease, &batch).unwrap();
+            let answers = self.store.commit(self.lease, &batch).unwrap().answers;
             self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
         for output in outputs {

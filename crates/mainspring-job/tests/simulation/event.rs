@@ -1,11 +1,22 @@
-//! What the world of a history saw, in order: what the checker reads beside the journal.
+//! What the world of a history saw, in order: all that the checker reads.
 
 use jiff::Timestamp;
-use mainspring_job::{Cause, Command, Reply, RunKey, Ticket};
+use mainspring_job::{Answer, Cause, Command, Operation, Reply, RunKey, Takeover, Ticket};
 
 /// What the world saw.
 #[derive(Clone, Debug)]
 pub(crate) enum Event {
+    /// A server begins, with these jobs defined.
+    Began {
+        at: Timestamp,
+        takeover: Takeover,
+    },
+    /// The disk has accepted an operation, or refused it. The batch is named by epoch and number.
+    Wrote {
+        batch: (u64, u64),
+        operation: Operation,
+        answer: Answer,
+    },
     Started {
         key: RunKey,
         attempt: u32,
@@ -14,29 +25,47 @@ pub(crate) enum Event {
         at: Timestamp,
         high_water: Timestamp,
     },
+    Killed {
+        key: RunKey,
+        attempt: u32,
+    },
     Ended {
         key: RunKey,
         attempt: u32,
+    },
+    /// A command was told; what it asks for may be in force from now on.
+    Asked {
+        at: Timestamp,
+        ticket: Ticket,
+        command: Command,
     },
     Acknowledged {
         ticket: Ticket,
         command: Command,
         reply: Reply,
     },
-    /// A command was told; what it asks for may be in force from now on.
-    Asked {
-        ticket: Ticket,
-        command: Command,
+    /// Several facts are told before anything is written from here on.
+    Gathers,
+    /// All that was decided is on disk and done. `is_single`: since the last time one fact was told.
+    Settled {
+        is_single: bool,
     },
     /// The planner knows that the server ends, and all that it decided before is done.
     Stopped,
+    /// The server is no more, and the machine goes on.
     Crashed {
         at: Timestamp,
     },
+    /// The machine is started anew.
+    Rebooted,
     /// The server has given the store up; what still ran was killed.
     Released,
     /// From here on no start kills the server.
     Mended,
+    /// All that is due by now has been looked at.
+    LookedLast {
+        at: Timestamp,
+    },
     /// The clock was set back.
     SetBack,
 }

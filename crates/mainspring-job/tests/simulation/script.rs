@@ -5,16 +5,24 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::Expression;
-use mainspring_job::{Action, Job, JobName, Timetable, Trigger, Work};
+use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Trigger, Work};
 
+use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
 use crate::simulation::random::Random;
 
-/// A job of a history. All its occurrences are whole multiples of the period since the epoch.
+/// When a subject is due: the expression, and the same as arithmetic. Neither: at each start of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    expression: &'static str,
+    pub calendar: Option<Calendar>,
+}
+
+/// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
-    pub expression: &'static str,
-    pub period: i64,
+    /// As it is defined first, and as an edit leaves it.
+    pub times: [Times; 2],
     pub policies: String,
     pub group: Option<&'static str>,
     pub priority: i8,
@@ -36,6 +44,12 @@ pub(crate) enum Step {
     Gather(usize),
     Fault(Fault),
     Restart,
+    /// The server ends, time passes, and the next one finds other definitions.
+    Away {
+        ends: Ends,
+        seconds: i64,
+        change: Change,
+    },
     /// The server is asked to end, and does when nothing runs any more.
     Stop,
     /// The executor says how one of the running attempts ended.
@@ -54,6 +68,24 @@ pub(crate) enum Step {
     Backfill(usize, i64),
     RetryDead(usize),
     DropDead(usize),
+    /// Changes the set while the server runs.
+    Change(Change),
+}
+
+/// How a server ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    Crash,
+    PowerCut,
+    InGoodOrder,
+}
+
+/// What becomes of the set of definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    None,
+    /// A job has its other timetable.
+    Edit(usize),
     /// Takes a job out of the set, or puts it back.
     Toggle(usize),
 }
@@ -71,21 +103,41 @@ pub(crate) struct Script {
     pub subjects: Vec<Subject>,
     pub group_limit: u32,
     pub max_running: usize,
+    pub max_open: usize,
     pub steps: Vec<Step>,
-    /// One for each subject.
-    pub jobs: Vec<Job>,
+    /// Two for each subject: with the one timetable and with the other.
+    jobs: Vec<[Job; 2]>,
 }
 
-const PERIODS: [(&str, i64); 5] =
-    [("@every 60s", 60), ("* * * * *", 60), ("*/5 * * * *", 300), ("@every 7m", 420), ("0 * * * *", 3_600)];
-const MISFIRES: [&str; 7] = [
+const fn every(expression: &'static str, period: i64, rests: Option<i64>) -> Times {
+    Times { expression, calendar: Some(Calendar { period, rests }) }
+}
+
+/// The hour that begins soon after a history does.
+const RESTS: Option<i64> = Some(10);
+
+const TIMES: [Times; 9] = [
+    every("@every 60s", 60, None),
+    every("* * * * *", 60, None),
+    every("*/5 * * * *", 300, None),
+    every("@every 7m", 420, None),
+    every("0 * * * *", 3_600, None),
+    every("* * * * *", 60, RESTS),
+    // More than a thousand occurrences are excluded, in both languages.
+    every("* * * * * *", 1, RESTS),
+    every("@every 1s", 1, RESTS),
+    every("*/20 * * * * *", 20, None),
+];
+const AT_BOOT: Times = Times { expression: "@reboot", calendar: None };
+const MISFIRES: [&str; 8] = [
     "",
     "misfire=none",
     "misfire=latest,window=1h,spread=0s",
     "misfire=latest,spread=1m,grace=5s",
     "misfire=earliest,window=2h,spread=0s",
+    "misfire=earliest,window=10m,spread=0s,grace=0s",
     "misfire=all,cap=3,spread=0s",
-    "misfire=all,cap=20,window=30m,spread=10s,grace=30s",
+    "misfire=all,cap=20,window=30m,spread=40s,grace=30s",
 ];
 const OVERLAPS: [&str; 7] = [
     "",
@@ -108,18 +160,35 @@ const KEEP_ALL: &str = "retention=keep=1000000,days=36525";
 const OTHERS: [&str; 5] =
     ["", "", "jitter=20s", "jitter=50s pause-after=3", "pause-after=2 dead-letters=never"];
 
+/// One history in so many is a crowd: two jobs of each second make good for a thousand occurrences each.
+const CROWD_IN: u64 = 2_000;
+
 impl Script {
     pub(crate) fn generate(seed: u64) -> Script {
         let mut random = Random(seed);
-        let subjects: Vec<Subject> = (0..1 + random.below(3)).map(|_| subject(&mut random)).collect();
-        let step_count = 12 + random.below(38);
+        let is_crowd = random.one_in(CROWD_IN);
+        let count = if is_crowd { 2 } else { 1 + random.below(3) };
+        let mut subjects: Vec<Subject> = (0..count).map(|_| subject(&mut random)).collect();
         // Some histories are calm, so that what needs a long quiet stretch is reached too.
         let is_calm = random.one_in(3);
+        let mut steps: Vec<Step> =
+            (0..12 + random.below(38)).map(|_| step(&mut random, subjects.len(), is_calm)).collect();
+        if is_crowd {
+            for subject in &mut subjects {
+                subject.times = [every("@every 1s", 1, None); 2];
+                subject.policies = format!("misfire=all,cap=1000,spread=0s {KEEP_ALL}");
+                subject.max_runs = None;
+            }
+            steps.truncate(6);
+            steps.push(Step::Pass(3_000));
+            steps.push(Step::Tick);
+        }
         Script {
             group_limit: 1 + random.below(2) as u32,
             max_running: 1 + random.below(5) as usize,
-            steps: (0..step_count).map(|_| step(&mut random, subjects.len(), is_calm)).collect(),
-            jobs: subjects.iter().enumerate().map(|(index, subject)| job(index, subject)).collect(),
+            max_open: if random.one_in(20) { 4 + random.below(8) as usize } else { 100_000 },
+            steps,
+            jobs: subjects.iter().enumerate().map(|(index, subject)| jobs(index, subject)).collect(),
             subjects,
         }
     }
@@ -128,52 +197,71 @@ impl Script {
         JobName::new(&format!("job-{index}")).unwrap()
     }
 
-    /// Whether the server dies whenever this job starts.
-    pub(crate) fn is_poison(&self, name: &JobName) -> bool {
-        self.subjects.iter().enumerate().any(|(index, it)| it.is_poison && Script::name(index) == *name)
+    /// Which subject a job is. `None`: it is a one-shot job.
+    pub(crate) fn index(name: &JobName) -> Option<usize> {
+        name.as_str().strip_prefix("job-")?.parse().ok()
     }
 
-    pub(crate) fn job(&self, index: usize) -> Job {
-        self.jobs[index].clone()
+    /// Whether the server dies whenever this job starts.
+    pub(crate) fn is_poison(&self, name: &JobName) -> bool {
+        Script::index(name).is_some_and(|index| self.subjects[index].is_poison)
+    }
+
+    pub(crate) fn job(&self, index: usize, times: usize) -> &Job {
+        &self.jobs[index][times]
+    }
+
+    /// The calendar whose timetable has this text.
+    pub(crate) fn calendar(&self, index: usize, timetable: &str) -> Option<Calendar> {
+        let times = self.jobs[index].iter().position(|job| job.timetable.to_string() == timetable)?;
+        self.subjects[index].times[times].calendar
     }
 }
 
-fn job(index: usize, subject: &Subject) -> Job {
-    let trigger = Trigger::new(Expression::parse(subject.expression).unwrap(), TimeZone::UTC);
-    let work = Work {
+fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
+    let work = Arc::new(Work {
         policies: subject.policies.parse().unwrap(),
         group: subject.group.map(|name| JobName::new(name).unwrap()),
         priority: subject.priority,
         ..Work::new(Action::new("process", "true").unwrap())
-    };
-    Job {
-        name: Script::name(index),
-        timetable: Timetable::new(vec![trigger]).unwrap(),
-        max_runs: subject.max_runs,
-        work: Arc::new(work),
-        source: String::new(),
-        text: String::new(),
-    }
+    });
+    subject.times.map(|times| {
+        let schedule = |text: &str| Trigger::new(Expression::parse(text).unwrap(), TimeZone::UTC);
+        let rests = times.calendar.and_then(|calendar| calendar.rests);
+        let excluded = rests.map(|hour| Exclusion::Times(Box::new(schedule(&format!("* {hour} * * *")))));
+        let timetable = Timetable::new(vec![schedule(times.expression)]).unwrap();
+        Job {
+            name: Script::name(index),
+            timetable: timetable.without(excluded.into_iter().collect()).unwrap(),
+            max_runs: subject.max_runs,
+            work: Arc::clone(&work),
+            source: String::new(),
+            text: String::new(),
+        }
+    })
 }
 
 fn subject(random: &mut Random) -> Subject {
-    let (expression, period) = random.pick(&PERIODS);
     let words = [random.pick(&MISFIRES), random.pick(&OVERLAPS), random.pick(&RETRIES), random.pick(&OTHERS)];
+    let times = if random.one_in(6) { AT_BOOT } else { random.pick(&TIMES) };
     Subject {
-        expression,
-        period,
+        times: [times, random.pick(&TIMES)],
         policies: format!("{} {KEEP_ALL}", words.join(" ")),
         group: random.one_in(3).then_some("group"),
         priority: random.pick(&[0, 0, 5, -5]),
-        max_runs: random.one_in(10).then_some(3),
+        max_runs: random.one_in(8).then_some(3),
         is_poison: random.one_in(12),
     }
+}
+
+fn change(random: &mut Random, job: usize) -> Change {
+    random.pick(&[Change::None, Change::None, Change::Edit(job), Change::Edit(job), Change::Toggle(job)])
 }
 
 fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
     let job = random.below(subject_count as u64) as usize;
     let pick = random.below(8) as usize;
-    match random.below(if is_calm { 50 } else { 100 }) {
+    match random.below(if is_calm { 50 } else { 104 }) {
         0..=17 => Step::Live(random.pick(&[1, 10, 60, 61, 300, 3_600])),
         18..=20 => Step::Pass(random.pick(&[1, 30, 59, 120, 1_800])),
         21..=22 => Step::Tick,
@@ -189,22 +277,28 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         },
         44..=45 => Step::Trigger(job),
         46..=47 => Step::Cancel(pick),
-        48 => Step::Backfill(job, random.pick(&[60, 600, 1_200])),
-        49..=53 => Step::Restart,
-        54..=69 => Step::Fault(random.pick(&Fault::ALL)),
-        70..=71 => Step::Pass(random.pick(&[7_200, 90_000, 200_000])),
-        72..=75 => Step::Back(random.pick(&[1, 61, 3_600, 10_000])),
+        48 => Step::Backfill(job, random.pick(&[60, 60, 300, 1_200])),
+        49..=51 => Step::Restart,
+        52..=57 => Step::Away {
+            ends: random.pick(&[Ends::Crash, Ends::PowerCut, Ends::InGoodOrder]),
+            seconds: random.pick(&[0, 5, 61, 1_800, 4_000]),
+            change: change(random, job),
+        },
+        58..=70 => Step::Fault(random.pick(&Fault::ALL)),
+        71..=72 => Step::Pass(random.pick(&[3_700, 7_200, 90_000, 200_000])),
+        73..=75 => Step::Back(random.pick(&[1, 61, 3_600, 10_000])),
         76..=79 => Step::Gather(1 + random.below(4) as usize),
-        80..=82 => Step::Withdraw(pick),
-        83 => Step::Pause(None),
-        84..=85 => Step::Pause(Some(job)),
+        80..=81 => Step::Withdraw(pick),
+        82 => Step::Pause(None),
+        83..=85 => Step::Pause(Some(job)),
         86..=87 => Step::Resume(None),
         88..=90 => Step::Resume(Some(job)),
-        91..=92 => Step::RetryDead(pick),
-        93 => Step::DropDead(pick),
-        94 => Step::Toggle(job),
-        95..=96 => Step::End(pick, End::Killed),
-        97 => Step::Stop,
+        91..=94 => Step::RetryDead(pick),
+        95 => Step::DropDead(pick),
+        96 => Step::Change(Change::Toggle(job)),
+        97 => Step::Change(Change::Edit(job)),
+        98..=99 => Step::End(pick, End::Killed),
+        100 => Step::Stop,
         _ => Step::Live(random.pick(&[9, 60])),
     }
 }
@@ -214,7 +308,11 @@ impl fmt::Display for Script {
         for (index, subject) in self.subjects.iter().enumerate() {
             writeln!(f, "  job-{index}: {subject:?}")?;
         }
-        writeln!(f, "  group limit {}, at most {} running", self.group_limit, self.max_running)?;
+        writeln!(
+            f,
+            "  group limit {}, at most {} running and {} open",
+            self.group_limit, self.max_running, self.max_open
+        )?;
         self.steps.iter().try_for_each(|step| writeln!(f, "  {step:?}"))
     }
 }

@@ -1,5 +1,7 @@
 //! The world of a history: a disk, a clock, an executor, and a server that dies.
 
+mod disk;
+mod server;
 mod settle;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,14 +9,14 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
-    MemoryStore, OnceId, Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reply, Run,
-    RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, Lease, Limits, MemoryStore, OnceId,
+    Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reader, Reply, Run, RunKey, RunState,
+    Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;
 use crate::simulation::fault::{Fault, Flaw};
-use crate::simulation::script::{End, Script, Step};
+use crate::simulation::script::{Change, End, Ends, Script, Step};
 
 pub(crate) struct World<'s> {
     pub script: &'s Script,
@@ -22,72 +24,70 @@ pub(crate) struct World<'s> {
     /// The latest time that any clock showed.
     pub high_water: Timestamp,
     pub disk: MemoryStore,
-    /// What the disk has accepted, with its answers.
-    pub journal: Vec<(Operation, Answer)>,
     pub log: Vec<Event>,
     /// Names of states and faults that were reached.
     pub seen: BTreeSet<String>,
-    /// The records of all jobs before the last of them was taken away.
-    pub last_records: Vec<JobRecord>,
-    /// When the last look at all jobs was.
-    pub last_look: Timestamp,
     flaw: Flaw,
     lease: Lease,
     planner: Planner,
     defined: BTreeSet<usize>,
+    /// For each subject which of its timetables is in its definition.
+    times: Vec<usize>,
     running: BTreeMap<(RunKey, u32), bool>,
     asked: BTreeMap<Ticket, Command>,
     submitted: Vec<OnceId>,
     fault: Option<Fault>,
     gather_count: usize,
-    /// The disk as it was before the last batch.
+    /// How many facts were told since all was on disk.
+    told_count: usize,
+    /// The disk as it was before the last batch, and how long the log was.
     before_last: Option<(MemoryStore, usize)>,
-    /// The batch that was written into the journal last.
-    journal_number: Option<(u64, u64)>,
+    /// The batch that was written into the log last.
+    logged: Option<(u64, u64)>,
     ticket_count: u64,
     is_stopping: bool,
+    /// How often the machine was started.
+    machine_starts: u32,
     /// From here on nothing goes wrong, and poison is none.
     is_settling: bool,
 }
-
-/// So often a server may die while it starts: in each poison job as often as it may, and of a fault.
-const MAX_BOOTS: u32 = 20;
 
 /// The server is no more.
 struct Crash;
 
 fn start() -> Timestamp {
-    // Between two occurrences of everything.
-    "2026-03-01T09:58:30Z".parse().unwrap()
+    // Between two occurrences of everything but what is due each second.
+    "2026-03-01T09:58:30.5Z".parse().unwrap()
 }
 
 impl<'s> World<'s> {
     pub(crate) fn run(script: &'s Script, flaw: Flaw) -> World<'s> {
         let mut disk = MemoryStore::new();
         let lease = disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
+        disk.release(lease).unwrap();
         let mut world = World {
             script,
             now: start(),
             high_water: start(),
             disk,
-            journal: Vec::new(),
             log: Vec::new(),
             seen: BTreeSet::new(),
-            last_records: Vec::new(),
-            last_look: start(),
             flaw,
             lease,
             planner: Planner::new(0, Limits::default()),
             defined: (0..script.subjects.len()).collect(),
+            times: vec![0; script.subjects.len()],
             running: BTreeMap::new(),
             asked: BTreeMap::new(),
             submitted: Vec::new(),
             fault: None,
             gather_count: 0,
+            told_count: 0,
             before_last: None,
-            journal_number: None,
+            logged: None,
             ticket_count: 0,
             is_stopping: false,
+            machine_starts: 1,
             is_settling: false,
         };
         world.boot();
@@ -97,26 +97,15 @@ impl<'s> World<'s> {
             let is_asked_again = was_stopping && matches!(step, Step::Stop);
             if !has_crashed && world.is_stopping && (world.running.is_empty() || is_asked_again) {
                 // In good order, whatever had to be killed.
-                world.disk.release(world.lease).unwrap();
-                world.end_server(Event::Released);
+                world.end_server(Ends::InGoodOrder);
+                world.boot();
             } else if has_crashed {
-                world.crash();
+                world.end_server(Ends::Crash);
+                world.boot();
             }
         }
         world.settle();
         world
-    }
-
-    /// Whether a job was taken away before the end.
-    pub(crate) fn was_removed(&self, name: &JobName) -> bool {
-        let is_there =
-            self.last_records.iter().any(|record| record.mark.job == *name && record.source.is_some());
-        let is_removal = |(operation, answer): &&(Operation, Answer)| {
-            *answer == Answer::New && matches!(operation, Operation::Forget(removed) if removed == name)
-        };
-        // The last one is at the end of every history.
-        let count = self.journal.iter().filter(is_removal).count();
-        if is_there { 1 < count } else { 0 < count }
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Crash> {
@@ -133,6 +122,7 @@ impl<'s> World<'s> {
             Step::Tick => self.tick(),
             Step::Gather(count) => {
                 self.gather_count = *count;
+                self.log.push(Event::Gathers);
                 Ok(())
             }
             Step::Fault(fault) => {
@@ -140,6 +130,13 @@ impl<'s> World<'s> {
                 Ok(())
             }
             Step::Restart => Err(Crash),
+            Step::Away { ends, seconds, change } => {
+                self.end_server(*ends);
+                self.set_clock(*seconds);
+                self.change(*change);
+                self.boot();
+                Ok(())
+            }
             Step::Stop => self.stop(),
             Step::End(pick, end) => self.end(*pick, *end),
             command => match self.command_of(command) {
@@ -175,10 +172,8 @@ impl<'s> World<'s> {
             },
             Step::RetryDead(pick) => Command::RetryDead(Box::new(self.dead(*pick)?)),
             Step::DropDead(pick) => Command::DropDead(self.dead(*pick)?.key),
-            Step::Toggle(index) => {
-                if !self.defined.remove(index) {
-                    self.defined.insert(*index);
-                }
+            Step::Change(change) => {
+                self.change(*change);
                 self.definitions()
             }
             _ => unreachable!("the other steps are no commands"),
@@ -190,11 +185,24 @@ impl<'s> World<'s> {
         self.disk.find(Shard::WHOLE, &query).unwrap().into_iter().nth(pick)
     }
 
+    fn change(&mut self, change: Change) {
+        match change {
+            Change::None => (),
+            Change::Edit(index) => self.times[index] = 1 - self.times[index],
+            Change::Toggle(index) => {
+                if !self.defined.remove(&index) {
+                    self.defined.insert(index);
+                }
+            }
+        }
+    }
+
     fn definitions(&self) -> Command {
         let limit = if self.flaw == Flaw::GroupForgotten { 100 } else { self.script.group_limit };
+        let job = |index: &usize| self.script.job(*index, self.times[*index]).clone();
         Command::Apply(Definitions {
             source: "jobs.toml".to_owned(),
-            jobs: self.defined.iter().map(|index| self.script.job(*index)).collect(),
+            jobs: self.defined.iter().map(job).collect(),
             groups: vec![Group { name: JobName::new("group").unwrap(), limit }],
             prune: Prune::Remove,
         })
@@ -204,8 +212,13 @@ impl<'s> World<'s> {
         if seconds < 0 {
             self.log.push(Event::SetBack);
         }
-        self.now += SignedDuration::from_secs(seconds);
-        self.high_water = self.high_water.max(self.now);
+        self.show(self.now + SignedDuration::from_secs(seconds));
+    }
+
+    /// The clock shows a time.
+    fn show(&mut self, now: Timestamp) {
+        self.now = now;
+        self.high_water = self.high_water.max(now);
     }
 
     /// The shell lives for a while: it looks when it should.
@@ -213,12 +226,10 @@ impl<'s> World<'s> {
         let until = self.now + SignedDuration::from_secs(seconds);
         for _ in 0..12 {
             let Some(due) = self.planner.next_due().filter(|due| *due <= until) else { break };
-            self.now = self.now.max(due);
-            self.high_water = self.high_water.max(self.now);
+            self.show(self.now.max(due));
             self.tick()?;
         }
-        self.now = until;
-        self.high_water = self.high_water.max(until);
+        self.show(until);
         self.tick()
     }
 
@@ -243,11 +254,12 @@ impl<'s> World<'s> {
     fn stop(&mut self) -> Result<(), Crash> {
         self.gather_count = 0;
         self.write()?;
-        let before = self.journal.len();
+        let before = self.log.len();
         if self.flaw != Flaw::StopForgotten {
             self.tell(Input::Stop)?;
         }
-        assert_eq!(self.journal.len(), before, "a stop writes nothing");
+        let has_written = self.log[before..].iter().any(|event| matches!(event, Event::Wrote { .. }));
+        assert!(!has_written, "a stop writes nothing");
         self.is_stopping = true;
         self.log.push(Event::Stopped);
         Ok(())
@@ -257,7 +269,7 @@ impl<'s> World<'s> {
         self.ticket_count += 1;
         let ticket = Ticket(self.ticket_count);
         self.asked.insert(ticket, command.clone());
-        self.log.push(Event::Asked { ticket, command: command.clone() });
+        self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
         self.tell(Input::Command { ticket, command })
     }
 
@@ -267,6 +279,7 @@ impl<'s> World<'s> {
             Flaw::ClockAhead => self.now + SignedDuration::from_secs(5),
             _ => self.now,
         };
+        self.told_count += 1;
         self.planner.handle(now, input, &mut outputs);
         self.planner.check();
         self.perform(outputs)?;
@@ -275,76 +288,6 @@ impl<'s> World<'s> {
             return Ok(());
         }
         self.write()
-    }
-
-    /// Commits and performs until nothing is left to write.
-    fn write(&mut self) -> Result<(), Crash> {
-        while let Some(batch) = self.planner.take_batch() {
-            let number = batch.number;
-            let answers = if self.flaw == Flaw::EffectBeforeCommit {
-                // Believes the answers of a store that has not written them.
-                let mut copy = self.disk.clone();
-                let answers = copy.commit(self.lease, &batch).unwrap();
-                let mut outputs = Vec::new();
-                let committed = Input::Committed { number, answers };
-                self.planner.handle(self.now, committed, &mut outputs);
-                self.perform(outputs)?;
-                self.commit(batch)?;
-                continue;
-            } else {
-                self.commit(batch)?
-            };
-            let mut outputs = Vec::new();
-            self.planner.handle(self.now, Input::Committed { number, answers }, &mut outputs);
-            self.planner.check();
-            self.perform(outputs)?;
-        }
-        Ok(())
-    }
-
-    fn commit(&mut self, mut batch: mainspring_job::Batch) -> Result<Vec<Answer>, Crash> {
-        loop {
-            match self.try_commit(&batch)? {
-                Ok(answers) => return Ok(answers),
-                Err(StoreError::Busy) => (),
-                Err(StoreError::Unknown) => {
-                    if self.flaw == Flaw::RetriedUnderNewNumber {
-                        batch.number += 1_000_000;
-                    }
-                }
-                Err(_) => return Err(Crash),
-            }
-        }
-    }
-
-    fn try_commit(
-        &mut self,
-        batch: &mainspring_job::Batch,
-    ) -> Result<Result<Vec<Answer>, StoreError>, Crash> {
-        // Faults that strike later stay for `perform`.
-        let at_commit =
-            |fault: &mut Fault| !matches!(fault, Fault::CrashAfterOneOutput | Fault::CrashAfterTwoOutputs);
-        let fault = self.fault.take_if(at_commit);
-        self.seen.extend(fault.map(|fault| format!("{fault:?}")));
-        match fault {
-            Some(Fault::Busy) => return Ok(Err(StoreError::Busy)),
-            Some(Fault::UnknownLost) => return Ok(Err(StoreError::Unknown)),
-            Some(Fault::CrashBeforeCommit | Fault::IoLost) => return Err(Crash),
-            _ => (),
-        }
-        let before = (self.flaw == Flaw::FlushLies).then(|| (self.disk.clone(), self.journal.len()));
-        let is_new = self.journal_number != Some((self.lease.epoch, batch.number));
-        let answers = self.disk.commit(self.lease, batch).unwrap();
-        if is_new {
-            self.before_last = before;
-            self.journal_number = Some((self.lease.epoch, batch.number));
-            self.journal.extend(batch.operations.iter().cloned().zip(answers.iter().copied()));
-        }
-        match fault {
-            Some(Fault::UnknownApplied) => Ok(Err(StoreError::Unknown)),
-            Some(Fault::CrashAfterCommit | Fault::IoApplied) => Err(Crash),
-            _ => Ok(Ok(answers)),
-        }
     }
 
     fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Crash> {
@@ -384,6 +327,7 @@ impl<'s> World<'s> {
                 }
             }
             Output::Kill { key, attempt, .. } => {
+                self.log.push(Event::Killed { key: key.clone(), attempt });
                 if let Some(is_killed) = self.running.get_mut(&(key, attempt)) {
                     *is_killed = true;
                 }
@@ -403,77 +347,12 @@ impl<'s> World<'s> {
                     pending.pop();
                 }
                 let mut outputs = Vec::new();
+                self.told_count += 1;
                 self.planner.handle(self.now, Input::Loaded { pending, is_complete }, &mut outputs);
                 self.perform(outputs)?;
             }
             Output::Note(_) => (),
         }
         Ok(())
-    }
-
-    fn crash(&mut self) {
-        self.end_server(Event::Crashed { at: self.now });
-    }
-
-    /// The server ends, and its processes with it; another one starts.
-    fn end_server(&mut self, how: Event) {
-        self.log.push(how);
-        self.running.clear();
-        self.asked.clear();
-        self.gather_count = 0;
-        self.is_stopping = false;
-        if self.flaw == Flaw::FlushLies
-            && let Some((disk, length)) = self.before_last.take()
-        {
-            self.disk = disk;
-            self.journal.truncate(length);
-        }
-        self.boot();
-    }
-
-    fn boot(&mut self) {
-        // A server may die while it starts; the next one gets through, because a fault strikes once.
-        let mut count = 0;
-        while self.try_boot().is_err() {
-            count += 1;
-            assert!(count <= MAX_BOOTS, "the server dies whenever it starts");
-            self.log.push(Event::Crashed { at: self.now });
-            self.running.clear();
-            self.asked.clear();
-        }
-    }
-
-    fn try_boot(&mut self) -> Result<(), Crash> {
-        self.lease = self.disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
-        let takeover = match self.flaw {
-            Flaw::CrashesOverlooked => Takeover::Clean,
-            _ => self.lease.takeover,
-        };
-        let limits =
-            Limits { max_running: self.script.max_running, page: 3, per_turn: 16, ..Limits::default() };
-        self.planner = Planner::new(self.lease.epoch, limits);
-        let (jobs, is_paused) = self.disk.jobs(Shard::WHOLE).unwrap();
-        let mut runs = Vec::new();
-        loop {
-            let page = self.disk.open_runs(Shard::WHOLE, runs.last().map(|run: &Run| &run.key), 4).unwrap();
-            if page.is_empty() {
-                break;
-            }
-            runs.extend(page);
-        }
-        let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
-        let mut outputs = Vec::new();
-        let definitions = Input::Command { ticket: Ticket(0), command: self.definitions() };
-        for input in [
-            Input::Restore { jobs, former: self.script.jobs.clone(), runs, is_paused },
-            definitions,
-            Input::Begin { takeover },
-        ] {
-            self.planner.handle(self.now, input, &mut outputs);
-        }
-        self.planner.check();
-        self.perform(outputs)?;
-        self.write()?;
-        self.tick()
     }
 }

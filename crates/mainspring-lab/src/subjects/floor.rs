@@ -20,7 +20,7 @@ use std::hint::black_box;
 
 use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SPREAD, Workload};
 use crate::random::Random;
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::OwnTime;
 use crate::subject::{Kind, Subject};
 use crate::workload::pace::churn_step_count;
 use crate::workload::sparse;
@@ -94,7 +94,7 @@ fn churn(case: &Case, pick: impl Fn(&mut Random, u64, u64) -> u64) -> Vec<Figure
         shuffle(&mut table.ids, &mut random);
     }
     let step_count = churn_step_count(case.size);
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     for step in 0..step_count {
         let deadline = 1 + random.below(SPREAD);
         let held = pick(&mut random, case.size, step);
@@ -109,7 +109,7 @@ fn reset(case: &Case) -> Vec<Figure> {
     let mut random = Random::new(case.seed);
     let mut table = Table::new(case.size);
     let step_count = churn_step_count(case.size);
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     for step in 0..step_count {
         let record = table.ids[random.below(case.size) as usize];
         table.records[record as usize].deadline = step / 1_000 + RESET_DELAY;
@@ -127,7 +127,7 @@ fn walk(case: &Case) -> Vec<Figure> {
         let mut deadlines: Vec<u64> =
             (0..case.size).map(|_| now + 1 + random.below(sparse::PERIOD)).collect();
         deadlines.sort_unstable();
-        let stopwatch = Stopwatch::start();
+        let stopwatch = OwnTime::start();
         for deadline in black_box(&deadlines) {
             wakeup_count += u64::from(now < *deadline);
             now = *deadline;
@@ -147,7 +147,7 @@ fn drain(case: &Case) -> Vec<Figure> {
     let mut random = Random::new(case.seed);
     let mut records = Vec::new();
     let mut entries = Vec::new();
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     for record in 0..case.size {
         let deadline = 1 + random.below(SPREAD);
         records.push(Record { deadline, generation: 0, payload: deadline });
@@ -156,7 +156,7 @@ fn drain(case: &Case) -> Vec<Figure> {
     let insert_ns = stopwatch.ns_per(case.size);
     entries.sort_by_key(|entry| entry.deadline);
     let mut payload_sum = 0_u64;
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     for entry in &entries {
         let record = &mut records[entry.record as usize];
         record.generation += 1;

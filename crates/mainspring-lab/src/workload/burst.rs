@@ -19,7 +19,7 @@ use super::usage::cpu_seconds;
 use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, ensure};
 use crate::face::{Due, EngineSubject, QueueSubject};
 use crate::sink::{Sink, UNTIMED};
-use crate::stopwatch::{self, Stopwatch};
+use crate::stopwatch::{self, OwnTime};
 
 /// The time for scheduling a million timers: three microseconds each.
 const LEAD: Duration = Duration::from_secs(3);
@@ -49,7 +49,7 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
     subject.advance(RESET_DELAY - 1, &mut due);
     ensure(due.count == 0, || format!("{} timers fired early", due.count))?;
     subject.take_handover_ns();
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     subject.advance(RESET_DELAY + subject.granularity() - 1, &mut due);
     let ns = stopwatch.ns() - subject.take_handover_ns();
     ensure(due.count == case.size, || format!("{} timers fired instead of {}", due.count, case.size))?;

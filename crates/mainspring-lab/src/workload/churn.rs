@@ -17,7 +17,7 @@ use std::mem;
 use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SIZE_FULL, SPREAD, ensure};
 use crate::face::QueueSubject;
 use crate::random::Random;
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::OwnTime;
 use crate::workload::check::check_pending;
 use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
@@ -126,7 +126,7 @@ fn measure<S: QueueSubject>(
     let warm_up_count = warm_up_step_count(case.size);
     churn.run(warm_up_count, deadline, pick)?;
     let step_count = churn_step_count(case.size);
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     churn.run(step_count, deadline, pick)?;
     let pair_ns = stopwatch.ns_per(step_count);
     let pair_count = warm_up_count + step_count;

@@ -21,7 +21,7 @@ use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SPREAD, ensure};
 use crate::face::EngineSubject;
 use crate::random::Random;
 use crate::sink::{Sink, UNTIMED};
-use crate::stopwatch::{self, Stopwatch};
+use crate::stopwatch::{self, OwnTime};
 use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
 /// How long the last firing may be on its way in the end.
@@ -77,7 +77,7 @@ fn random_delay(random: &mut Random) -> Duration {
 /// What some steps take, by step: time, and CPU time of the process.
 fn timed(step_count: u64, work: impl FnOnce() -> Result<(), Failure>) -> Result<(f64, f64), Failure> {
     let cpu_before = cpu_seconds()?;
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     work()?;
     let ns = stopwatch.ns_per(step_count);
     Ok((ns, (cpu_seconds()? - cpu_before) * 1e9 / step_count as f64))

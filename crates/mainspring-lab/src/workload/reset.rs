@@ -12,7 +12,7 @@ use std::mem;
 use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, ensure};
 use crate::face::{Due, QueueSubject};
 use crate::random::Random;
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::OwnTime;
 use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
 /// Steps of which one moves the clock.
@@ -73,7 +73,7 @@ pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
     let step_counts = [warm_up_step_count(case.size), churn_step_count(case.size)];
     resets.run(step_counts[0])?;
     resets.subject.take_handover_ns();
-    let stopwatch = Stopwatch::start();
+    let stopwatch = OwnTime::start();
     resets.run(step_counts[1])?;
     let reset_ns = (stopwatch.ns() - resets.subject.take_handover_ns()) / step_counts[1] as f64;
     check(case, resets, step_counts)?;

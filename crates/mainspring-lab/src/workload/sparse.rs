@@ -11,7 +11,7 @@
 use crate::case::{Case, Failure, Figure, Measured, ensure};
 use crate::face::{Due, QueueSubject};
 use crate::random::Random;
-use crate::stopwatch::Stopwatch;
+use crate::stopwatch::OwnTime;
 
 /// Thirty days in ticks of a millisecond.
 pub const PERIOD: u64 = 30 * 86_400_000;
@@ -37,7 +37,7 @@ pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
             let deadline = walk.now + 1 + random.below(PERIOD);
             keys.push(subject.schedule(deadline, deadline)?);
         }
-        let stopwatch = Stopwatch::start();
+        let stopwatch = OwnTime::start();
         walk.fire_all(&mut subject, case.size * REPEAT_COUNT * WAKEUPS_PER_FIRE_MAX)?;
         walk.ns += stopwatch.ns() - subject.take_handover_ns();
         for key in keys {

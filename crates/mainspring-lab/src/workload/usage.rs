@@ -21,6 +21,11 @@ pub fn cpu_seconds() -> Result<f64, Failure> {
     Ok(microseconds as f64 / 1e6)
 }
 
+/// How often another thread has taken the core from the calling one: 0 if the kernel does not tell.
+pub fn interruption_count_of_thread() -> i64 {
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.involuntary_context_switches())
+}
+
 /// Voluntary context switches of all threads but the calling one.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Looking at a data directory that no server has.
 //!
 //! ```text
-//! lock ─▶ store ─▶ records, runs ─▶ the same documents as from a server
+//! lock ─▶ store ─▶ records ─▶ the same queries, and the same answers, as with a server
 //! ```
 //!
 //! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
@@ -17,14 +17,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Cause, Job, JobName, JobRecord, MAX_PAGE, Query, Run, RunState, Shard, Store};
+use mainspring_job::{Job, JobName, JobRecord, Reader, Shard};
 
-use super::ask::{not_found, run_key};
+use super::asking::{Next, not_found, run_key};
 use super::feed::Feed;
-use super::look::MAX_UNSTARTED;
 use super::output::Outputs;
 use super::room::free_bytes;
-use super::{describe, health};
+use super::{describe, health, queries};
 use crate::error::Error;
 use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
@@ -60,30 +59,34 @@ impl Alone {
     ///
     /// When the store cannot be read, there is nothing of that name, or only a server can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
-        match request {
+        let asking = match request {
             Request::List { .. } => {
-                let records = self.records()?;
-                let jobs =
-                    records.iter().map(|(job, record)| self.job(job, record)).collect::<Result<_, _>>()?;
-                Ok(Response::Jobs { jobs, after: None })
+                let jobs = self.records()?.iter().map(|(job, record)| self.job(job, record)).collect();
+                queries::list(&mut self.store, jobs, None)
             }
-            Request::Show { job } => self.show(job),
+            Request::Show { job } => {
+                let wanted = name(job)?;
+                let found = self.records()?.into_iter().find(|(job, _)| job.name == wanted);
+                let known = found.map(|(job, record)| {
+                    let definition = record.text.clone();
+                    JobWire { definition, ..self.job(&job, &record) }
+                });
+                queries::show(&mut self.store, &wanted, known)
+            }
             Request::History { job, states, limit, cursor } => {
-                let query = Query {
-                    job: job.as_deref().map(name).transpose()?,
-                    states: states.iter().filter_map(|name| RunState::from_name(name)).collect(),
-                    cursor: cursor.as_deref().and_then(run_key),
-                    limit: (*limit).min(MAX_PAGE),
-                };
-                let runs = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
-                let cursor = runs.last().filter(|_| runs.len() == query.limit).map(|run| run.key.to_string());
-                Ok(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor })
+                let job = job.as_deref().map(name).transpose()?;
+                queries::history_query(job, states, *limit, cursor.as_deref())
+                    .and_then(|query| queries::history(&mut self.store, &query))
             }
             Request::Export { .. } => {
                 let texts = self.records()?.into_iter().map(|(_, record)| record.text).collect();
-                Ok(Response::Export { texts, after: None })
+                Ok(Next::Answer(Response::Export { texts, after: None }))
             }
-            _ => Err(Error::Refused(ErrorWire::new(ErrorKind::Temporary, "no server is running"))),
+            _ => Err(no_server()),
+        };
+        match asking.map_err(refused)? {
+            Next::Answer(response) => Ok(response),
+            _ => Err(refused(no_server())),
         }
     }
 
@@ -97,27 +100,23 @@ impl Alone {
         of: &str,
         each: &mut dyn FnMut(&Response) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let Some(run) = self.logged(of)? else { return Ok(()) };
-        let path = self.outputs.path(&run.key, run.cause == Cause::Once);
-        let mut feed = Feed::new(0, run.key, None, false, &path);
+        let asking = match run_key(of) {
+            Some(key) => queries::logs_of_run(&mut self.store, key),
+            None => {
+                let job = name(of)?;
+                let is_job = self.records()?.iter().any(|(known, _)| known.name == job);
+                queries::logs_of_job(&mut self.store, job, is_job)
+            }
+        };
+        let Next::Feed { key, is_once, .. } = asking.map_err(refused)? else {
+            return Err(refused(no_server()));
+        };
+        let path = self.outputs.path(&key, is_once);
+        let mut feed = Feed::new(0, key, None, false, &path);
         while let Some(line) = feed.next_line() {
             each(&line)?;
         }
         Ok(())
-    }
-
-    /// The run that is meant; `None` for a job that has not run.
-    fn logged(&mut self, of: &str) -> Result<Option<Run>, Error> {
-        if let Some(key) = run_key(of) {
-            let run = self.store.run(Shard::WHOLE, &key).map_err(Error::Store)?;
-            return run.map(Some).ok_or_else(|| refused(not_found(&format!("run `{of}`"))));
-        }
-        let job = name(of)?;
-        let query = Query { job: Some(job.clone()), limit: MAX_UNSTARTED, ..Query::default() };
-        let runs = self.store.find(Shard::WHOLE, &query).map_err(Error::Store)?;
-        let is_known = !runs.is_empty() || self.records()?.iter().any(|(known, _)| known.name == job);
-        let started = runs.into_iter().find(|run| run.started.is_some());
-        if is_known { Ok(started) } else { Err(missing(of)) }
     }
 
     /// Reads the whole store, and says what is wrong with it.
@@ -143,17 +142,6 @@ impl Alone {
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }
 
-    fn show(&mut self, text: &str) -> Result<Response, Error> {
-        let wanted = name(text)?;
-        let found = self.records()?.into_iter().find(|(job, _)| job.name == wanted);
-        if let Some((job, record)) = found {
-            let wire = JobWire { definition: record.text.clone(), ..self.job(&job, &record)? };
-            return Ok(Response::Job(Box::new(wire)));
-        }
-        let once = self.store.pending_named(Shard::WHOLE, &wanted).map_err(Error::Store)?;
-        once.map(|once| Response::Once(describe::once(&once))).ok_or_else(|| missing(text))
-    }
-
     /// The jobs that were not removed, each with its record.
     fn records(&mut self) -> Result<Vec<(Job, JobRecord)>, Error> {
         let (records, _) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
@@ -165,11 +153,14 @@ impl Alone {
         Ok(defined.collect())
     }
 
-    fn job(&mut self, job: &Job, record: &JobRecord) -> Result<JobWire, Error> {
-        let last =
-            self.store.last_ended(Shard::WHOLE, std::slice::from_ref(&job.name)).map_err(Error::Store)?;
-        Ok(JobWire { last: last.first().map(describe::run), ..describe::job(job, &record.mark, self.now) })
+    /// What is known of a job without a look at its runs: none is open.
+    fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
+        describe::job(job, &record.mark, self.now)
     }
+}
+
+fn no_server() -> ErrorWire {
+    ErrorWire::new(ErrorKind::Temporary, "no server is running")
 }
 
 fn name(text: &str) -> Result<JobName, Error> {

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainspring_job::{Definitions, Job, JobName, Prune};
 
 use super::Server;
-use super::ask::{Asking, Next, usage};
+use super::asking::{Asking, Next, usage};
 use super::boot::definitions;
 use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
 use mainspring_file::claims::Claimant;

@@ -15,17 +15,19 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reply, RunKey, RunState, Scope,
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reader, Reply, RunKey, Scope,
     Submission, Ticket, Work, preview,
 };
 
+use super::asking::{
+    Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, usage,
+};
 use super::feed::Feed;
 use super::peer::TURN_TIME;
 use super::phase::Phase;
 use super::purpose::Purpose;
 use super::rate::Rates;
-use super::{Server, describe};
-use crate::error::Error;
+use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
 use mainspring_action::body::Body;
@@ -37,43 +39,8 @@ use mainspring_file::source::Source;
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
 
-/// What a request leads to.
-pub(super) enum Next {
-    Answer(Response),
-    Command(Command),
-    Wait(Command),
-    End(RunKey),
-    Files(Vec<Definitions>),
-    Feed(RunKey, Option<JobName>),
-}
-
-pub(super) type Asking = Result<Next, ErrorWire>;
-
-pub(super) fn not_found(what: &str) -> ErrorWire {
-    ErrorWire::new(ErrorKind::NotFound, format!("there is no {what}"))
-}
-
-pub(super) fn usage(message: impl Into<String>) -> ErrorWire {
-    ErrorWire::new(ErrorKind::Usage, message)
-}
-
 fn time(text: &str) -> Result<Timestamp, ErrorWire> {
     text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
-}
-
-pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
-    JobName::new(text).map_err(|_| not_found(&format!("job `{text}`")))
-}
-
-/// The key in the text of a run: `job@time` or `job@time#series`.
-pub(super) fn run_key(text: &str) -> Option<RunKey> {
-    let (job, rest) = text.rsplit_once('@')?;
-    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
-    Some(RunKey {
-        job: JobName::new(job).ok()?,
-        nominal: nominal.parse().ok()?,
-        series: series.parse().ok()?,
-    })
 }
 
 impl Server {
@@ -81,7 +48,9 @@ impl Server {
     pub(super) fn take_requests(&mut self, now: Moment) {
         self.peers.read(now);
         let began = Moment::now();
-        while let Some((peer, asked)) = self.peers.next_request() {
+        while self.takes_requests(now)
+            && let Some((peer, asked)) = self.peers.next_request()
+        {
             self.take_request(peer, asked, now);
             if TURN_TIME <= Moment::now().since(began) {
                 break;
@@ -96,21 +65,54 @@ impl Server {
             return self.answer(peer, id, Response::Error(error));
         }
         let follows = matches!(request, Request::Logs { follow: true, .. });
-        match self.consider(request, now) {
+        let asking = self.consider(request, now);
+        self.go_on(Asker { peer, id, follows }, asking);
+    }
+
+    /// Takes the answers of the store to what was asked.
+    pub(super) fn take_answers(&mut self) {
+        self.questions.quiet();
+        while let Some(answered) = self.questions.next_answer() {
+            self.take_answer(answered);
+        }
+    }
+
+    pub(super) fn take_answer(&mut self, answered: Answered) {
+        let Answered { asker, asking } = answered;
+        if let Some(peer) = self.peers.get(asker.peer) {
+            peer.asking_count = peer.asking_count.saturating_sub(1);
+        }
+        self.go_on(asker, asking);
+    }
+
+    fn go_on(&mut self, asker: Asker, asking: Asking) {
+        let Asker { peer, id, follows } = asker;
+        match asking {
             Ok(Next::Answer(response)) => self.answer(peer, id, response),
             Err(error) => self.answer(peer, id, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
             Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
             Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
+            Ok(Next::Unwritten { key, committed_count }) => {
+                self.wait_for_end_on_disk(peer, id, key, committed_count);
+            }
             Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
-            Ok(Next::Feed(key, job)) => {
-                let is_once = self.is_once(&key);
+            Ok(Next::Query(query)) => self.ask_store(asker, query),
+            Ok(Next::Feed { key, job, is_once }) => {
                 let path = self.outputs.path(&key, is_once);
                 if let Some(peer) = self.peers.get(peer) {
                     peer.end_feed();
                     peer.feed = Some(Feed::new(id, key, job, follows, &path));
                 }
             }
+        }
+    }
+
+    pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
+        // Who has gone does not want to know.
+        if let Some(peer) = self.peers.get(asker.peer) {
+            peer.asking_count += 1;
+            self.questions.add(&self.writer, Question { asker, query });
         }
     }
 
@@ -166,8 +168,8 @@ impl Server {
     }
 
     /// The reply to a command finds its asker.
-    pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) -> Result<(), Error> {
-        let Some(purpose) = self.asked.remove(&ticket) else { return Ok(()) };
+    pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
+        let Some(purpose) = self.asked.remove(&ticket) else { return };
         match purpose {
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
@@ -189,13 +191,12 @@ impl Server {
                 }
             }
             Purpose::Answer { peer, id } => {
-                let response = match reply {
-                    Reply::Duplicate { id: Some(known) } => {
-                        Response::Duplicate { name: self.name_of(known).map_err(Error::Store)? }
-                    }
-                    reply => describe::reply(&reply),
-                };
-                self.answer_awaited(peer, id, response);
+                if let Reply::Duplicate { id: Some(known) } = reply {
+                    self.await_less(peer);
+                    let ask = move |reader: &mut dyn Reader| queries::duplicate(reader, known);
+                    return self.ask_store(Asker { peer, id, follows: false }, Box::new(ask));
+                }
+                self.answer_awaited(peer, id, describe::reply(&reply));
             }
             Purpose::LastOf { peer, id, mut applied } => {
                 if let Reply::Applied(last) = &reply {
@@ -207,14 +208,13 @@ impl Server {
                 if let Reply::Planned { key } = &reply {
                     self.answer(peer, id, describe::reply(&reply));
                     if self.peers.get(peer).is_some() {
-                        self.waiters.push((key.clone(), peer, id));
+                        self.waiters.add(key.clone(), peer, id);
                     }
                 } else {
                     self.answer_waited(peer, id, describe::reply(&reply));
                 }
             }
         }
-        Ok(())
     }
 
     /// Who says a name is settled before a set is applied, so that only a limit can refuse a job.
@@ -233,7 +233,7 @@ impl Server {
         if !looks(&request) && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
-        self.has_room_for(&request)?;
+        self.has_room_for(&request, now)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
             Some(job) => job_name(&job).map(Scope::Job),
@@ -241,10 +241,12 @@ impl Server {
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
-            Request::List { after } => Ok(Next::Answer(self.list(after.as_deref(), now)?)),
+            Request::List { after } => self.list(after.as_deref(), now),
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
-                self.history(job.as_deref(), &states, limit, cursor.as_deref())
+                let job = job.as_deref().map(job_name).transpose()?;
+                let asked = queries::history_query(job, &states, limit, cursor.as_deref())?;
+                query(move |reader| queries::history(reader, &asked))
             }
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait } => {
@@ -263,22 +265,25 @@ impl Server {
             Request::Cancel { of } => self.cancel(&of),
             Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
             Request::DeadRetry { run } => {
-                let run = self.dead(&run)?;
-                Ok(Next::Command(Command::RetryDead(Box::new(run))))
+                let key = dead_key(&run)?;
+                query(move |reader| queries::dead(reader, &key, |run| Command::RetryDead(Box::new(run))))
             }
-            Request::DeadDrop { run } => Ok(Next::Command(Command::DropDead(self.dead(&run)?.key))),
+            Request::DeadDrop { run } => {
+                let key = dead_key(&run)?;
+                query(move |reader| queries::dead(reader, &key, |run| Command::DropDead(run.key)))
+            }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
         }
     }
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
-    fn has_room_for(&self, request: &Request) -> Result<(), ErrorWire> {
-        let is_refused = match self.held {
-            Some(_) => !looks(request),
-            None => self.room.is_full() && adds(request),
+    fn has_room_for(&self, request: &Request, now: Moment) -> Result<(), ErrorWire> {
+        let is_refused = match self.writer.is_full() || self.is_backlogged() {
+            true => !looks(request),
+            false => self.room.is_full() && adds(request),
         };
-        let text = || self.troubles().join("; ");
+        let text = || self.troubles(now).join("; ");
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
     }
 
@@ -289,7 +294,7 @@ impl Server {
         }
         let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
-        let known = self.planner.jobs().find(|(known, _)| known.name == job.name);
+        let known = self.planner.job(&job.name);
         if let Some((known, _)) = known
             && !(replace && Origin::of(&known.source) == Origin::Command)
         {
@@ -305,8 +310,7 @@ impl Server {
 
     fn remove(&mut self, text: &str) -> Asking {
         let name = job_name(text)?;
-        let found = self.planner.jobs().find(|(job, _)| job.name == name);
-        let (job, _) = found.ok_or_else(|| not_found(&format!("job `{text}`")))?;
+        let (job, _) = self.planner.job(&name).ok_or_else(|| not_found(&format!("job `{text}`")))?;
         let origin = Origin::of(&job.source);
         if self.files.are_given(&origin) {
             let message = format!("the job comes from {origin}: remove it there");
@@ -323,7 +327,7 @@ impl Server {
             return Ok(Next::Command(Command::Withdraw(id)));
         }
         let name = job_name(of)?;
-        let runs = self.planner.open_runs().filter(|run| run.key.job == name);
+        let runs = self.planner.runs_of(&name);
         let mut keys: Vec<RunKey> = runs.map(|run| run.key.clone()).take(MAX_CANCELLED).collect();
         if let Some(last) = keys.pop() {
             for key in keys {
@@ -331,9 +335,7 @@ impl Server {
             }
             return Ok(Next::Command(Command::Cancel(last)));
         }
-        let once = self.store.pending_named(self.shard(), &name).map_err(store_failed)?;
-        let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{of}`")))?;
-        Ok(Next::Command(Command::Withdraw(once.id)))
+        query(move |reader| queries::cancel_once(reader, &name))
     }
 
     fn backfill(&mut self, job: &str, from: &str, to: &str, is_preview: bool, now: Moment) -> Asking {
@@ -341,19 +343,15 @@ impl Server {
         if !is_preview {
             return Ok(Next::Command(Command::Backfill { job: name, from, to }));
         }
-        let found = self.planner.jobs().find(|(known, _)| known.name == name);
-        let (found, _) = found.ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let (found, _) = self.planner.job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
         let times =
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
         Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
     }
+}
 
-    fn dead(&mut self, text: &str) -> Result<mainspring_job::Run, ErrorWire> {
-        let missing = || not_found(&format!("dead letter `{text}`"));
-        let key = run_key(text).ok_or_else(missing)?;
-        let run = self.store.run(self.shard(), &key).map_err(store_failed)?;
-        run.filter(|run| run.state == RunState::Dead).ok_or_else(missing)
-    }
+fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
+    run_key(text).ok_or_else(|| not_found(&format!("dead letter `{text}`")))
 }
 
 /// Whether a request changes nothing.
@@ -393,24 +391,4 @@ fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
         wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
     let work = Arc::new(Work { policies, ..Work::new(action) });
     Ok(Command::Submit(Submission { due: time(&wire.due)?, name, key: wire.key, work }))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
-pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
-    ErrorWire::new(ErrorKind::Failed, error.to_string())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_text_of_a_run_is_read_back() {
-        for text in ["a@2026-11-21T03:00:00Z", "user@host@2026-11-21T03:00:00.5Z#2"] {
-            assert_eq!(run_key(text).unwrap().to_string(), text);
-        }
-        for bad in ["a", "a@", "@2026-11-21T03:00:00Z", "a@2026-11-21T03:00:00Z#x"] {
-            assert_eq!(run_key(bad), None, "{bad}");
-        }
-    }
 }

@@ -13,17 +13,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune, Run, Store,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune,
+    Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
+use super::counted::Counted;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
 use super::phase::{Phase, Stopping};
 use super::postponed::Postponed;
 use super::purpose::Purpose;
+use super::questions::Questions;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
+use super::waiters::Waiters;
+use super::writer::Writer;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -73,14 +78,47 @@ pub struct Serving {
     pub keeping: Keeping,
 }
 
+/// What a server keeps its jobs and runs in.
+pub struct Stores {
+    /// For the loop: the connection that writes.
+    pub store: Box<dyn Store + Send>,
+    /// For people: a connection of its own. `None` if the store has one connection only.
+    pub reader: Option<Box<dyn StoreReader + Send>>,
+}
+
+/// What the store held at the start.
+struct Stored {
+    records: Vec<JobRecord>,
+    is_paused: bool,
+    /// The open runs.
+    pages: Vec<Vec<Run>>,
+}
+
+impl Stored {
+    fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
+        let (records, is_paused) = store.jobs(shard)?;
+        let mut pages: Vec<Vec<Run>> = Vec::new();
+        loop {
+            let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
+            let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
+            if page.is_empty() {
+                return Ok(Stored { records, is_paused, pages });
+            }
+            pages.push(page);
+        }
+    }
+}
+
 impl Server {
     /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
     /// # Errors
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
-    pub fn prepare(serving: Serving, store: Box<dyn Store>, lease: Lease) -> Result<Server, Error> {
+    pub fn prepare(serving: Serving, stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { place, files, reader, stopping, rates, keeping } = serving;
+        let Stores { mut store, reader: questions } = stores;
+        let stored = Stored::read(&mut *store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
@@ -95,9 +133,10 @@ impl Server {
         let limits = Limits { max_running: capacity, ..Limits::default() };
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
-            store,
+            writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
+            counted: Counted::default(),
+            questions: Questions::start(questions).map_err(setup("a thread for questions"))?,
             lease,
-            held: None,
             room,
             socket_note: None,
             is_said_full: false,
@@ -112,8 +151,8 @@ impl Server {
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
             asked: HashMap::new(),
             last_ticket: 0,
-            waiters: Vec::new(),
-            ourselves: files.reader().ourselves.clone(),
+            waiters: Waiters::default(),
+            users: files.reader().users.clone(),
             files,
             signals,
             alarm: Alarm::new().map_err(setup("a timer"))?,
@@ -129,19 +168,19 @@ impl Server {
             reaps_orphans: orphans::fall_to_us(),
             place,
         };
-        match server.restore(began) {
+        match server.restore(stored, began) {
             Ok(()) => Ok(server),
             Err(error) => {
                 // It leaves in good order: nothing was started.
                 let _ = std::fs::remove_file(server.place.socket());
-                let _ = server.store.release(server.lease);
+                let _ = server.release_store();
                 Err(error)
             }
         }
     }
 
-    fn restore(&mut self, now: Moment) -> Result<(), Error> {
-        let (mut records, is_paused) = self.store.jobs(self.shard()).map_err(Error::Store)?;
+    fn restore(&mut self, stored: Stored, now: Moment) -> Result<(), Error> {
+        let Stored { mut records, is_paused, pages } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
@@ -165,7 +204,10 @@ impl Server {
         let sets: Vec<Definitions> = kept.chain(sets).collect();
         let former = self.former(&records, &sets);
         self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
-        self.restore_runs(is_paused)?;
+        for runs in pages {
+            let (jobs, former) = (Vec::new(), Vec::new());
+            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
+        }
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
@@ -181,18 +223,6 @@ impl Server {
             self.note(now.wall, trouble);
         }
         Ok(())
-    }
-
-    fn restore_runs(&mut self, is_paused: bool) -> Result<(), Error> {
-        let mut after: Option<Run> = None;
-        loop {
-            let key = after.as_ref().map(|run| &run.key);
-            let runs = self.store.open_runs(self.shard(), key, MAX_PAGE).map_err(Error::Store)?;
-            let Some(last) = runs.last().cloned() else { return Ok(()) };
-            after = Some(last);
-            let (jobs, former) = (Vec::new(), Vec::new());
-            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
-        }
     }
 
     fn say_hello(&mut self, job_count: usize, now: Moment) {

@@ -21,13 +21,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use mainspring_job::{Failure, Input, OnceId, Outcome, Output, Start};
+use mainspring_job::{Failure, Input, Outcome, Output, Start};
 
 use super::Server;
 use super::postponed::MAX_WAIT;
 use super::reports::{Ended, Heard, Started, subject};
-use crate::error::Error;
 use crate::log::Kind;
 use mainspring_action::body::Body;
 use mainspring_action::template::Values;
@@ -37,7 +35,7 @@ use mainspring_exec::span::Span;
 use mainspring_exec::specs;
 
 impl Server {
-    pub(super) fn perform(&mut self, outputs: Vec<Output>) -> Result<(), Error> {
+    pub(super) fn perform(&mut self, outputs: Vec<Output>) {
         for output in outputs {
             // Read again for each: a start takes a millisecond, and hundreds may be due at once.
             let now = Moment::now();
@@ -55,12 +53,11 @@ impl Server {
                         self.end_all(ends);
                     }
                 }
-                Output::Reply { ticket, reply } => self.reply(ticket, reply, now)?,
-                Output::Load { after, up_to, limit } => self.load(after, up_to, limit)?,
+                Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
+                Output::Load { after, up_to, limit } => self.writer.load(after, up_to, limit),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }
-        Ok(())
     }
 
     /// Tries again what could not be started before.
@@ -106,7 +103,7 @@ impl Server {
         let values = values(start);
         match Body::decode(&start.work.action).map_err(never)? {
             Body::Process(body) => {
-                let spec = specs::process(&body, &self.ourselves, policies).map_err(never)?;
+                let spec = specs::process(&body, &self.users, policies).map_err(never)?;
                 let variables = variables(&values);
                 if self.executor.is_full() {
                     let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
@@ -123,13 +120,6 @@ impl Server {
                 Ok("webhook".to_owned())
             }
         }
-    }
-
-    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<(), Error> {
-        let pending = self.store.load(self.shard(), after, up_to, limit).map_err(Error::Store)?;
-        let is_complete = pending.len() < limit.min(mainspring_job::MAX_PAGE);
-        self.inputs.push_back(Input::Loaded { pending, is_complete });
-        Ok(())
     }
 
     /// Tells the planner what has ended, and closes its output.

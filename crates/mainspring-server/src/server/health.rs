@@ -7,10 +7,10 @@
 //! Source: own.
 
 use jiff::Timestamp;
-use mainspring_job::{Mark, Pause};
+use mainspring_job::{Mark, Pause, Shard};
 
 use super::Server;
-use super::ask::{Asking, Next};
+use super::asking::{Asking, Next, query};
 use super::room::free_bytes;
 use crate::protocol::{HealthWire, Response};
 use mainspring_exec::clock::Moment;
@@ -20,20 +20,21 @@ use mainspring_exec::descriptors;
 const MAX_AHEAD_SECONDS: i64 = 5;
 
 impl Server {
-    pub(super) fn health(&mut self, now: Moment) -> Asking {
+    pub(super) fn health(&self, now: Moment) -> Asking {
         let mut health = of_marks(self.planner.jobs().map(|(_, mark)| mark), now.wall);
-        let checked = self.store.renew(self.lease).and_then(|()| self.store.counts(self.lease.shard));
-        match checked {
-            Ok(counts) => health.dead = counts.dead,
-            Err(error) => health.fault = Some(error.to_string()),
-        }
         health.epoch = Some(self.lease.epoch);
         health.is_all_paused = self.planner.is_paused();
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);
         health.running_max = Some(descriptors::runs_at_once(limit) as u64);
-        Ok(Next::Answer(Response::Health(Box::new(health))))
+        query(move |reader| {
+            match reader.counts(Shard::WHOLE) {
+                Ok(counts) => health.dead = counts.dead,
+                Err(error) => health.fault = Some(error.to_string()),
+            }
+            Ok(Next::Answer(Response::Health(Box::new(health))))
+        })
     }
 }
 

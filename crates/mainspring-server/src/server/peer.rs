@@ -84,6 +84,8 @@ pub(super) struct Peer {
     pub(super) awaited_count: usize,
     /// How many of them come with the end of a run.
     pub(super) waited_count: usize,
+    /// How many questions of it are with the store: no other request is taken meanwhile.
+    pub(super) asking_count: usize,
     /// When it last asked for something or read something.
     active: Moment,
     /// What is wrong with the connection as a whole: said after what was asked before.
@@ -110,6 +112,7 @@ impl Peer {
             unsent: Vec::new(),
             awaited_count: 0,
             waited_count: 0,
+            asking_count: 0,
             active: now,
             refusal: None,
             is_closed: false,
@@ -154,7 +157,7 @@ impl Peer {
 
     /// Whether it could make room for another connection.
     fn is_idle(&self) -> bool {
-        self.awaited_count == 0 && !self.is_waiting()
+        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting()
     }
 
     /// Notices that the client has gone, and not only said its last request.
@@ -173,7 +176,7 @@ impl Peer {
 
     /// Whether its next request may be taken now.
     fn is_ready(&self) -> bool {
-        self.has_request() && !self.is_full()
+        self.has_request() && !self.is_full() && self.asking_count == 0
     }
 
     fn find_line(&mut self) {
@@ -219,7 +222,7 @@ impl Peer {
     /// Takes the next request, if there is one and its answer may be written.
     fn next_request(&mut self) -> Option<Asked> {
         let Line::Ends(end) = self.line else { return None };
-        if self.is_full() || MAX_REQUESTS_PER_TURN <= self.taken_count {
+        if self.is_full() || 0 < self.asking_count || MAX_REQUESTS_PER_TURN <= self.taken_count {
             return None;
         }
         let asked = serde_json::from_slice(&self.unread[self.start..end]);
@@ -271,7 +274,10 @@ impl Peer {
     }
 
     fn is_over(&self) -> bool {
-        let has_nothing_to_come = self.awaited_count == 0 && self.feed.is_none() && self.refusal.is_none();
+        let has_nothing_to_come = self.awaited_count == 0
+            && self.asking_count == 0
+            && self.feed.is_none()
+            && self.refusal.is_none();
         self.is_broken
             || (self.is_closed && self.unsent.is_empty() && (has_nothing_to_come || self.feed.is_some()))
     }

@@ -1,88 +1,120 @@
 //! Making durable what the planner has decided, and what becomes of it when that cannot be.
 //!
 //! ```text
-//! batch ─▶ commit ─┬─ done ─────────▶ Committed ─▶ outputs
-//!                  ├─ busy, unknown ─▶ again, at most MAX_COMMIT_TRIES times
-//!                  ├─ full ─▶ room is made ─▶ again; or the batch is held, and tried each ROOM_WAIT
-//!                  └─ anything else ─▶ what runs is killed, and the server ends
+//! batch ─▶ store's thread ─┬─ done ─────────▶ Committed ─▶ outputs
+//!                          ├─ busy, unknown ─▶ tried again until it is done; people are told after a second
+//!                          ├─ full ─▶ room is made ─▶ again; or the batch is held, and tried each second
+//!                          └─ anything else ─▶ what runs is killed, and the server ends
 //! ```
 //!
-//! While a batch is held the planner is told nothing: what ends waits to be told, and requests for changes are refused. So
-//! nothing starts that is not recorded, and nothing piles up.
+//! While a batch is held for lack of room the planner is told nothing: what ends waits to be told, and requests for changes are
+//! refused. While the store is busy the planner goes on, and what it decides waits for the store; of requests for changes so
+//! many are taken as [`MAX_BACKLOG`]. So nothing starts that is not recorded, and nothing piles up.
 //!
-//! Cost: one commit for each batch.
+//! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
-use mainspring_job::{Answer, Batch, Input, Output, StoreError};
+use mainspring_job::{Command, Input, Output, StoreError};
 
-use super::held::Held;
+use super::writer::Report;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::waiting::wait_for;
 use mainspring_exec::clock::Moment;
+use mainspring_exec::run::KillCause;
 
-/// How often one commit is tried again while the store is busy or its answer was lost.
-const MAX_COMMIT_TRIES: usize = 100;
+/// How many commands may wait for a place in a batch: four batches of them, some megabytes.
+const MAX_BACKLOG: usize = 4_096;
 
-/// How long to wait in between.
-const TRY_WAIT: Duration = Duration::from_millis(10);
+/// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned at the next start.
+const END_WAIT: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// Makes everything durable that the planner has decided, as far as there is room for it.
-    pub(super) fn commit(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        while self.held.is_none()
-            && let Some(batch) = self.planner.take_batch()
-        {
-            self.commit_one(batch, now, outputs)?;
-        }
-        Ok(())
-    }
-
-    /// Tries a batch again that is held, if it is time. Returns whether none is held any more.
-    pub(super) fn commit_held(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
-        match self.held.take() {
-            None => return Ok(true),
-            Some(held) if !held.wait(now).is_zero() => self.held = Some(held),
-            Some(held) => {
-                self.commit_one(held.batch, now, outputs)?;
-                if self.held.is_none() {
-                    self.note(now.wall, "there is room on the disk again: all goes on");
+    /// Tells the planner all that waits, and notices what came of what was written.
+    pub(super) fn tell_planner(&mut self, now: Moment, outputs: &mut Vec<Output>) {
+        while let Some(input) = self.inputs.pop_front() {
+            self.waiters.look();
+            let cancelled = match &input {
+                Input::Command { command: Command::Cancel(key), .. } => {
+                    self.planner.run(key).map(|run| (key.clone(), run.attempt))
                 }
+                _ => None,
+            };
+            self.writer.backlog_count += usize::from(matches!(input, Input::Command { .. }));
+            self.planner.handle(now.wall, input, outputs);
+            // The planner asks for it as well, when all that came before is on disk; a run whose start is on disk need not
+            // wait for that.
+            if let Some(attempted) = cancelled {
+                self.executor.kill(&attempted, KillCause::Asked, now);
             }
         }
-        Ok(self.held.is_none())
     }
 
-    fn commit_one(&mut self, batch: Batch, now: Moment, outputs: &mut Vec<Output>) -> Result<(), Error> {
-        match self.try_commit(&batch, now)? {
-            Some(answers) => {
-                let committed = Input::Committed { number: batch.number, answers };
-                self.planner.handle(now.wall, committed, outputs);
-            }
-            None => self.held = Some(Held { batch, tried: now }),
+    /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
+    pub(super) fn send_batches(&mut self, now: Moment) {
+        while self.writer.takes_batch() {
+            let Some(batch) = self.planner.take_batch() else {
+                (self.writer.has_more, self.writer.backlog_count) = (false, 0);
+                return;
+            };
+            let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
+            self.writer.backlog_count = count;
+            self.writer.commit(batch, now);
         }
-        Ok(())
+        self.writer.has_more = true;
     }
 
-    /// `None` if there is no room.
-    fn try_commit(&mut self, batch: &Batch, now: Moment) -> Result<Option<Vec<Answer>>, Error> {
-        let mut tries = 0;
+    /// What the store's thread has done becomes facts for the planner. Returns whether a batch was written.
+    pub(super) fn take_reports(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
+        self.writer.quiet();
+        let mut has_committed = false;
         loop {
-            match self.store.commit(self.lease, batch) {
-                Ok(answers) => return Ok(Some(answers)),
-                Err(StoreError::Busy | StoreError::Unknown) if tries < MAX_COMMIT_TRIES => {
-                    tries += 1;
-                    wait_for(&[], &[], Some(TRY_WAIT)).map_err(polling)?;
+            let was_full = self.writer.is_full();
+            let Some(report) = self.writer.next_report(now) else { return Ok(has_committed) };
+            match report {
+                Report::Committed { number, answers } => {
+                    self.waiters.look();
+                    has_committed = true;
+                    if was_full {
+                        self.note(now.wall, "there is room on the disk again: all goes on");
+                    }
+                    self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 }
-                Err(StoreError::Full(_)) if self.make_room(now) => {}
-                Err(StoreError::Full(_)) => return Ok(None),
-                Err(error) => {
-                    self.say_notes_of_store(now);
-                    return Err(self.stop_for(error));
+                Report::Loaded { pending, is_complete } => {
+                    self.inputs.push_back(Input::Loaded { pending, is_complete });
                 }
+                Report::Answered(answered) => self.take_answer(answered),
+                Report::Note(text) => self.note(now.wall, &text),
+                Report::Full => {
+                    if self.make_room(now) {
+                        self.writer.again(now);
+                    }
+                }
+                Report::Busy => {}
+                Report::Released(result) => self.writer.released = Some(result),
+                Report::Failed(error) => return Err(self.stop_for(error)),
             }
         }
+    }
+
+    /// Tries a batch again for which the disk had no room, if it is time.
+    pub(super) fn retry_full(&mut self, now: Moment) {
+        if self.writer.full_wait(now).is_some_and(|wait| wait.is_zero()) {
+            self.writer.again(now);
+        }
+    }
+
+    /// Whether the store is behind by so much that no more is taken.
+    pub(super) fn is_backlogged(&self) -> bool {
+        MAX_BACKLOG <= self.writer.backlog_count
+    }
+
+    /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not answer people are
+    /// told.
+    pub(super) fn takes_requests(&self, now: Moment) -> bool {
+        !self.is_backlogged() || self.writer.late(now).is_some()
     }
 
     /// Gives something up for the store. Returns whether there was anything.
@@ -128,16 +160,9 @@ impl Server {
         }
     }
 
-    /// Asks the store whether all of it is where it was, and looks after the socket beside it.
-    pub(super) fn look_at_store(&mut self, now: Moment) -> Result<(), Error> {
-        match self.store.renew(self.lease) {
-            // Room and patience are for the next commit.
-            Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-            Err(error) => {
-                self.say_notes_of_store(now);
-                return Err(self.stop_for(error));
-            }
-        }
+    /// Has the store looked at, whether all of it is where it was, and looks after the socket beside it.
+    pub(super) fn look_at_store(&mut self, now: Moment) {
+        self.writer.renew();
         let text = match self.peers.listen_again() {
             Ok(false) => None,
             Ok(true) => Some("the socket was removed: it was made again".to_owned()),
@@ -149,25 +174,66 @@ impl Server {
             self.note(now.wall, text);
         }
         self.socket_note = text;
-        Ok(())
     }
 
-    pub(super) fn say_notes_of_store(&mut self, now: Moment) {
-        for note in self.store.notes() {
-            self.note(now.wall, &note);
+    /// Says when the store does not answer, and when it does again.
+    pub(super) fn say_late(&mut self, now: Moment) {
+        if let Some(news) = self.writer.news(now) {
+            self.note(now.wall, &news);
         }
     }
 
     /// What is in trouble, for people.
-    pub(super) fn troubles(&self) -> Vec<String> {
-        match (&self.held, self.room.trouble()) {
-            (Some(_), _) => {
-                vec![
-                    "the disk is full: nothing can be recorded, so nothing starts until there is room"
-                        .to_owned(),
-                ]
+    pub(super) fn troubles(&self, now: Moment) -> Vec<String> {
+        if self.writer.is_full() {
+            let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
+            return vec![text.to_owned()];
+        }
+        self.writer.trouble(now).into_iter().chain(self.room.trouble().map(str::to_owned)).collect()
+    }
+
+    /// Whether the end need not wait for the store any more: all is on disk, or it will not be in time.
+    pub(super) fn has_written(&self, ending_since: Moment, now: Moment) -> bool {
+        let is_hopeless =
+            END_WAIT <= now.since(ending_since) && self.writer.waited(now).is_some_and(|it| END_WAIT <= it);
+        (self.writer.is_settled() && self.inputs.is_empty()) || self.writer.is_full() || is_hopeless
+    }
+
+    /// How long the end may wait for the store from now on.
+    pub(super) fn end_wait(&self, ending_since: Moment, now: Moment) -> Option<Duration> {
+        let waited = self.writer.waited(now)?;
+        Some(END_WAIT.saturating_sub(now.since(ending_since).min(waited)))
+    }
+
+    /// Gives the shard up. Returns why that could not be recorded, if it could not.
+    pub(super) fn release_store(&mut self) -> Result<Option<&'static str>, Error> {
+        const FULL: Option<&str> = Some("the disk is full");
+        const LOCKED: Option<&str> = Some("another program has locked the store");
+        if self.writer.is_full() {
+            return Ok(FULL);
+        }
+        if !self.writer.is_idle() {
+            return Ok(LOCKED);
+        }
+        let began = Moment::now();
+        self.writer.release();
+        loop {
+            let now = Moment::now();
+            self.take_reports(now, &mut Vec::new())?;
+            let rest = END_WAIT.saturating_sub(now.since(began));
+            match self.writer.released.take() {
+                Some(Ok(())) => return Ok(None),
+                Some(Err(StoreError::Full(_))) => return Ok(FULL),
+                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.writer.release(),
+                Some(Err(error)) => return Err(Error::Store(error)),
+                None => {}
             }
-            (None, trouble) => trouble.map(str::to_owned).into_iter().collect(),
+            if rest.is_zero() || 0 < self.signals.stop_requests() {
+                return Ok(LOCKED);
+            }
+            let readable: Vec<BorrowedFd<'_>> =
+                self.signals.fds().into_iter().chain([self.writer.as_fd()]).collect();
+            wait_for(&readable, &[], Some(rest)).map_err(polling)?;
         }
     }
 

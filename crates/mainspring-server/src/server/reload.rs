@@ -26,7 +26,7 @@ use mainspring_file::origin::Origin;
 impl Server {
     pub(super) fn take_files(&mut self, now: Moment) {
         self.files.look(now);
-        if self.held.is_some() {
+        if self.writer.is_full() {
             return;
         }
         let is_asked = self.signals.is_reload_asked();

@@ -100,6 +100,9 @@ fn outcome(end: &End) -> Outcome {
         _ if end.is_success => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
+        (None, Some(process::Outcome::NotStarted(reason))) => {
+            Outcome::Failed(Failure::NotStarted(reason.clone()))
+        }
         (None, Some(process::Outcome::Exited(code))) => Outcome::Failed(Failure::Exit(*code)),
         (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
         (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),

@@ -123,16 +123,24 @@ impl Server {
             Phase::Asked { since } => (self.stopping.grace, since),
             Phase::Killed { since } => (KILL_WAIT, since),
         };
-        Some(wait.saturating_sub(now.since(since)))
+        let wait = wait.saturating_sub(now.since(since));
+        let store_wait = self.end_wait(since, now).filter(|_| self.running_count() == 0);
+        Some(store_wait.map_or(wait, |it| it.min(wait)))
     }
 
     pub(super) fn is_done(&self, now: Moment) -> bool {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
-            Phase::Draining { .. } => self.running_count() == 0,
+            Phase::Draining { since } => self.running_count() == 0 && self.has_written(since, now),
             // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
-            Phase::Asked { .. } => self.executor.unended_count() == 0 && self.deliveries.running_count() == 0,
-            Phase::Killed { since } => self.running_count() == 0 || KILL_WAIT <= now.since(since),
+            Phase::Asked { since } => {
+                let is_over = self.executor.unended_count() == 0 && self.deliveries.running_count() == 0;
+                is_over && self.has_written(since, now)
+            }
+            Phase::Killed { since } => {
+                let is_over = self.running_count() == 0 && self.has_written(since, now);
+                is_over || KILL_WAIT <= now.since(since)
+            }
         }
     }
 }

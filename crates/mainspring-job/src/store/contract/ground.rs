@@ -19,6 +19,13 @@ pub trait Ground {
 
     /// The same store, closed and opened again.
     fn reopened(&mut self, store: Self::Store) -> Self::Store;
+
+    /// The same store, opened a second time for another owner while the first still has it. `None` where that cannot be; the
+    /// laws for two owners then hold for two leases of one connection.
+    fn beside(&mut self, store: &Self::Store) -> Option<Self::Store> {
+        let _ = store;
+        None
+    }
 }
 
 /// What a law or a script says: `Err` with what was found instead.
@@ -32,7 +39,8 @@ pub(super) fn committed<S: Store>(
     operations: &[Operation],
 ) -> Result<Vec<Answer>, String> {
     let batch = Batch { number, operations: operations.to_vec() };
-    store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))
+    let committed = store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))?;
+    Ok(committed.answers)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]

@@ -13,9 +13,9 @@ use crate::outcome::Outcome;
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner, Shard, Store, StoreError};
+use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
 
-type Law<G> = (&'static str, fn(&mut G) -> Held);
+pub(super) type Law<G> = (&'static str, fn(&mut G) -> Held);
 
 pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
     vec![
@@ -40,26 +40,26 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
     ]
 }
 
-fn at(second: i64) -> Timestamp {
+pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).expect("a small number of seconds is a time")
 }
 
-fn name(text: &str) -> JobName {
+pub(super) fn name(text: &str) -> JobName {
     JobName::new(text).expect("it is a plain word")
 }
 
-fn once(number: u64, due: i64) -> Once {
+pub(super) fn once(number: u64, due: i64) -> Once {
     let id = OnceId { due: at(due), number };
     let action = Action::new("process", "true").expect("it is short");
     Once { id, name: id.name(), key: None, submitted: at(0), work: Arc::new(Work::new(action)) }
 }
 
-fn running(key: &RunKey) -> Run {
+pub(super) fn running(key: &RunKey) -> Run {
     let run = Run::new(key.clone(), Cause::Trigger, RunState::Running, at(60), at(60));
     Run { attempt: 1, started: Some(at(61)), ..run }
 }
 
-fn key() -> RunKey {
+pub(super) fn key() -> RunKey {
     RunKey::new(name("job"), at(60))
 }
 
@@ -101,7 +101,7 @@ fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
     let mut store = ground.reopened(store);
     // An embedded store may fence its owner out when it is closed; then nothing of it is written either.
     match store.commit(lease, &Batch { number: 1, operations: operations.to_vec() }) {
-        Ok(answers) => same("answers", &answers, &vec![Answer::New]),
+        Ok(committed) => same("answers", &committed.answers, &vec![Answer::New]),
         Err(StoreError::Fenced) => Ok(()),
         Err(error) => Err(text(error)),
     }
@@ -111,7 +111,7 @@ fn fenced<G: Ground>(ground: &mut G) -> Held {
     let (mut store, old) = opened(ground)?;
     let new = store.acquire(Shard::WHOLE, &Owner::new("another")).map_err(text)?;
     let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
-    for found in [store.commit(old, &batch).map(|_| ()), store.renew(old), store.release(old)] {
+    for found in [store.commit(old, &batch).map(|_| ()), store.renew(old).map(|_| ()), store.release(old)] {
         if !matches!(found, Err(StoreError::Fenced)) {
             return Err(format!("the old owner was answered {found:?}"));
         }

@@ -1,0 +1,106 @@
+//! The arguments of the server, and of the commands that talk to it.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not do anything: see [`commands`](crate::commands).
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap_complete::Shell;
+use jiff::tz::TimeZone;
+
+use super::FormatArgs;
+use super::value::{parse_grace, parse_zone};
+use mainspring_server::place::Place;
+use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
+
+/// Which server.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceArgs {
+    /// The data directory [default: $MAINSPRING_DATA, or as `mainspring serve --help` says]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// The directory that is meant.
+    pub fn place(&self) -> Place {
+        Place::find(self.data.as_deref())
+    }
+}
+
+/// What the commands that talk to a server have in common.
+#[derive(Clone, Debug, Args)]
+pub struct AskArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+    /// Prints JSON: one document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The arguments of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Job files (.toml) and crontabs; - is standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+    /// Waits until the data directory is free, then takes over
+    #[arg(long)]
+    pub standby: bool,
+    /// Keeps nothing: the store is in memory, and ends with the server
+    #[arg(long, conflicts_with = "standby")]
+    pub memory: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub format: FormatArgs,
+    /// Time zone of jobs that name none [default: the system's]
+    #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
+    pub zone: Option<TimeZone>,
+    /// Time that running jobs have after SIGTERM, when they are asked to end, until SIGKILL
+    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = parse_grace)]
+    pub grace: Duration,
+    /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
+    pub drain: Duration,
+    /// Changes that clients may ask for in a second, all together; 0 is any number
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_TOTAL_RATE)]
+    pub max_changes: u32,
+    /// Changes that may be asked for in a second over one connection; 0 is any number
+    #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_CONNECTION_RATE)]
+    pub max_connection_changes: u32,
+}
+
+/// The arguments of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Exports runs as one JSON document a line, instead of the jobs as a job file
+    #[arg(long)]
+    pub history: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+}
+
+/// The arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// The arguments of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Writes a page for each command into this directory, instead of the main one to standard output
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}

@@ -1,0 +1,70 @@
+//! What the commands of the program do, one file each.
+//!
+//! Each takes its arguments and returns an exit code. Results go to standard output; messages about the program's own
+//! work go to standard error.
+//!
+//! Cost: see the files.
+//!
+//! Does not read the command line: see [`cli`](crate::cli).
+//!
+//! Source: own.
+
+use crate::cli::Command;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+
+mod act;
+mod apply;
+mod ask;
+mod check;
+mod doctor;
+mod explain;
+mod expression;
+mod finding;
+mod look;
+mod manual;
+mod memory;
+mod next;
+mod printing;
+mod progress;
+mod serve;
+mod simulate;
+mod takeover;
+mod translate;
+
+use printing::{json_line, print, print_faithfully, print_json, printed, zone_name, zone_or_system};
+
+/// Does what the command line asks for.
+///
+/// # Errors
+///
+/// See [`Error`]: its message is for standard error, and it knows its exit code.
+pub fn execute(command: Command) -> Result<Exit, Error> {
+    match command {
+        Command::Serve(args) => serve::serve(args),
+        Command::List(args) => look::list(&args),
+        Command::Show(args) => look::show_job(&args),
+        Command::History(args) => look::history(&args),
+        Command::Logs(args) => look::logs(&args),
+        Command::Run(args) => act::run(&args),
+        Command::At(args) => act::at(&args),
+        Command::Every(args) => act::every(&args),
+        Command::Pause(args) => act::pause(&args),
+        Command::Resume(args) => act::resume(&args),
+        Command::Cancel(args) => act::cancel(&args),
+        Command::Remove(args) => act::remove(&args),
+        Command::Backfill(args) => act::backfill(&args),
+        Command::Dead(command) => act::dead(command),
+        Command::Apply(args) => apply::apply(&args),
+        Command::Export(args) => look::export(&args),
+        Command::Status(args) => look::status(&args),
+        Command::Doctor(args) => doctor::doctor(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
+        Command::Check(args) => check::check(&args),
+        Command::Next(args) => next::next(&args),
+        Command::Explain(args) => explain::explain(&args),
+        Command::Translate(args) => translate::translate(&args),
+        Command::Simulate(args) => simulate::simulate(&args),
+    }
+}

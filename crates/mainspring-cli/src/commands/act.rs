@@ -1,0 +1,247 @@
+//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `dead`.
+//!
+//! Cost: one connection.
+//!
+//! Does not check what the server checks better.
+//!
+//! Source: own.
+
+use std::env;
+use std::io::{self, BufRead, IsTerminal};
+
+use jiff::tz::TimeZone;
+use mainspring_job::{Policies, RunState};
+
+use super::ask::{ask, show};
+use super::progress::Progress;
+use super::{print, print_json, zone_or_system};
+use crate::cli::act::{
+    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+};
+use crate::client::Client;
+use mainspring_action::body::ProcessBody;
+use mainspring_exec::clock::Moment;
+use mainspring_file::crontab::word;
+use mainspring_file::jobfile::written::Table;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::{counted, say};
+use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let first = client.ask(Request::Run { job: args.job.clone(), wait: args.wait })?;
+    if !args.wait {
+        return show(&args.ask, &first);
+    }
+    if !args.ask.json {
+        show(&args.ask, &first)?;
+    }
+    let last = client.next_answer()?;
+    show(&args.ask, &last)?;
+    Ok(match &last {
+        Response::Ended(run) if run.state == "succeeded" => Exit::Ok,
+        Response::Ended(run) if run.outcome.as_deref() == Some("timed out") => Exit::TimedOut,
+        _ => Exit::Failed,
+    })
+}
+
+pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
+    let due = args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?;
+    let submission = SubmitWire {
+        due: due.to_string(),
+        name: args.name.as_ref().map(ToString::to_string),
+        key: args.key.clone(),
+        process: ProcessBody {
+            run: args.command.clone(),
+            cwd: env::current_dir().ok(),
+            env: search_path().into_iter().collect(),
+            ..ProcessBody::default()
+        },
+        policies: policies(&args.policies)?.to_string(),
+    };
+    ask(&args.ask, Request::Submit(Box::new(submission)))
+}
+
+pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
+    let word = || word::of_words(&args.command).unwrap_or_else(|| "command".to_owned());
+    let name = args.name.as_ref().map_or_else(word, ToString::to_string);
+    let mut table = Table::new(&name);
+    table.text("every", &args.period);
+    table.texts("run", &args.command);
+    if let Ok(directory) = env::current_dir() {
+        table.text("cwd", &directory.to_string_lossy());
+    }
+    table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    policies(&args.policies)?;
+    for policy in &args.policies {
+        let (name, value) = policy.split_once('=').unwrap_or((policy, ""));
+        let is_number = name.replace('-', "_") == "pause_after" && value != "never";
+        let name = name.replace('-', "_");
+        if is_number { table.raw(&name, value) } else { table.text(&name, value) }
+    }
+    ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
+}
+
+pub(super) fn pause(args: &ScopeArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Pause { job: args.job.clone() })
+}
+
+pub(super) fn resume(args: &ScopeArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Resume { job: args.job.clone() })
+}
+
+pub(super) fn cancel(args: &CancelArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Cancel { of: args.of.clone() })
+}
+
+pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
+    ask(&args.ask, Request::Remove { job: args.job.clone() })
+}
+
+pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
+    let (now, zone) = (Moment::now().wall, zone_or_system(None));
+    let time = |moment: &crate::cli::value::Moment, zone: &TimeZone| {
+        moment.resolve(now, zone).map(|time| time.to_string()).map_err(|error| beyond(&error))
+    };
+    let (from, to) = (time(&args.from, &zone)?, time(&args.to, &zone)?);
+    let request =
+        |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut times = Vec::new();
+    if !args.yes || args.wait {
+        let preview = client.ask(request(true))?;
+        if !args.yes {
+            show(&args.ask, &preview)?;
+        }
+        let Response::Preview { times: found } = preview else { return Ok(Exit::Failed) };
+        times = found;
+    }
+    if !args.yes && (times.is_empty() || !is_confirmed(&args.job, times.len())?) {
+        return Ok(Exit::Ok);
+    }
+    let answer = client.ask(request(false))?;
+    show(&args.ask, &answer)?;
+    match answer {
+        Response::Backfilled { series, .. } if args.wait => wait_for_all(args, &mut client, &times, series),
+        _ => Ok(Exit::Ok),
+    }
+}
+
+/// Waits for the runs of a backfill, and says how each ended that did not succeed.
+fn wait_for_all(
+    args: &BackfillArgs,
+    client: &mut Client,
+    times: &[String],
+    series: u32,
+) -> Result<Exit, Error> {
+    let mut progress = Progress::new(args.ask.json, "runs", times.len());
+    let mut failed = Vec::new();
+    progress.add(0);
+    for time in times {
+        let run = format!("{}@{time}#{series}", args.job);
+        match client.ask(Request::Wait { run }) {
+            Ok(Response::Ended(run)) if run.state == "succeeded" => {}
+            Ok(ended) => failed.push(ended),
+            Err(error) => {
+                progress.finish();
+                return Err(error);
+            }
+        }
+        progress.add(1);
+    }
+    progress.finish();
+    failed.iter().try_for_each(|ended| show(&args.ask, ended).map(drop))?;
+    Ok(if failed.is_empty() { Exit::Ok } else { Exit::Failed })
+}
+
+/// Asks a person; where there is none, the answer is no.
+fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
+    let runs = counted(count, "run");
+    if !io::stdin().is_terminal() {
+        say(&format!("mainspring: {runs} of {job} would be added; --yes adds them\n"));
+        return Ok(false);
+    }
+    print(&format!("Add {runs} of {job}? [y/N] "))?;
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    Ok(read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+pub(super) fn dead(command: DeadCommand) -> Result<Exit, Error> {
+    match command {
+        DeadCommand::List(mut args) => {
+            args.state = vec![RunState::Dead];
+            super::look::history(&args)
+        }
+        DeadCommand::Retry(args) => each_dead(&args, "retried", |run| Request::DeadRetry { run }),
+        DeadCommand::Drop(args) => each_dead(&args, "dropped", |run| Request::DeadDrop { run }),
+    }
+}
+
+/// Asks for one dead letter, or for each of those that there are now.
+fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Result<Exit, Error> {
+    if let Some(run) = &args.run {
+        return ask(&args.ask, request(run.clone()));
+    }
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let runs = dead_runs(&mut client)?;
+    let mut progress = Progress::new(args.ask.json, "dead letters", runs.len());
+    let mut count = 0;
+    for run in runs {
+        match client.ask(request(run)) {
+            Ok(_) => count += 1,
+            // Somebody else was quicker.
+            Err(Error::Refused(error)) if error.kind == ErrorKind::NotFound => {}
+            Err(error) => {
+                progress.finish();
+                return Err(error);
+            }
+        }
+        progress.add(1);
+    }
+    progress.finish();
+    if args.ask.json {
+        print_json(&serde_json::json!({ done: count }))?;
+    } else {
+        print(&format!("{} {done}\n", counted(count, "dead letter")))?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The names of all dead letters, gathered first, because asking for one changes the pages that follow.
+fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    let mut next = None;
+    loop {
+        let states = vec![RunState::Dead.name().to_owned()];
+        let request = Request::History { job: None, states, limit: MAX_ROWS, cursor: next };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(found) };
+        found.extend(runs.into_iter().map(|run| run.run));
+        next = cursor;
+        if next.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+/// The policies of `--policy`, checked here so that a mistake is one of the command line.
+fn policies(words: &[String]) -> Result<Policies, Error> {
+    let mut policies = Policies::default();
+    for word in words {
+        let (name, value) = word
+            .split_once('=')
+            .ok_or_else(|| Error::Usage(format!("--policy {word}: expected a word such as retry=3")))?;
+        let set = policies.set(&name.replace('_', "-"), value);
+        set.map_err(|error| Error::Usage(format!("--policy {word}: {error}")))?;
+    }
+    Ok(policies)
+}
+
+fn search_path() -> Option<(String, String)> {
+    Some(("PATH".to_owned(), env::var("PATH").ok()?))
+}
+
+fn beyond(error: &jiff::Error) -> Error {
+    Error::Usage(format!("that time cannot be: {error}"))
+}

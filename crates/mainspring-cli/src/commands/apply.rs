@@ -1,0 +1,78 @@
+//! `mainspring apply`: gives the server files of jobs.
+//!
+//! Cost: one pass over each file here, and one at the server.
+//!
+//! Does not send any file if one has a problem, or if others could have written it: the same files are refused as by
+//! `serve`. The files are applied one after the other, each as a whole or not at all: a name that another source has stops
+//! it.
+//!
+//! Source: own.
+
+use std::fs;
+
+use jiff::tz::TimeZone;
+
+use super::ask::show;
+use super::progress::Progress;
+use crate::cli::act::ApplyArgs;
+use crate::client::Client;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::{FileError, Source};
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::say;
+use mainspring_server::protocol::{AppliedWire, FileWire, MAX_APPLIED_FILES, Request, Response};
+
+pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
+    if MAX_APPLIED_FILES < args.files.len() {
+        return Err(Error::Usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
+    }
+    let (mut files, mut job_count) = (Vec::new(), 0);
+    let mut exit = Exit::Ok;
+    for name in &args.files {
+        let source = Source::read(name)?;
+        let loaded = Loaded::parse(&source, Format::from(args.format), &TimeZone::UTC);
+        loaded.judge(&source)?;
+        say(&loaded.problems_text());
+        if !loaded.is_good() {
+            exit = Exit::Invalid;
+            continue;
+        }
+        let path = fs::canonicalize(name).map_err(|source| FileError::Read { name: name.clone(), source })?;
+        let file = FileWire {
+            name: path.to_string_lossy().into_owned(),
+            text: String::from_utf8_lossy(source.bytes()).into_owned(),
+            system: args.format.system,
+        };
+        job_count += loaded.jobs.len();
+        files.push((file, loaded.jobs.len()));
+    }
+    if exit != Exit::Ok {
+        return Ok(exit);
+    }
+    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut applied = AppliedWire::default();
+    let mut progress = Progress::new(args.ask.json, "jobs", job_count);
+    for (file, job_count) in files {
+        let request = Request::Apply { files: vec![file], prune: args.prune, preview: args.diff };
+        let answer = client.ask(request);
+        progress.add(job_count);
+        match answer {
+            Ok(Response::Applied(more)) => applied.add(more),
+            Ok(_) => {}
+            Err(error) => {
+                progress.finish();
+                // What was applied before is in force: say so.
+                if applied != AppliedWire::default() {
+                    show(&args.ask, &Response::Applied(applied))?;
+                }
+                return Err(error);
+            }
+        }
+    }
+    progress.finish();
+    let is_refused = !applied.refused.is_empty();
+    show(&args.ask, &Response::Applied(applied))?;
+    Ok(if is_refused { Exit::Conflict } else { Exit::Ok })
+}

@@ -1,0 +1,44 @@
+//! `mainspring explain`: says in English what an expression means.
+//!
+//! Cost: that of an explanation, and three searches.
+//!
+//! Does not write the sentences: `mainspring-cron` does.
+//!
+//! Source: own.
+
+use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
+use super::{print, print_json};
+use crate::cli::expression::ExplainArgs;
+use crate::wire::Explained;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
+
+/// How many of the next times are shown, as a check of what the sentence says.
+const NEXT_COUNT: usize = 3;
+
+pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Error> {
+    let expression = match read(&args.expression) {
+        Ok(expression) => expression,
+        Err(fault) => return refuse(&args.expression, fault),
+    };
+    let asked = Asked::new(expression, &args.zone);
+    if args.expression.json {
+        let explanation = asked.schedule.explain(asked.from).into();
+        print_json(&Explained { question: asked.question(&args.expression), explanation })?;
+        return Ok(Exit::Ok);
+    }
+    let (text, warnings) = explanation_text(&asked);
+    let warnings = warnings_text(&args.expression, warnings);
+    print(&format!("{text}{}{warnings}", next_text(&asked)))?;
+    Ok(Exit::Ok)
+}
+
+fn next_text(asked: &Asked) -> String {
+    let times = asked.schedule.upcoming(asked.from).take(NEXT_COUNT);
+    let text: String = times.map(|time| format!("next: {}\n", rfc3339(&time))).collect();
+    if text.is_empty() && !asked.schedule.is_reboot() {
+        return "next: never\n".to_owned();
+    }
+    text
+}

@@ -1,0 +1,137 @@
+//! The expression of a command line: read, put into its zone, and its problems shown.
+//!
+//! Cost: one pass over the text.
+//!
+//! Does not choose what to print of it.
+//!
+//! Source: own.
+
+use jiff::Timestamp;
+use mainspring_cron::{DayRule, Dialect, Expression, Language, ParseOptions, Schedule, Warning};
+
+use super::{print_json, zone_name, zone_or_system};
+use crate::cli::expression::{ExpressionArgs, ZoneArgs};
+use crate::wire::{Question, Unreadable};
+use mainspring_exec::clock::Moment;
+use mainspring_file::problem::{Fault, Problem};
+use mainspring_file::source::Line;
+use mainspring_file::warning;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
+use mainspring_server::message::say;
+
+/// The name under which problems of the expression are shown.
+const NAME: &str = "expression";
+
+/// Reads the expression. A fault of a text that another language can read says so.
+pub(super) fn read(args: &ExpressionArgs) -> Result<Expression, Fault> {
+    read_as(args, args.dialect).map_err(|fault| {
+        let others = [Language::Cron, Language::Quartz, Language::OnCalendar];
+        match others.into_iter().find(|&other| read_as(args, other).is_ok()) {
+            Some(other) => fault.with_hint(format!("--dialect {} can read it", language_name(other))),
+            None => fault,
+        }
+    })
+}
+
+fn read_as(args: &ExpressionArgs, language: Language) -> Result<Expression, Fault> {
+    let dialect = match language {
+        Language::OnCalendar => return Ok(Expression::parse_oncalendar(&args.text)?),
+        Language::Quartz => Dialect::Quartz,
+        _ => Dialect::Unix,
+    };
+    let mut options = ParseOptions::new().with_dialect(dialect).with_day_rule(args.day_rule);
+    options.job_name = args.name.as_deref();
+    Ok(Expression::parse_with(&args.text, &options)?)
+}
+
+/// Shows why the expression cannot be read.
+pub(super) fn refuse(args: &ExpressionArgs, fault: Fault) -> Result<Exit, Error> {
+    say(&Problem::new(line(args), fault.clone()).in_file(NAME).to_string());
+    if args.json {
+        print_json(&Unreadable { expression: args.text.clone(), problem: fault.into() })?;
+    }
+    Ok(Exit::Invalid)
+}
+
+/// A question about an expression that was understood.
+pub(super) struct Asked {
+    pub(super) schedule: Schedule,
+    pub(super) from: Timestamp,
+}
+
+impl Asked {
+    /// Puts an expression into its zone: the one asked for, its own, or the system's.
+    pub(super) fn new(expression: Expression, args: &ZoneArgs) -> Asked {
+        let own = match &expression {
+            Expression::OnCalendar(calendar) => calendar.zone().cloned(),
+            _ => None,
+        };
+        let zone = zone_or_system(args.zone.clone().or(own));
+        let schedule = Schedule::new(expression, zone);
+        let schedule = match args.dst {
+            Some(dst) => schedule.with_dst(dst),
+            None => schedule,
+        };
+        Asked { schedule, from: args.from.unwrap_or_else(|| Moment::now().wall) }
+    }
+
+    /// A moment in the zone of the schedule, as it is printed.
+    pub(super) fn show(&self, time: Timestamp) -> String {
+        rfc3339(&time.to_zoned(self.schedule.zone().clone()))
+    }
+
+    /// What was asked, for a JSON document.
+    pub(super) fn question(&self, args: &ExpressionArgs) -> Question {
+        Question {
+            expression: args.text.clone(),
+            dialect: language_name(args.dialect),
+            zone: zone_name(self.schedule.zone()).to_owned(),
+            dst: self.schedule.dst().to_string(),
+            day_rule: match args.day_rule {
+                DayRule::Or => "or",
+                DayRule::And => "and",
+                _ => "star",
+            },
+            from: self.show(self.from),
+        }
+    }
+}
+
+/// The explanation as text: what it says, with the zone after the sentence, and without its warnings.
+pub(super) fn explanation_text(asked: &Asked) -> (String, Vec<Warning>) {
+    let mut explanation = asked.schedule.explain(asked.from);
+    let warnings = std::mem::take(&mut explanation.warnings);
+    let text = explanation.to_string();
+    let sentence_end = text.find('\n').map_or(text.len(), |end| end + 1);
+    let (sentence, rest) = text.split_at(sentence_end);
+    (format!("{sentence}zone: {}\n{rest}", zone_name(asked.schedule.zone())), warnings)
+}
+
+/// The warnings as text with carets.
+pub(super) fn warnings_text(args: &ExpressionArgs, warnings: Vec<Warning>) -> String {
+    let shown = |warning| {
+        let fault = warning::fault(warning, &args.text);
+        Problem::warning(line(args), fault).in_file(NAME).to_string()
+    };
+    warnings.into_iter().map(shown).collect()
+}
+
+/// Something to say about the expression as a whole, with all of it underlined.
+pub(super) fn whole_text(args: &ExpressionArgs, message: String) -> String {
+    Problem::new(line(args), Fault::new(0..args.text.len(), message)).in_file(NAME).to_string()
+}
+
+/// The name of a language, as the options have it.
+pub(super) fn language_name(language: Language) -> &'static str {
+    match language {
+        Language::OnCalendar => "oncalendar",
+        Language::Quartz => "quartz",
+        _ => "unix",
+    }
+}
+
+fn line(args: &ExpressionArgs) -> Line<'_> {
+    Line { number: 1, bytes: args.text.as_bytes() }
+}

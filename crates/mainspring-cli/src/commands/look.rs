@@ -1,0 +1,144 @@
+//! The commands that only look: `list`, `show`, `history`, `logs`, `status`, `export`.
+//!
+//! Cost: one connection, and one request per [`MAX_ROWS`] rows.
+//!
+//! Does not change anything.
+//!
+//! Source: own.
+
+use std::io::{self, Write};
+
+use super::ask::{Looking, ask, line_text, show};
+use super::progress::Progress;
+use super::{json_line, print, print_faithfully, printed};
+use crate::cli::look::{HistoryArgs, JobArgs, LogsArgs};
+use crate::cli::serve::{AskArgs, ExportArgs};
+use crate::client::Client;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::protocol::{JobWire, MAX_ROWS, Request, Response, RunWire};
+
+pub(super) fn list(args: &AskArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.place.place())?;
+    let mut found: Vec<JobWire> = Vec::new();
+    let mut next = None;
+    loop {
+        let Response::Jobs { jobs, after } = client.ask(Request::List { after: next })? else {
+            return Ok(Exit::Failed);
+        };
+        found.extend(jobs);
+        next = after;
+        if next.is_none() {
+            return show(args, &Response::Jobs { jobs: found, after: None });
+        }
+    }
+}
+
+pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
+    let answer = Looking::open(&args.ask.place.place())?.ask(Request::Show { job: args.job.clone() })?;
+    show(&args.ask, &answer)
+}
+
+pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
+    ask(args, Request::Status)
+}
+
+pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.ask.place.place())?;
+    let mut found: Vec<RunWire> = Vec::new();
+    let mut next = None;
+    loop {
+        let rest = args.count as usize - found.len();
+        let request = Request::History {
+            job: args.job.clone(),
+            states: args.state.iter().map(|state| state.name().to_owned()).collect(),
+            limit: rest.min(MAX_ROWS),
+            cursor: next,
+        };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
+        found.extend(runs);
+        next = cursor;
+        if next.is_none() || args.count as usize <= found.len() {
+            return show(&args.ask, &Response::Runs { runs: found, cursor: next });
+        }
+    }
+}
+
+pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
+    let place = args.ask.place.place();
+    let mut show = |response: &Response| match response {
+        Response::Line(line) if args.ask.json => print(&json_line(line)),
+        Response::Line(line) => print_faithfully(&line_text(line)),
+        response => show(&args.ask, response).map(drop),
+    };
+    // What is written from now on is written by a server.
+    let looking = match args.follow {
+        true => Looking::Server(Client::connect(&place)?),
+        false => Looking::open(&place)?,
+    };
+    let mut client = match looking {
+        Looking::Server(client) => client,
+        Looking::Alone(mut alone) => return alone.logs(&args.of, &mut show).map(|()| Exit::Ok),
+    };
+    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
+    while let Response::Line(_) = &response {
+        show(&response)?;
+        response = client.next_answer()?;
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.place.place())?;
+    if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
+}
+
+fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
+    let mut groups = Vec::new();
+    let mut next = None;
+    loop {
+        let Response::Export { texts, after } = client.ask(Request::Export { after: next })? else {
+            return Ok(Exit::Failed);
+        };
+        for text in texts {
+            // Each table comes with that of its group, which stands in the file once.
+            let (job, group) = text.split_once("\n[groups.").unwrap_or((&text, ""));
+            print_faithfully(&format!("{}\n\n", job.trim_end()))?;
+            let group = format!("[groups.{}", group.trim_end());
+            if group != "[groups." && !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        next = after;
+        if next.is_none() {
+            break;
+        }
+    }
+    groups.iter().try_for_each(|group| print_faithfully(&format!("{group}\n\n")))?;
+    Ok(Exit::Ok)
+}
+
+fn export_history(client: &mut Looking) -> Result<Exit, Error> {
+    let total = match client.ask(Request::Status) {
+        Ok(Response::Status(status)) => status.runs,
+        _ => 0,
+    };
+    let mut progress = Progress::beside_output("runs", total);
+    let mut next = None;
+    loop {
+        let request = Request::History { job: None, states: Vec::new(), limit: MAX_ROWS, cursor: next };
+        let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
+        let mut output = io::stdout().lock();
+        for run in &runs {
+            if output.write_all(json_line(run).as_bytes()).is_err() {
+                return printed(output.flush()).map(|()| Exit::Ok);
+            }
+        }
+        progress.add(runs.len());
+        next = cursor;
+        if next.is_none() {
+            progress.finish();
+            return Ok(Exit::Ok);
+        }
+    }
+}

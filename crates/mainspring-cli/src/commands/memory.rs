@@ -1,0 +1,75 @@
+//! `mainspring serve --memory`: the same server on a store that ends with it.
+//!
+//! ```text
+//! --data DIR        its socket and lock are in DIR, which must hold no store, and output in a new folder there
+//! without --data    all of that in a folder of its own
+//! ```
+//!
+//! The new folder goes when the server ends, and nothing else does: whatever DIR held before stays.
+//!
+//! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are in memory.
+//!
+//! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
+//! removed. After `kill -9` the new folder is left behind.
+//!
+//! Source: own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mainspring_job::{MemoryStore, Shard, Store};
+use nix::unistd::mkdtemp;
+
+use super::takeover::{owner, take};
+use mainspring_host::folder::Folder;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::place::Place;
+use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use mainspring_server::server::{Server, Serving, Stores};
+
+/// Runs until a signal asks to stop. `given` is the data directory of the command line.
+pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+    match given {
+        Some(directory) => run_in(Place::find(Some(directory)), serving),
+        None => {
+            let place = own_place()?;
+            let result = run_in(place.clone(), serving);
+            // It is in nobody's way if it stays.
+            let _ = fs::remove_dir_all(place.directory());
+            result
+        }
+    }
+}
+
+fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+    place.make()?;
+    let directory = take(&place).map_err(Error::Directory)?;
+    if place.store().exists() {
+        let text = format!("{} holds a store, which --memory would not use", place.directory().display());
+        return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));
+    }
+    let output = new_folder(&place.directory().join("output-XXXXXX"))?;
+    let place = place.with_output(output.clone());
+    let mut store = MemoryStore::new();
+    let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
+    let stores = Stores { store: Box::new(store), reader: None };
+    let result = Server::prepare(serving(place), stores, lease).and_then(Server::run);
+    // It is in nobody's way if it stays.
+    let _ = fs::remove_dir_all(&output);
+    drop(directory);
+    result.map(|()| Exit::Ok)
+}
+
+/// A new folder for this server alone, where nobody else can put another in its place.
+fn own_place() -> Result<Place, Error> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    // That of another user is left over in the environment of `su`.
+    let ours = runtime.filter(|path| Folder::at(path).is_ok_and(|folder| folder.judge().is_ok()));
+    let parent = ours.unwrap_or_else(std::env::temp_dir);
+    Ok(Place::find(Some(&new_folder(&parent.join("mainspring-XXXXXX"))?)))
+}
+
+fn new_folder(template: &Path) -> Result<PathBuf, Error> {
+    mkdtemp(template).map_err(|error| Error::Data { path: template.to_owned(), source: error.into() })
+}

@@ -1,0 +1,92 @@
+//! `mainspring next`: prints the next times of an expression.
+//!
+//! Cost: one search per time, and its memory: some 100 MB for [`MAX_TIMES`] of them.
+//!
+//! Does not read crontabs.
+//!
+//! Source: the format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>.
+
+use std::io::{self, BufWriter, Write};
+
+use jiff::Zoned;
+
+use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
+use super::{print_json, printed};
+use crate::cli::expression::{MAX_TIMES, NextArgs};
+use crate::wire::Times;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
+use mainspring_server::message::{PROGRAM, say};
+
+/// How many times are printed when nobody says how many, nor until when.
+const DEFAULT_COUNT: u32 = 10;
+
+pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
+    let expression = match read(&args.expression) {
+        Ok(expression) => expression,
+        Err(fault) => return refuse(&args.expression, fault),
+    };
+    let asked = Asked::new(expression, &args.zone);
+    if asked.schedule.is_reboot() {
+        say("@reboot has no times: it runs once when the scheduler starts\n");
+    }
+    let answer = Answer::find(&asked, args);
+    if args.expression.json {
+        print_json(&document(&asked, args, &answer))?;
+    } else {
+        printed(print_lines(&asked, args, &answer))?;
+    }
+    if !answer.is_cut_short {
+        return Ok(Exit::Ok);
+    }
+    say(&format!(
+        "{PROGRAM}: ended after {MAX_TIMES} times, and more are due: ask again from the last one\n"
+    ));
+    Ok(Exit::Failed)
+}
+
+/// The times asked for.
+struct Answer {
+    /// At most [`MAX_TIMES`].
+    times: Vec<Zoned>,
+    /// Whether there are more, which only happens with `--until` alone.
+    is_cut_short: bool,
+}
+
+impl Answer {
+    fn find(asked: &Asked, args: &NextArgs) -> Answer {
+        let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
+        let count = args.count.unwrap_or(default);
+        let is_wanted = |time: &Zoned| args.until.is_none_or(|until| time.timestamp() <= until);
+        let mut wanted = asked.schedule.upcoming(asked.from).take_while(is_wanted);
+        let times = wanted.by_ref().take(count as usize).collect();
+        let is_cut_short = args.count.is_none() && args.until.is_some() && wanted.next().is_some();
+        Answer { times, is_cut_short }
+    }
+}
+
+fn print_lines(asked: &Asked, args: &NextArgs, answer: &Answer) -> io::Result<()> {
+    let mut output = BufWriter::new(io::stdout().lock());
+    if args.explain {
+        let (text, warnings) = explanation_text(asked);
+        for line in text.lines().chain(warnings_text(&args.expression, warnings).lines()) {
+            writeln!(output, "# {line}")?;
+        }
+    }
+    for time in &answer.times {
+        writeln!(output, "{}", rfc3339(time))?;
+    }
+    output.flush()
+}
+
+fn document(asked: &Asked, args: &NextArgs, answer: &Answer) -> Times {
+    Times {
+        question: asked.question(&args.expression),
+        until: args.until.map(|until| asked.show(until)),
+        count: args.count,
+        is_cut_short: answer.is_cut_short,
+        times: answer.times.iter().map(rfc3339).collect(),
+        explanation: args.explain.then(|| asked.schedule.explain(asked.from).into()),
+    }
+}

@@ -1,0 +1,55 @@
+//! What all commands print with: text in plain characters and JSON documents on standard output, zones.
+//!
+//! Cost: one write per call.
+//!
+//! Does not fail when the reader of the output has gone: a reader such as `head` has seen enough.
+
+use std::io::{self, IsTerminal, Write};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+
+use mainspring_file::plain;
+use mainspring_server::error::Error;
+
+/// The zone to use when none is given: the system's, or UTC when the system does not say.
+pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
+    zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
+}
+
+/// The name of a zone, for messages. Zones without one are those of rare settings of TZ.
+pub(super) fn zone_name(zone: &TimeZone) -> &str {
+    zone.iana_name().unwrap_or("UTC")
+}
+
+/// Prints text for people on standard output, in plain characters.
+pub(super) fn print(text: &str) -> Result<(), Error> {
+    printed(io::stdout().write_all(plain::text(text).as_bytes()))
+}
+
+/// Prints what a job wrote, or its definition: as it is where another program or a file takes it, else in plain characters.
+pub(super) fn print_faithfully(text: &str) -> Result<(), Error> {
+    if io::stdout().is_terminal() { print(text) } else { printed(io::stdout().write_all(text.as_bytes())) }
+}
+
+/// One JSON document on a line.
+pub(super) fn json_line(document: &impl Serialize) -> String {
+    let text = serde_json::to_string(document).expect("wire types have string keys and finite numbers");
+    format!("{}\n", plain::json(&text))
+}
+
+/// Prints one JSON document on standard output.
+pub(super) fn print_json(document: &impl Serialize) -> Result<(), Error> {
+    let mut text =
+        serde_json::to_string_pretty(document).expect("wire types have string keys and finite numbers");
+    text.push('\n');
+    printed(io::stdout().write_all(plain::json(&text).as_bytes()))
+}
+
+/// What became of printing. A reader that has seen enough, like `head`, is no failure.
+pub(super) fn printed(result: io::Result<()>) -> Result<(), Error> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,59 @@
+//! `mainspring serve`.
+//!
+//! Cost: see the loop in [`server`](mainspring_server::server).
+//!
+//! Does not go into the background: whatever starts it does that better.
+//!
+//! Source: daemon(7), "new-style daemons".
+
+use std::sync::Arc;
+
+use super::takeover::{owned_store, take};
+use super::{memory, zone_or_system};
+use crate::cli::serve::ServeArgs;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Reader;
+use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::say;
+use mainspring_server::server::rate::Rates;
+use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
+use mainspring_store::{Directory, DirectoryError};
+
+pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
+    let ourselves =
+        Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
+    let reader = Reader {
+        format: Format::from(args.format),
+        zone: zone_or_system(args.zone),
+        users: Users::new(ourselves),
+    };
+    let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
+    let stopping = Stopping { drain: args.drain, grace: args.grace };
+    let files = args.files;
+    let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
+    let serving = |place| Serving { place, files, reader, stopping, rates, keeping };
+    if args.memory {
+        return memory::run(args.place.data.as_deref(), serving);
+    }
+    let place = args.place.place();
+    place.make()?;
+    // Who stands by has all the time in the world, and says at once that it does.
+    let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
+    let directory = match taken {
+        Err(error @ DirectoryError::Taken { .. }) if args.standby => {
+            say(&format!("mainspring: standing by: {error}\n"));
+            Directory::wait(place.directory())
+        }
+        other => other,
+    };
+    let directory = Arc::new(directory.map_err(Error::Directory)?);
+    let (store, lease) = owned_store(&directory, &place)?;
+    let reader = Box::new(store.reader());
+    let stores = Stores { store: Box::new(store), reader: Some(reader) };
+    Server::prepare(serving(place), stores, lease)?.run()?;
+    drop(directory);
+    Ok(Exit::Ok)
+}

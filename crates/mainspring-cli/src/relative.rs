@@ -1,0 +1,63 @@
+//! Times as people say them: `in 2h 10m`, `3d 4h ago`.
+//!
+//! Cost: one string.
+//!
+//! Does not know months: their lengths differ.
+//!
+//! Source: own.
+
+use jiff::Timestamp;
+
+/// A time as seen from `now`, in its two largest units.
+///
+/// # Example
+///
+/// ```
+/// use mainspring_cli::relative::relative;
+///
+/// let now = "2026-01-01T00:00:00Z".parse()?;
+/// assert_eq!(relative("2026-01-01T02:10:30Z".parse()?, now), "in 2h 10m");
+/// assert_eq!(relative("2025-12-29T00:00:00Z".parse()?, now), "3d ago");
+/// assert_eq!(relative(now, now), "now");
+/// # Ok::<(), jiff::Error>(())
+/// ```
+pub fn relative(time: Timestamp, now: Timestamp) -> String {
+    let ms = time.as_millisecond() - now.as_millisecond();
+    let text = span(ms.unsigned_abs());
+    match ms {
+        -999..=999 => "now".to_owned(),
+        1000.. => format!("in {text}"),
+        ..=-1000 => format!("{text} ago"),
+    }
+}
+
+/// A length of time in its two largest units.
+pub fn span(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let units =
+        [(seconds / 86_400, "d"), (seconds / 3600 % 24, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    let Some(first) = units.iter().position(|(count, _)| 0 < *count) else { return format!("{ms}ms") };
+    let shown = units[first..].iter().take(2).filter(|(count, _)| 0 < *count);
+    shown.map(|(count, unit)| format!("{count}{unit}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_units_are_enough() {
+        let cases = [
+            (0, "0ms"),
+            (999, "999ms"),
+            (1_000, "1s"),
+            (61_000, "1m 1s"),
+            (3_600_000, "1h"),
+            (3_601_000, "1h"),
+            (90_061_000, "1d 1h"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(span(ms), expected);
+        }
+    }
+}

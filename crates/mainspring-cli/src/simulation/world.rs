@@ -1,0 +1,311 @@
+//! The world of a simulation: a planner, its store, runs with an end, and a clock that jumps.
+//!
+//! ```text
+//! elapsed   0 ───────────────────────────▶      runs take time by this one: it is never set
+//! wall      from ─────▶ set ·····▶ ───────▶     the planner is told this one, as a server's is
+//! ```
+//!
+//! At one moment runs end first, then the clock is set or the server dies, then the planner looks. So a run that ends as the
+//! next one is due is not in its way.
+//!
+//! Cost: one look at the planner per moment, and one small batch per change.
+//!
+//! Does not sleep, and does not read a clock.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use jiff::{SignedDuration, Timestamp};
+use mainspring_job::{
+    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
+    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
+};
+
+use super::tally::{Event, Outcome, Tally, What};
+use super::{ClockSet, Outage, Scenario};
+use mainspring_exec::executor::MAX_RUNNING;
+
+/// The source that all jobs of a simulation have.
+const SOURCE: &str = "simulation";
+
+/// How often the planner may look at one moment. A look handles hundreds of jobs, and there are at most a hundred thousand.
+const MAX_LOOKS_AT_ONE_MOMENT: usize = 100_000;
+
+/// A point of elapsed time, and a number that keeps equals apart.
+type End = (SignedDuration, u64);
+
+/// A run that has started and will end.
+struct Running {
+    key: RunKey,
+    attempt: u32,
+    is_timed_out: bool,
+    has_duration: bool,
+}
+
+/// Something that happens to the server or its clock.
+#[derive(Clone, Copy)]
+enum Incident {
+    Off(Outage),
+    Set(ClockSet),
+}
+
+impl Incident {
+    fn at(self) -> Timestamp {
+        match self {
+            Incident::Off(outage) => outage.from,
+            Incident::Set(set) => set.at,
+        }
+    }
+}
+
+pub(super) struct World<'s> {
+    scenario: &'s Scenario,
+    index_of: HashMap<JobName, usize>,
+    planner: Planner,
+    store: MemoryStore,
+    lease: Lease,
+    wall: Timestamp,
+    elapsed: SignedDuration,
+    running: BTreeMap<End, Running>,
+    end_of: HashMap<(RunKey, u32), End>,
+    start_count: u64,
+    timed_count: usize,
+    incidents: VecDeque<Incident>,
+    tally: Tally,
+}
+
+impl<'s> World<'s> {
+    /// A world at the scenario's first moment, with its server started.
+    pub(super) fn new(scenario: &'s Scenario) -> Result<World<'s>, Vec<JobName>> {
+        let names = scenario.jobs.iter().map(|simulated| simulated.job.name.clone());
+        let outages = scenario.outages.iter().copied().map(Incident::Off);
+        let mut incidents: Vec<Incident> =
+            outages.chain(scenario.clock_sets.iter().copied().map(Incident::Set)).collect();
+        incidents.sort_by_key(|incident| incident.at());
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new(SOURCE)).expect("a store of our own is free");
+        let mut world = World {
+            scenario,
+            index_of: names.enumerate().map(|(index, name)| (name, index)).collect(),
+            planner: Planner::new(lease.epoch, limits()),
+            store,
+            lease,
+            // What is due at the first moment is due after the definitions are known.
+            wall: scenario.from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(scenario.from),
+            elapsed: SignedDuration::ZERO,
+            running: BTreeMap::new(),
+            end_of: HashMap::new(),
+            start_count: 0,
+            timed_count: 0,
+            incidents: incidents.into(),
+            tally: Tally::new(scenario),
+        };
+        let refused = world.define();
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        world.wall = scenario.from;
+        world.tell(Input::Begin { takeover: lease.takeover });
+        Ok(world)
+    }
+
+    pub(super) fn run(mut self) -> Result<Outcome, Vec<JobName>> {
+        loop {
+            self.look();
+            let next = self.next_moment();
+            if self.scenario.events_max <= self.tally.event_count() {
+                let end = self.wall;
+                return Ok(self.tally.finish(end, true));
+            }
+            let Some(next) = next.filter(|next| *next < self.scenario.to) else { break };
+            self.advance(next);
+            self.end_runs();
+            if let Some(incident) = self.incidents.pop_front_if(|incident| incident.at() <= self.wall) {
+                self.befall(incident);
+            }
+        }
+        let end = self.scenario.to;
+        Ok(self.tally.finish(end, false))
+    }
+
+    /// The next moment at which anything happens, by the clock as it stands.
+    fn next_moment(&self) -> Option<Timestamp> {
+        let end = self.running.keys().next().map(|(end, _)| self.wall_at(*end));
+        let incident = self.incidents.front().map(|incident| incident.at());
+        let next = [self.planner.next_due(), end, incident].into_iter().flatten().min();
+        next.map(|next| next.max(self.wall))
+    }
+
+    fn wall_at(&self, elapsed: SignedDuration) -> Timestamp {
+        self.wall.checked_add(elapsed - self.elapsed).unwrap_or(Timestamp::MAX)
+    }
+
+    fn advance(&mut self, to: Timestamp) {
+        debug_assert!(self.wall <= to, "the clock runs forward unless it is set");
+        self.elapsed += to.duration_since(self.wall);
+        self.wall = to;
+    }
+
+    /// Lets the planner look until it has nothing to do at this moment.
+    fn look(&mut self) {
+        for _ in 0..MAX_LOOKS_AT_ONE_MOMENT {
+            if self.planner.next_due().is_none_or(|due| self.wall < due)
+                || self.scenario.events_max <= self.tally.event_count()
+            {
+                return;
+            }
+            self.tell(Input::Tick);
+        }
+        unreachable!("the planner ends its work at a moment");
+    }
+
+    fn end_runs(&mut self) {
+        while let Some(entry) = self.running.first_entry().filter(|entry| entry.key().0 <= self.elapsed) {
+            let running = entry.remove();
+            let outcome = match running.is_timed_out {
+                true => mainspring_job::Outcome::TimedOut,
+                false => mainspring_job::Outcome::Succeeded,
+            };
+            if running.is_timed_out {
+                self.record(&running.key, What::TimedOut);
+            }
+            self.ended(running, outcome);
+        }
+    }
+
+    fn ended(&mut self, running: Running, outcome: mainspring_job::Outcome) {
+        let Running { key, attempt, has_duration, .. } = running;
+        self.end_of.remove(&(key.clone(), attempt));
+        self.timed_count -= usize::from(has_duration);
+        self.tell(Input::Ended { key, attempt, outcome });
+    }
+
+    fn befall(&mut self, incident: Incident) {
+        match incident {
+            Incident::Set(set) => self.wall = set.to,
+            Incident::Off(outage) => {
+                self.running.clear();
+                self.end_of.clear();
+                self.timed_count = 0;
+                self.advance(outage.to.max(self.wall));
+                self.boot();
+            }
+        }
+    }
+
+    /// A new server on the store of the one that died.
+    fn boot(&mut self) {
+        let shard = Shard::WHOLE;
+        self.lease = self.store.acquire(shard, &Owner::new(SOURCE)).expect("the owner before is dead");
+        self.planner = Planner::new(self.lease.epoch, limits());
+        let (jobs, is_paused) = self.store.jobs(shard).expect("memory can be read");
+        let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
+        self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), is_paused });
+        while runs.len() == MAX_PAGE {
+            let last = runs.last().map(|run| run.key.clone());
+            runs = self.store.open_runs(shard, last.as_ref(), MAX_PAGE).expect("memory can be read");
+            self.tell(Input::Restore { jobs: Vec::new(), former: Vec::new(), runs: runs.clone(), is_paused });
+        }
+        let refused = self.define();
+        assert!(refused.is_empty(), "the names were unique at the first start");
+        self.tell(Input::Begin { takeover: self.lease.takeover });
+    }
+
+    /// Gives the planner the jobs; returns the names that it refuses.
+    fn define(&mut self) -> Vec<JobName> {
+        let jobs = self.scenario.jobs.iter().map(|simulated| simulated.job.clone()).collect();
+        let definitions = Definitions {
+            source: SOURCE.to_owned(),
+            jobs,
+            groups: self.scenario.groups.clone(),
+            prune: Prune::Remove,
+        };
+        let replies = self.tell(Input::Command { ticket: Ticket(1), command: Command::Apply(definitions) });
+        let applied = replies.into_iter().find_map(|reply| match reply {
+            Reply::Applied(applied) => Some(applied.refused),
+            _ => None,
+        });
+        applied.expect("every command has a reply")
+    }
+
+    /// Tells the planner a fact, commits what it decides, and does what it wants done.
+    fn tell(&mut self, input: Input) -> Vec<Reply> {
+        let mut inputs = VecDeque::from([input]);
+        let mut replies = Vec::new();
+        while let Some(input) = inputs.pop_front() {
+            let mut outputs = Vec::new();
+            self.planner.handle(self.wall, input, &mut outputs);
+            while let Some(batch) = self.planner.take_batch() {
+                let answers = self.store.commit(self.lease, &batch).expect("memory is never full").answers;
+                let committed = Input::Committed { number: batch.number, answers };
+                self.planner.handle(self.wall, committed, &mut outputs);
+            }
+            for output in outputs {
+                match output {
+                    Output::Start(start) => self.start(&start),
+                    Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),
+                    Output::Reply { reply, .. } => replies.push(reply),
+                    Output::Note(note) => self.note(&note),
+                    Output::Load { after, up_to, limit } => {
+                        let pending = self.store.load(Shard::WHOLE, after, up_to, limit);
+                        let pending = pending.expect("memory can be read");
+                        let is_complete = pending.len() < limit;
+                        inputs.push_back(Input::Loaded { pending, is_complete });
+                    }
+                }
+            }
+        }
+        replies
+    }
+
+    fn start(&mut self, start: &Start) {
+        let Some(&job_index) = self.index_of.get(&start.key.job) else { return };
+        self.record(&start.key, What::Started { attempt: start.attempt });
+        let duration = self.scenario.jobs[job_index].duration;
+        let length = duration.unwrap_or_default();
+        let timeout = start.work.policies.timeout.after.filter(|timeout| *timeout < length);
+        let length = SignedDuration::try_from(timeout.unwrap_or(length)).unwrap_or(SignedDuration::MAX);
+        self.start_count += 1;
+        let end = (self.elapsed.saturating_add(length), self.start_count);
+        let running = Running {
+            key: start.key.clone(),
+            attempt: start.attempt,
+            is_timed_out: timeout.is_some(),
+            has_duration: duration.is_some(),
+        };
+        if running.has_duration {
+            self.timed_count += 1;
+            self.tally.running(self.wall, self.timed_count);
+        }
+        self.end_of.insert((start.key.clone(), start.attempt), end);
+        self.running.insert(end, running);
+    }
+
+    /// Ends a run at once, as a process ends that takes its signal.
+    fn kill(&mut self, key: RunKey, attempt: u32) -> Option<Input> {
+        let end = self.end_of.remove(&(key.clone(), attempt))?;
+        let running = self.running.remove(&end).expect("what has an end is running");
+        self.timed_count -= usize::from(running.has_duration);
+        self.record(&key, What::Killed);
+        Some(Input::Ended { key, attempt, outcome: mainspring_job::Outcome::Killed })
+    }
+
+    fn note(&mut self, note: &Note) {
+        match note {
+            Note::Missed { key, count, .. } => self.record(key, What::Missed { count: *count }),
+            Note::Skipped { key, .. } => self.record(key, What::Skipped),
+            Note::Abandoned { key, .. } => self.record(key, What::Abandoned),
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, key: &RunKey, what: What) {
+        if let Some(&job_index) = self.index_of.get(&key.job) {
+            self.tally.add(Event { time: self.wall, job_index, nominal: key.nominal, what });
+        }
+    }
+}
+
+/// Those of `serve`.
+fn limits() -> Limits {
+    Limits { max_running: MAX_RUNNING, ..Limits::default() }
+}

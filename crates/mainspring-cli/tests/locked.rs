@@ -1,0 +1,112 @@
+//! A store that another program has locked costs lateness, and nothing else.
+//!
+//! The lock is a real one of SQLite's, held by a connection of the test's. What is judged is what happens while it is held.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
+use rusqlite::Connection;
+
+use crate::program::mainspring;
+use crate::served::Served;
+
+/// Jobs that run until they are killed, and one that runs by hand.
+const JOBS: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n\
+    [jobs.kept]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n\
+    [jobs.timed]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\ntimeout = '5s'\n\
+    [jobs.quick]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nrun = ['true']\n";
+
+/// Another program that is about to write.
+fn lock(data: &str) -> Connection {
+    let connection = Connection::open(Path::new(data).join("mainspring.db")).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    connection
+}
+
+/// A request over a connection of its own, whose answer may take as long as the lock.
+struct Asked(BufReader<UnixStream>);
+
+impl Asked {
+    fn new(data: &str, request: &str) -> Asked {
+        let mut stream = UnixStream::connect(Path::new(data).join("mainspring.sock")).unwrap();
+        stream.write_all(format!("{request}\n").as_bytes()).unwrap();
+        Asked(BufReader::new(stream))
+    }
+
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        self.0.read_line(&mut line).unwrap();
+        line
+    }
+}
+
+fn states(served: &Served, job: &str) -> String {
+    served.ask(&["history", job, "-n", "1"]).stdout
+}
+
+#[test]
+fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_else_is() {
+    let mut served = Served::start("locked", JOBS);
+    let started = [&["long", "start"][..], &["kept", "start"], &["timed", "start"]];
+    served.running.wait_for_all(&started);
+    let data = served.data();
+    let lock = lock(&data);
+    // Something to write, so that the server meets the lock.
+    let mut submitted = Asked::new(
+        &data,
+        r#"{"id":1,"command":"submit","due":"2100-01-01T00:00:00Z","process":{"run":["true"]}}"#,
+    );
+    served.running.wait_for(&["another program has locked the store"]);
+    // People get answers, and the first says what is wrong.
+    served.says(&["status"], 0, "another program has locked the store");
+    served.says(&["list"], 0, "long");
+    served.says(&["history", "long"], 0, "running");
+    let json = served.json(&["history", "long", "-n", "1", "--json"]);
+    let run = json["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
+    // A run that is cancelled gets its signal, though the answer has to wait.
+    let mut cancelled = Asked::new(&data, &format!(r#"{{"id":1,"command":"cancel","of":"{run}"}}"#));
+    // A timeout is kept, and neither end was written: both are seen in the log while the lock is held.
+    served.running.wait_for_all(&[&["long", "end", "SIGTERM"], &["timed", "end", "longer than its timeout"]]);
+    assert!(states(&served, "long").contains("running"), "the lock was not held");
+    lock.execute_batch("COMMIT").unwrap();
+    assert!(submitted.answer().contains("submitted"));
+    assert!(cancelled.answer().contains("done"));
+    served.running.wait_for(&["the store answers again"]);
+    assert!(states(&served, "long").contains("cancelled"));
+    assert!(states(&served, "timed").contains("timed_out") || states(&served, "timed").contains("dead"));
+    // Nothing was killed for it, and all goes on.
+    assert!(states(&served, "kept").contains("running"));
+    served.says(&["run", "quick", "--wait"], 0, "succeeded");
+    served.running.signal(Signal::SIGTERM);
+    served.running.signal(Signal::SIGTERM);
+    let (status, _, stderr) = served.running.end();
+    assert!(status.success(), "{stderr}");
+    let _ = std::fs::remove_dir_all(&served.folder);
+}
+
+#[test]
+fn a_server_whose_store_is_locked_ends_when_it_is_asked_to() {
+    let mut served =
+        Served::start("locked-end", "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n");
+    served.running.wait_for(&["long", "start"]);
+    let data = served.data();
+    let lock = lock(&data);
+    served.running.signal(Signal::SIGTERM);
+    served.running.wait_for(&["long", "end", "SIGTERM"]);
+    served.running.wait_for(&["the end could not be recorded: another program has locked the store"]);
+    let folder = served.folder.clone();
+    let (status, _, stderr) = served.running.end();
+    assert!(status.success(), "{stderr}");
+    drop(lock);
+    // What was acknowledged is there, and the next server knows that the run was cut off.
+    let history = mainspring(&["history", "--data", &data, "long"]).stdout;
+    assert!(history.contains("running"), "{history}");
+    let mut served = Served::start_in(folder, &[]);
+    served.running.wait_for(&["long", "abandoned"]);
+    served.running.signal(Signal::SIGTERM);
+    served.running.signal(Signal::SIGTERM);
+    served.running.end();
+    let _ = std::fs::remove_dir_all(&served.folder);
+}

@@ -1,0 +1,216 @@
+//! Laws for two owners of one shard, of which one has taken it from the other.
+//!
+//! ```text
+//! one:    acquire ── commit 1 ───────────────────── commit 2, renew, release: Fenced
+//! other:                       acquire ── commit 1 ──────────────────────────────────▶ goes on
+//! ```
+//!
+//! Where the store can be opened a second time beside the first, each owner has a connection of its own; else both share one.
+
+use super::ground::{Ground, Held, committed, same, text};
+use super::laws::{Law, at, key, name, once, running};
+use crate::operation::{Answer, Batch, Operation};
+use crate::record::Mark;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+use crate::store::{Lease, Owner, Query, Reader, Shard, Store, StoreError};
+
+/// How many steps a random history of two owners has.
+const STEPS: u64 = 60;
+
+pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
+    vec![
+        ("who lost its shard to another writes nothing", fenced_after_a_steal),
+        ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
+        ("an owner finds all that the one before it wrote", taken_over_whole),
+        ("a commit for several shards answers for each", each_shard_has_its_answer),
+        ("the store's time never runs back", time_never_runs_back),
+        ("of two owners only the latest writes", random_steals),
+    ]
+}
+
+/// A store, and the connection of a second owner if there is one.
+struct Hands<S> {
+    one: S,
+    other: Option<S>,
+}
+
+impl<S: Store> Hands<S> {
+    fn fresh<G: Ground<Store = S>>(ground: &mut G) -> Hands<S> {
+        let one = ground.fresh();
+        let other = ground.beside(&one);
+        Hands { one, other }
+    }
+
+    fn one(&mut self) -> &mut S {
+        &mut self.one
+    }
+
+    fn other(&mut self) -> &mut S {
+        self.other.as_mut().unwrap_or(&mut self.one)
+    }
+}
+
+fn acquired<S: Store>(store: &mut S, owner: &str) -> Result<Lease, String> {
+    store.acquire(Shard::WHOLE, &Owner::new(owner)).map_err(text)
+}
+
+fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> Held {
+    match found {
+        Err(StoreError::Fenced) => Ok(()),
+        found => Err(format!("{what} of an owner that lost its shard was answered {found:?}")),
+    }
+}
+
+fn plan(nominal: i64) -> Operation {
+    let key = RunKey::new(name("job"), at(nominal));
+    Operation::Plan(Run::new(key, Cause::Trigger, RunState::Queued, at(nominal), at(nominal)))
+}
+
+/// Also over a connection of its own.
+fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let old = acquired(hands.one(), "one")?;
+    committed(hands.one(), old, 1, &[plan(60)])?;
+    let new = acquired(hands.other(), "other")?;
+    let batch = Batch { number: 2, operations: vec![plan(120)] };
+    is_fenced("a commit", hands.one().commit(old, &batch))?;
+    is_fenced("a renewal", hands.one().renew(old))?;
+    is_fenced("a release", hands.one().release(old))?;
+    hands.other().renew(new).map_err(text)?;
+    let found = hands.other().find(Shard::WHOLE, &Query { limit: 9, ..Query::default() }).map_err(text)?;
+    same("runs", &found.len(), &1)
+}
+
+/// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the owner's.
+fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let old = acquired(hands.one(), "one")?;
+    committed(hands.one(), old, 1, &[plan(60)])?;
+    let new = acquired(hands.other(), "other")?;
+    let again = Batch { number: 1, operations: vec![plan(60)] };
+    is_fenced("a batch that was sent again", hands.one().commit(old, &again))?;
+    // The new owner counts from one: its first batch is not taken for that of the old one.
+    let answers = committed(hands.other(), new, 1, &[plan(120)])?;
+    same("the first batch of the new owner", &answers, &vec![Answer::New])?;
+    let answers = committed(hands.other(), new, 2, &[plan(60)])?;
+    same("what the old owner wrote", &answers, &vec![Answer::Duplicate(None)])
+}
+
+/// What one owner committed, the other finds, and can go on with.
+fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let old = acquired(hands.one(), "one")?;
+    let mark = Mark::new(name("job"), at(60), "@daily".to_owned());
+    let define = Operation::Define { mark: mark.clone(), source: "one".to_owned(), text: String::new() };
+    let operations = [define, Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
+    committed(hands.one(), old, 1, &operations)?;
+    let new = acquired(hands.other(), "other")?;
+    let store = hands.other();
+    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
+    same("open runs", &store.open_runs(Shard::WHOLE, None, 9).map_err(text)?, &vec![running(&key())])?;
+    let (state, reason) = (RunState::Abandoned, String::new());
+    let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
+    same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
+    let pending = hands.one().counts(Shard::WHOLE).map_err(text)?.pending;
+    same("pending jobs, as the old owner may still read them", &pending, &1)
+}
+
+/// A commit for several shards answers for each: one that is lost takes none of the others with it.
+fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let old = acquired(hands.one(), "one")?;
+    let new = acquired(hands.other(), "other")?;
+    let (lost, kept) = (
+        Batch { number: 1, operations: vec![plan(60)] },
+        Batch { number: 1, operations: vec![plan(120), plan(180)] },
+    );
+    let store = hands.other();
+    let mut answers = store.commit_all(&[(old, &lost), (new, &kept)]).into_iter();
+    let (Some(of_lost), Some(of_kept), None) = (answers.next(), answers.next(), answers.next()) else {
+        return Err("two shards have two answers".to_owned());
+    };
+    is_fenced("a commit beside another", of_lost)?;
+    same("the answers of the other shard", &of_kept.map_err(text)?.answers, &vec![Answer::New; 2])?;
+    let mut renewed = store.renew_all(&[old, new]).into_iter();
+    let (Some(of_lost), Some(of_kept), None) = (renewed.next(), renewed.next(), renewed.next()) else {
+        return Err("two shards are renewed with two answers".to_owned());
+    };
+    is_fenced("a renewal beside another", of_lost)?;
+    of_kept.map(|_| ()).map_err(text)
+}
+
+/// Where the store tells its time, it never runs back, and a lease lasts for some of it.
+fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let (mut latest, mut is_one) = (None, true);
+    for _ in 0..4 {
+        let store = if is_one { hands.one() } else { hands.other() };
+        let lease = acquired(store, "an owner")?;
+        let batch = Batch { number: 1, operations: vec![Operation::PauseAll(is_one)] };
+        let committed = store.commit(lease, &batch).map_err(text)?;
+        let renewed = store.renew(lease).map_err(text)?;
+        for now in [committed.now, renewed.now] {
+            if now < latest {
+                return Err(format!("it told {now:?} after {latest:?}"));
+            }
+            latest = now;
+        }
+        if [lease.lasts, renewed.lasts].iter().flatten().any(std::time::Duration::is_zero) {
+            return Err("a lease lasts no time at all".to_owned());
+        }
+        if lease.lasts.is_some() != renewed.lasts.is_some() {
+            return Err("a lease ends by itself before or after a renewal only".to_owned());
+        }
+        is_one = !is_one;
+    }
+    Ok(())
+}
+
+/// Two owners steal, commit, renew and release at random; whoever holds the latest lease writes, and nobody else does.
+fn random_steals<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    // A generator of Lehmer's: the steps are the same each time.
+    let mut state: u64 = 0x2545_f491;
+    let mut draw = |count: u64| {
+        state = state * 48_271 % 0x7fff_ffff;
+        state % count
+    };
+    let mut leases: [Option<Lease>; 2] = [None, None];
+    let mut holder: Option<usize> = None;
+    let mut numbers = [0, 0];
+    let mut written = 0;
+    for step in 1..=STEPS {
+        let index = usize::try_from(draw(2)).unwrap_or(0);
+        let store = if index == 0 { hands.one() } else { hands.other() };
+        let (kind, lease) = (draw(6), leases[index]);
+        let Some(lease) = lease.filter(|_| 0 < kind) else {
+            leases[index] = Some(acquired(store, "an owner")?);
+            (holder, numbers[index]) = (Some(index), 0);
+            continue;
+        };
+        let result = match kind {
+            1 => store.release(lease),
+            2 => store.renew(lease).map(|_| ()),
+            _ => {
+                numbers[index] += 1;
+                let operations = vec![plan(i64::try_from(step * 60).unwrap_or(0))];
+                store.commit(lease, &Batch { number: numbers[index], operations }).map(|_| ())
+            }
+        };
+        match (holder == Some(index), result) {
+            (true, Ok(())) => written += usize::from(2 < kind),
+            (false, Err(StoreError::Fenced)) => {}
+            (is_holder, found) => {
+                return Err(format!("step {step}: {found:?} where holding the lease is {is_holder}"));
+            }
+        }
+        if kind == 1 && holder == Some(index) {
+            holder = None;
+        }
+        let query = Query { limit: 100, ..Query::default() };
+        same("runs", &hands.one().find(Shard::WHOLE, &query).map_err(text)?.len(), &written)?;
+    }
+    Ok(())
+}

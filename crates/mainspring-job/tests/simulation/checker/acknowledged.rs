@@ -1,0 +1,58 @@
+//! What was acknowledged is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
+
+use mainspring_job::{Answer, CatchUp, Command, Operation, Reader, Reply, RunKey, RunState, Shard};
+
+use crate::simulation::calendar::age;
+use crate::simulation::checker::attempts::Stories;
+use crate::simulation::checker::{Verdict, ensure};
+use crate::simulation::event::Event;
+use crate::simulation::model::Model;
+use crate::simulation::world::World;
+
+pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
+    let mut disk = world.disk.clone();
+    for event in &world.log {
+        let Event::Acknowledged { command, reply, .. } = event else { continue };
+        match reply {
+            Reply::Submitted { id, name } => {
+                let key = RunKey::new(name.clone(), id.due);
+                let pending = disk.pending_named(Shard::WHOLE, name).unwrap();
+                let is_pending = pending.is_some_and(|once| once.id == *id);
+                let is_run = disk.run(Shard::WHOLE, &key).unwrap().is_some();
+                ensure!(is_pending || is_run, "lost: {name} was acknowledged");
+                ensure!(!(is_pending && is_run), "doubled: {name} ran and is still pending");
+                let is_due = id.due <= world.now;
+                ensure!(!is_pending || !is_due, "lost: {name} is pending, and was due at {}", id.due);
+            }
+            Reply::Planned { key } => ensure!(stories.contains_key(key), "lost: {key} was acknowledged"),
+            Reply::Backfilled { count, series } => {
+                let Command::Backfill { job, .. } = command else { return Err("a wrong reply".to_owned()) };
+                let is_theirs = |key: &&RunKey| key.job == *job && key.series == *series;
+                let found = stories.keys().filter(is_theirs).count();
+                ensure!(found == *count, "lost: {found} of {count} runs of a backfill are there");
+            }
+            _ => (),
+        }
+    }
+    Ok(())
+}
+
+/// A one-shot job is missed only by `none`, and when it is later than its grace.
+pub(crate) fn watch_once(_: &Model<'_>, event: &Event) -> Verdict {
+    let Event::Wrote { operation: Operation::Fire { id, run }, answer: Answer::New, .. } = event else {
+        return Ok(());
+    };
+    ensure!(id.due <= run.planned, "early: {} fires at {}", run.key, run.planned);
+    let misfire = run.work.as_ref().map(|work| work.policies.misfire).unwrap_or_default();
+    let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < age(run.planned, id.due);
+    let is_missed = run.state == RunState::Missed;
+    ensure!(is_missed == is_expired, "out of policy: {} fires as {} at {}", run.key, run.state, run.planned);
+    Ok(())
+}
+
+/// In the end nothing is open and nothing runs.
+pub(crate) fn check_end(world: &World<'_>) -> Verdict {
+    let open = world.disk.clone().open_runs(Shard::WHOLE, None, 10).unwrap();
+    ensure!(open.is_empty(), "lost: {} is still {}", open[0].key, open[0].state);
+    Ok(())
+}

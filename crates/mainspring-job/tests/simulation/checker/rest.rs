@@ -1,0 +1,125 @@
+//! Rest: what is paused, what is removed, and a server that ends start nothing; and no batch is too large.
+
+use std::collections::BTreeMap;
+
+use mainspring_job::{
+    Answer, CatchUp, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Reply, RunState, Scope, Ticket,
+};
+
+use crate::simulation::calendar::age;
+use crate::simulation::checker::{Verdict, ensure};
+use crate::simulation::event::Event;
+use crate::simulation::model::Model;
+use crate::simulation::world::World;
+
+/// After a pause is acknowledged nothing of it starts, until somebody asks to resume.
+pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
+    // Each scope that is paused, since which command, and whether that has been acknowledged.
+    let mut paused: BTreeMap<Option<JobName>, (Ticket, bool)> = BTreeMap::new();
+    let named = |scope: &Scope| match scope {
+        Scope::All => None,
+        Scope::Job(name) => Some(name.clone()),
+    };
+    for event in &world.log {
+        match event {
+            Event::Asked { ticket, command: Command::Pause(scope), .. } => {
+                paused.entry(named(scope)).or_insert((*ticket, false));
+            }
+            Event::Acknowledged { ticket, command: Command::Pause(scope), reply: Reply::Done } => {
+                let entry = paused.get_mut(&named(scope)).filter(|(asked, _)| asked == ticket);
+                if let Some((_, is_acknowledged)) = entry {
+                    *is_acknowledged = true;
+                }
+            }
+            Event::Asked { command: Command::Resume(scope), .. } => {
+                paused.remove(&named(scope));
+            }
+            // A job that is taken away and put back is a new one.
+            Event::Asked { command: Command::Apply(definitions), .. } => paused.retain(|name, _| {
+                let is_there = |name: &JobName| definitions.jobs.iter().any(|job| job.name == *name);
+                name.as_ref().is_none_or(is_there)
+            }),
+            Event::Started { key, cause, .. } => {
+                let is_paused = |name| paused.get(&name).is_some_and(|(_, is_acknowledged)| *is_acknowledged);
+                ensure!(!is_paused(None), "out of policy: {key} started while everything was paused");
+                let may = matches!(cause, Cause::Request | Cause::Once) || !is_paused(Some(key.job.clone()));
+                ensure!(may, "out of policy: {key} started while its job was paused");
+            }
+            _ => (),
+        }
+    }
+    Ok(())
+}
+
+/// Nothing of a job that was removed starts any more, and nothing of it is left waiting.
+pub(crate) fn watch_removal(model: &Model<'_>, event: &Event) -> Verdict {
+    let is_gone = |name: &JobName| model.jobs.get(name).is_some_and(|job| job.is_gone && !job.is_defined);
+    match event {
+        Event::Started { key, cause, .. } if *cause != Cause::Once => {
+            ensure!(!is_gone(&key.job), "out of policy: {key} started, and its job was removed");
+        }
+        Event::Settled { .. } => {
+            for key in &model.open {
+                let run = &model.runs[key].run;
+                let waits = run.state != RunState::Running && run.cause != Cause::Once;
+                ensure!(
+                    !waits || !is_gone(&key.job),
+                    "out of policy: {key} is {}, its job removed",
+                    run.state
+                );
+            }
+        }
+        _ => (),
+    }
+    Ok(())
+}
+
+/// A server that ends starts nothing; the next one does.
+pub(crate) fn watch_stop(model: &Model<'_>, event: &Event) -> Verdict {
+    if let Event::Started { key, .. } = event {
+        ensure!(!model.is_stopping, "out of policy: {key} started while the server ended");
+    }
+    Ok(())
+}
+
+/// What waited for its jitter for longer than the misfire rule allows is missed, and nothing else that waited is.
+pub(crate) fn watch_stale(model: &Model<'_>, event: &Event) -> Verdict {
+    let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
+    let (key, at, to) = match operation {
+        Operation::Move { key, at, to, .. } => (key, at, *to),
+        // It may have waited for its place since another fact was told.
+        Operation::Begin { key, at, .. } if !model.is_gathering => (key, at, RunState::Running),
+        _ => return Ok(()),
+    };
+    let view = &model.runs[key];
+    let is_first = view.run.state == RunState::Scheduled && view.run.attempt == 0;
+    if view.run.cause != Cause::Trigger || !is_first {
+        ensure!(to != RunState::Missed, "out of policy: {key} is missed, and was {}", view.run.state);
+        return Ok(());
+    }
+    let misfire = view.policies.misfire;
+    let most = match misfire.catch_up {
+        CatchUp::None => misfire.grace,
+        _ => misfire.grace.max(misfire.window),
+    };
+    let is_stale = most < age(*at, view.run.due);
+    let is_cancelled = to == RunState::Cancelled;
+    ensure!(
+        is_cancelled || is_stale == (to == RunState::Missed),
+        "out of policy: {key} becomes {to} at {at}"
+    );
+    Ok(())
+}
+
+/// A batch is one group commit and no more.
+pub(crate) fn check_batches(world: &World<'_>) -> Verdict {
+    let mut sizes: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    for event in &world.log {
+        if let Event::Wrote { batch, .. } = event {
+            *sizes.entry(*batch).or_default() += 1;
+        }
+    }
+    let largest = sizes.values().max().copied().unwrap_or(0);
+    ensure!(largest <= MAX_BATCH_OPERATIONS, "out of bounds: a batch of {largest} operations");
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! The start of a server: what ran when the one before ended is over first, and jobs that are for it run once.
+
+use jiff::Timestamp;
+use mainspring_job::{Answer, Cause, Command, Job, Operation, Run, RunState, Takeover};
+
+use crate::simulation::checker::{Verdict, ensure};
+use crate::simulation::event::Event;
+use crate::simulation::model::Model;
+use crate::simulation::world::World;
+
+/// Whatever is planned or begun comes after the ends of what was cut off; and why it was is true.
+pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
+    let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
+    let decides = match operation {
+        // What passed by a timetable that ends with the new definitions is recorded before anything.
+        Operation::Plan(run) => !matches!(run.state, RunState::Missed | RunState::SkippedPaused),
+        Operation::Fire { .. } | Operation::Begin { .. } => true,
+        Operation::Move { to, .. } => to.is_open() && *to != RunState::Scheduled,
+        _ => false,
+    };
+    if decides {
+        let left = model.cut_off.first();
+        ensure!(
+            left.is_none(),
+            "out of policy: {operation:?} while {} is open, and its server gone",
+            left.unwrap()
+        );
+    }
+    if let Operation::End { key, state: RunState::Abandoned, reason, outcome, .. } = operation {
+        let is_true = match model.takeover {
+            _ if outcome.is_some() => model.is_stopping && reason == "the server was stopped while it ran",
+            Takeover::Clean => reason == "the server ended while it ran",
+            Takeover::Rebooted => reason == "the machine went down while it ran",
+            Takeover::Unclean => reason.starts_with("the server died"),
+        };
+        ensure!(is_true, "untrue: {key} was abandoned because {reason}");
+    }
+    Ok(())
+}
+
+/// Each start of the server is an occurrence of the jobs that are for it, unless they are done.
+pub(crate) fn check_boots(world: &World<'_>) -> Verdict {
+    let mut model = Model::new(world.script);
+    let mut boot: Option<(Timestamp, Vec<Job>, Vec<Run>)> = None;
+    for event in &world.log {
+        match event {
+            Event::Began { at, .. } => boot = Some((*at, Vec::new(), Vec::new())),
+            Event::Asked { command: Command::Apply(definitions), .. } => {
+                if let Some((_, jobs, _)) = &mut boot {
+                    jobs.clone_from(&definitions.jobs);
+                }
+            }
+            Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. }
+                if run.cause == Cause::Boot =>
+            {
+                let Some((at, _, runs)) = &mut boot else {
+                    return Err(format!("out of policy: {} is planned, and no server starts", run.key));
+                };
+                ensure!(run.planned == *at, "out of policy: {} is planned at {}", run.key, run.planned);
+                runs.push(run.clone());
+            }
+            Event::Settled { .. } => {
+                let Some((_, jobs, runs)) = boot.take() else { continue };
+                for job in jobs.iter().filter(|job| job.timetable.is_at_boot()) {
+                    let count = runs.iter().filter(|run| run.key.job == job.name).count();
+                    let is_done = job.max_runs.is_some_and(|max| max <= model.counted(&job.name));
+                    let is_right = count == 1 || count == 0 && is_done;
+                    ensure!(is_right, "lost: {} has {count} runs for one start of the server", job.name);
+                }
+            }
+            Event::Crashed { .. } | Event::Rebooted | Event::Released => boot = None,
+            _ => (),
+        }
+        model.apply(event);
+    }
+    Ok(())
+}

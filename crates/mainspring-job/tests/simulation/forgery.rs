@@ -1,0 +1,290 @@
+//! Forgeries: for each check a record that is made wrong in the log of a right history, to see that the check sees it.
+
+use jiff::SignedDuration;
+use mainspring_job::{
+    Answer, Batch, Cause, Command, Operation, Owner, Reply, Run, RunKey, RunState, Scope, Shard, Store,
+    Ticket,
+};
+
+use crate::simulation::checker::{CHECKS, Check, judge};
+use crate::simulation::event::Event;
+use crate::simulation::fault::Flaw;
+use crate::simulation::script::Script;
+use crate::simulation::world::World;
+
+/// So many histories at most until one of them can be forged and the check sees it.
+const MOST_HISTORIES: u64 = 3_000;
+
+const DAY: SignedDuration = SignedDuration::from_hours(24);
+
+/// Makes a log wrong; `None` if it holds nothing of the kind.
+type Forge = fn(&mut World<'_>) -> Option<()>;
+
+const FORGERIES: &[(&str, &str, Forge)] = &[
+    ("attempts::stories", "a run is planned twice", |world| {
+        let index = position(world, |event| planned(event).is_some())?;
+        world.log.insert(index, world.log[index].clone());
+        Some(())
+    }),
+    ("attempts::check_starts", "an attempt starts twice", |world| {
+        let index = started(world, |_, _| true)?;
+        world.log.insert(index, world.log[index].clone());
+        Some(())
+    }),
+    ("attempts::check_retries", "a retry waits a day longer", |world| {
+        let wait = world.log.iter_mut().rev().find_map(|event| match event {
+            Event::Wrote {
+                operation:
+                    Operation::Move {
+                        from: RunState::Failed | RunState::TimedOut,
+                        to: RunState::Scheduled,
+                        due,
+                        ..
+                    },
+                ..
+            } => Some(due),
+            _ => None,
+        });
+        *wait? += DAY;
+        Some(())
+    }),
+    ("attempts::check_failures", "a failure is counted that was none", |world| {
+        let mark = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. } => Some(mark),
+            _ => None,
+        });
+        mark?.failures += 1;
+        Some(())
+    }),
+    ("acknowledged::check", "a run by hand is acknowledged and is on no record", |world| {
+        let key = world.log.iter_mut().find_map(|event| match event {
+            Event::Acknowledged { reply: Reply::Planned { key }, .. } => Some(key),
+            _ => None,
+        });
+        key?.nominal += DAY;
+        Some(())
+    }),
+    ("acknowledged::watch_once", "a one-shot job fires before its time", |world| {
+        let (due, run) = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Fire { id, run }, answer: Answer::New, .. } => {
+                Some((id.due, run))
+            }
+            _ => None,
+        })?;
+        run.planned = due - SignedDuration::from_secs(1);
+        Some(())
+    }),
+    ("acknowledged::check_end", "a run is left in the line", |world| {
+        let index = position(world, |event| planned(event).is_some())?;
+        let mut run = planned(&world.log[index])?.clone();
+        (run.key.nominal, run.state) = (run.key.nominal + DAY * 1_000, RunState::Queued);
+        let lease = world.disk.acquire(Shard::WHOLE, &Owner::new("forger")).unwrap();
+        let batch = Batch { number: 1, operations: vec![Operation::Plan(run)] };
+        world.disk.commit(lease, &batch).unwrap();
+        Some(())
+    }),
+    ("rest::check_pauses", "a run starts after a pause", |world| {
+        let index = started(world, |key, _| Script::index(&key.job).is_some())?;
+        let Event::Started { at, .. } = world.log[index] else { return None };
+        let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All));
+        let reply = Reply::Done;
+        world.log.insert(index, Event::Acknowledged { ticket, command: command.clone(), reply });
+        world.log.insert(index, Event::Asked { at, ticket, command });
+        Some(())
+    }),
+    ("rest::check_batches", "a batch is larger than one commit", |world| {
+        let index = position(world, |event| matches!(event, Event::Wrote { .. }))?;
+        let many = vec![world.log[index].clone(); 2_000];
+        let refused = many.into_iter().map(|event| match event {
+            Event::Wrote { batch, .. } => {
+                Event::Wrote { batch, operation: Operation::PauseAll(false), answer: Answer::New }
+            }
+            other => other,
+        });
+        world.log.splice(index..index, refused);
+        Some(())
+    }),
+    ("rest::watch_removal", "a run of a removed job starts", |world| {
+        let index = started(world, |key, cause| Script::index(&key.job).is_some() && cause != Cause::Once)?;
+        let Event::Started { key, .. } = &world.log[index] else { return None };
+        let operation = Operation::Forget(key.job.clone());
+        world.log.insert(index, Event::Settled { is_single: false });
+        world.log.insert(index, Event::Wrote { batch: (0, 0), operation, answer: Answer::New });
+        Some(())
+    }),
+    ("rest::watch_stop", "a run starts while the server ends", |world| {
+        let index = started(world, |_, _| true)?;
+        world.log.insert(index, Event::Stopped);
+        Some(())
+    }),
+    ("rest::watch_stale", "a run that waited for ten days for its jitter starts", |world| {
+        let index = position(world, |event| {
+            planned(event).is_some_and(|run| run.cause == Cause::Trigger && run.state == RunState::Scheduled)
+        })?;
+        let waits = planned(&world.log[index])?.key.clone();
+        let at = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Begin { key, at, .. }, .. } if *key == waits => Some(at),
+            Event::Wrote { operation: Operation::Move { key, at, to: RunState::Queued, .. }, .. }
+                if *key == waits =>
+            {
+                Some(at)
+            }
+            _ => None,
+        });
+        *at? += DAY * 10;
+        Some(())
+    }),
+    ("starting::check_boots", "a run for the start of the server is recorded as one by hand", |world| {
+        let cause = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. }
+                if run.cause == Cause::Boot =>
+            {
+                Some(&mut run.cause)
+            }
+            _ => None,
+        });
+        *cause? = Cause::Request;
+        Some(())
+    }),
+    ("starting::watch_dead_first", "a run is abandoned for a reason that is none", |world| {
+        let why = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote {
+                operation: Operation::End { state: RunState::Abandoned, reason, .. },
+                answer: Answer::New,
+                ..
+            } => Some(reason),
+            _ => None,
+        });
+        why?.insert(0, '!');
+        Some(())
+    }),
+    ("quarantine::check", "a job kills the server without end", |world| {
+        let index = position(world, |event| {
+            matches!(event, Event::Started { key, cause, .. }
+                if world.script.is_poison(&key.job) && *cause != Cause::Request)
+        })?;
+        let Event::Started { at, .. } = world.log[index] else { return None };
+        for _ in 0..4 {
+            world.log.insert(index, Event::Crashed { at });
+            world.log.insert(index, world.log[index + 1].clone());
+        }
+        Some(())
+    }),
+    ("coverage::check", "an occurrence is in no record", |world| {
+        remove(world, |event| planned(event).is_some_and(|run| run.state == RunState::Missed))
+    }),
+    ("coverage::watch_end", "what is due by the last look is not planned", |world| {
+        let look = world.log.iter_mut().find_map(|event| match event {
+            Event::LookedLast { at } => Some(at),
+            _ => None,
+        });
+        *look? += DAY * 400;
+        Some(())
+    }),
+    ("overlap::watch", "a run is skipped for a reason that is none", |world| {
+        let why = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. }
+                if run.state == RunState::SkippedOverlap =>
+            {
+                Some(&mut run.reason)
+            }
+            _ => None,
+        });
+        *why? = "an earlier run was in quarantine".to_owned();
+        Some(())
+    }),
+    ("overlap::watch_kills", "what does not run is killed", |world| {
+        let index = started(world, |_, _| true)?;
+        let Event::Started { key, attempt, .. } = world.log[index].clone() else { return None };
+        world.log.insert(index, Event::Killed { key, attempt });
+        Some(())
+    }),
+    ("places::watch", "a run waits while a place is free", |world| {
+        let index =
+            position(world, |event| planned(event).is_some_and(|run| run.state == RunState::Running))?;
+        let Event::Wrote { operation: Operation::Plan(run) | Operation::Fire { run, .. }, .. } =
+            &mut world.log[index]
+        else {
+            return None;
+        };
+        (run.state, run.attempt, run.started) = (RunState::Queued, 0, None);
+        let waits = run.key.clone();
+        let settled = index + world.log[index..].iter().position(|it| matches!(it, Event::Settled { .. }))?;
+        let start = world.log[..settled]
+            .iter()
+            .rposition(|it| matches!(it, Event::Started { key, .. } if *key == waits))?;
+        world.log.remove(start);
+        Some(())
+    }),
+    ("places::watch_order", "a run starts before one that is due earlier", |world| {
+        let dues = world.log.iter_mut().filter_map(|event| match event {
+            Event::Wrote { operation: Operation::Plan(run), .. } if run.state == RunState::Running => {
+                Some(&mut run.due)
+            }
+            _ => None,
+        });
+        dues.fold(None, |_, due| {
+            *due += DAY;
+            Some(())
+        })
+    }),
+    ("places::watch_side_by_side", "a run starts beside another of its job", |world| {
+        remove(world, |event| matches!(event, Event::Ended { .. }))
+    }),
+    ("places::watch_catching_up", "a run is made good for beside another", |world| {
+        let is_catch_up = |key: &RunKey| {
+            world.log.iter().any(|event| matches!(event, Event::Started { key: other, cause: Cause::CatchUp, .. } if other == key))
+        };
+        let ends = world
+            .log
+            .iter()
+            .position(|event| matches!(event, Event::Ended { key, .. } if is_catch_up(key)))?;
+        world.log.remove(ends);
+        Some(())
+    }),
+];
+
+fn planned(event: &Event) -> Option<&Run> {
+    match event {
+        Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. } => Some(run),
+        _ => None,
+    }
+}
+
+fn position(world: &World<'_>, is_it: impl Fn(&Event) -> bool) -> Option<usize> {
+    world.log.iter().position(is_it)
+}
+
+fn started(world: &World<'_>, is_it: impl Fn(&RunKey, Cause) -> bool) -> Option<usize> {
+    position(world, |event| matches!(event, Event::Started { key, cause, .. } if is_it(key, *cause)))
+}
+
+fn remove(world: &mut World<'_>, is_it: impl Fn(&Event) -> bool) -> Option<()> {
+    let index = position(world, is_it)?;
+    world.log.remove(index);
+    Some(())
+}
+
+#[test]
+fn every_check_sees_a_record_that_is_made_wrong_for_it() {
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, what, forge) in FORGERIES {
+        let check =
+            CHECKS.iter().find(|(of, _)| of == name).unwrap_or_else(|| panic!("there is no check {name}"));
+        let is_seen = |seed: &u64| {
+            let script = Script::generate(*seed);
+            let mut world = World::run(&script, Flaw::None);
+            forge(&mut world).is_some() && sees(&world, *check)
+        };
+        assert!((0..MOST_HISTORIES).find(is_seen).is_some(), "{name} does not see that {what}");
+        seen.push(name);
+    }
+    let left: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).filter(|name| !seen.contains(name)).collect();
+    assert_eq!(left, [] as [&str; 0], "each check has its forgery");
+}
+
+/// Whether this check finds the history wrong, and not what reads the log for all of them.
+fn sees(world: &World<'_>, check: (&str, Check)) -> bool {
+    let is_readable = check.0 == "attempts::stories" || judge(world, &[]).is_ok();
+    is_readable && judge(world, &[check]).is_err()
+}

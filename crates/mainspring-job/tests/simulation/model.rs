@@ -1,0 +1,265 @@
+//! What the log of a history says of its runs and jobs at each moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Answer, Cause, JobName, Mark, Operation, Overlap, Policies, Run, RunKey, RunState, Takeover,
+};
+
+use crate::simulation::event::Event;
+use crate::simulation::script::Script;
+
+/// A run, as the disk has it.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub run: Run,
+    pub policies: Policies,
+    pub group: Option<JobName>,
+    pub priority: i8,
+    /// It was running when its server ended.
+    pub is_cut_off: bool,
+    pub is_killed: bool,
+    /// When its present state was decided.
+    pub since: Timestamp,
+    /// Which event of the log said so.
+    pub told: usize,
+    /// Which life of its job it belongs to.
+    pub life: u32,
+    /// By which of its job's timetables it was planned, counted from the first.
+    pub era: u32,
+}
+
+impl View {
+    /// Whether it is in the way of others of its job.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        !self.is_cut_off && matches!(self.run.state, RunState::Queued | RunState::Running)
+    }
+
+    /// Whether a person, or the misfire rule, asked for this very run.
+    pub(crate) fn is_kept(&self) -> bool {
+        0 < self.run.attempt || !matches!(self.run.cause, Cause::Trigger | Cause::Boot)
+    }
+
+    /// Whether it passes the gate of its job one at a time.
+    pub(crate) fn passes_singly(&self) -> bool {
+        self.policies.overlap != Overlap::Allow || self.run.cause == Cause::CatchUp
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct JobView {
+    pub mark: Mark,
+    pub is_defined: bool,
+    /// It was removed before all was on disk the last time.
+    pub is_gone: bool,
+    /// How often it was taken away and put back.
+    pub life: u32,
+    /// How often it got another timetable.
+    pub era: u32,
+}
+
+pub(crate) struct Model<'s> {
+    pub script: &'s Script,
+    /// When the server began, and how the one before ended.
+    pub began: Timestamp,
+    pub takeover: Takeover,
+    pub runs: BTreeMap<RunKey, View>,
+    /// Those of them that are open.
+    pub open: BTreeSet<RunKey>,
+    /// Those of them that were running when their server ended.
+    pub cut_off: BTreeSet<RunKey>,
+    pub jobs: BTreeMap<JobName, JobView>,
+    /// What the executor has.
+    pub alive: BTreeSet<(RunKey, u32)>,
+    pub is_all_paused: bool,
+    pub is_stopping: bool,
+    /// Several facts may have been told since all was on disk.
+    pub is_gathering: bool,
+    /// What ended since all was on disk.
+    pub ended: BTreeSet<(RunKey, u32)>,
+    /// What was planned and refused since all was on disk, because it ran by an earlier timetable: in the way until then.
+    pub refused: Vec<RunKey>,
+    /// What started since all was on disk.
+    pub started: Vec<RunKey>,
+    /// How many events were told.
+    count: usize,
+}
+
+impl<'s> Model<'s> {
+    pub(crate) fn new(script: &'s Script) -> Model<'s> {
+        Model {
+            script,
+            began: Timestamp::MIN,
+            takeover: Takeover::Clean,
+            runs: BTreeMap::new(),
+            open: BTreeSet::new(),
+            cut_off: BTreeSet::new(),
+            jobs: BTreeMap::new(),
+            alive: BTreeSet::new(),
+            is_all_paused: false,
+            is_stopping: false,
+            is_gathering: false,
+            ended: BTreeSet::new(),
+            refused: Vec::new(),
+            started: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// The other open runs of a run's job.
+    pub(crate) fn others<'m>(&'m self, key: &'m RunKey) -> impl Iterator<Item = &'m View> {
+        let from = RunKey::new(key.job.clone(), Timestamp::MIN);
+        let theirs = self.open.range(from..).take_while(|other| other.job == key.job);
+        theirs.filter(move |other| *other != key).map(|other| &self.runs[other])
+    }
+
+    /// Whether a pause of its job holds a run that waits.
+    pub(crate) fn is_held(&self, view: &View) -> bool {
+        let is_paused = self.jobs.get(&view.run.key.job).is_some_and(|job| job.mark.pause.is_some());
+        is_paused && !matches!(view.run.cause, Cause::Request | Cause::Once)
+    }
+
+    /// How many times in a row the server died in it or in its job.
+    pub(crate) fn crashes(&self, view: &View) -> u32 {
+        match view.run.cause {
+            Cause::Once => view.run.crashes,
+            _ => self.jobs.get(&view.run.key.job).map_or(0, |job| job.mark.crashes),
+        }
+    }
+
+    /// How many runs of a job's present life have started or may still, of those that `max_runs` counts.
+    pub(crate) fn counted(&self, name: &JobName) -> u64 {
+        let life = self.jobs.get(name).map_or(0, |job| job.life);
+        let from = RunKey::new(name.clone(), Timestamp::MIN);
+        let theirs =
+            self.runs.range(from..).map(|(_, view)| view).take_while(|view| view.run.key.job == *name);
+        let is_counted = |view: &&View| {
+            let may_start = 0 < view.run.attempt || view.run.state.is_open();
+            view.life == life && view.run.cause.is_counted() && may_start
+        };
+        theirs.filter(is_counted).count() as u64
+    }
+
+    pub(crate) fn apply(&mut self, event: &Event) {
+        self.count += 1;
+        match event {
+            Event::Began { at, takeover } => (self.began, self.takeover) = (*at, *takeover),
+            Event::Wrote { operation, answer: Answer::New, .. } => self.write(operation),
+            Event::Wrote { operation: Operation::Plan(run), .. } if run.state.is_open() => {
+                self.refused.push(run.key.clone());
+            }
+            Event::Started { key, attempt, .. } => {
+                self.alive.insert((key.clone(), *attempt));
+                self.started.push(key.clone());
+            }
+            Event::Ended { key, attempt, .. } => {
+                self.alive.remove(&(key.clone(), *attempt));
+                self.ended.insert((key.clone(), *attempt));
+            }
+            Event::Gathers => self.is_gathering = true,
+            Event::Killed { key, .. } => {
+                if let Some(view) = self.runs.get_mut(key) {
+                    view.is_killed = true;
+                }
+            }
+            Event::Stopped => self.is_stopping = true,
+            Event::Crashed { .. } | Event::Rebooted | Event::Released => {
+                self.alive.clear();
+                self.started.clear();
+                self.refused.clear();
+                self.ended.clear();
+                (self.is_stopping, self.is_gathering) = (false, false);
+                for key in &self.open {
+                    let view = self.runs.get_mut(key).unwrap();
+                    if view.run.state == RunState::Running {
+                        view.is_cut_off = true;
+                        self.cut_off.insert(key.clone());
+                    }
+                }
+            }
+            Event::Settled { .. } => {
+                self.started.clear();
+                self.refused.clear();
+                self.ended.clear();
+                self.is_gathering = false;
+                self.jobs.values_mut().for_each(|job| job.is_gone = !job.is_defined);
+            }
+            _ => (),
+        }
+    }
+
+    fn add(&mut self, run: &Run) {
+        let index = Script::index(&run.key.job).filter(|_| run.cause != Cause::Once);
+        let work = index.map_or(run.work.as_deref(), |index| Some(&*self.script.job(index, 0).work));
+        let work = work.unwrap_or_else(|| panic!("{} has nothing to do", run.key));
+        let view = View {
+            run: run.clone(),
+            policies: work.policies.clone(),
+            group: work.group.clone(),
+            priority: work.priority,
+            is_cut_off: false,
+            is_killed: false,
+            since: run.started.unwrap_or(run.planned),
+            told: self.count,
+            life: self.jobs.get(&run.key.job).map_or(0, |job| job.life),
+            era: self.jobs.get(&run.key.job).map_or(0, |job| job.era),
+        };
+        self.runs.insert(run.key.clone(), view);
+        self.keep_open(&run.key);
+    }
+
+    fn keep_open(&mut self, key: &RunKey) {
+        if self.runs[key].run.state.is_open() {
+            self.open.insert(key.clone());
+        } else {
+            self.open.remove(key);
+        }
+    }
+
+    fn write(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Plan(run) | Operation::Fire { run, .. } => self.add(run),
+            Operation::Begin { key, attempt, at } => {
+                let view = self.runs.get_mut(key).unwrap();
+                (view.run.state, view.run.attempt, view.run.started) =
+                    (RunState::Running, *attempt, Some(*at));
+                (view.is_cut_off, view.is_killed) = (false, false);
+                (view.since, view.told) = (*at, self.count);
+            }
+            Operation::End { key, state, at, crashes, .. } => {
+                let view = self.runs.get_mut(key).unwrap();
+                (view.run.state, view.run.ended, view.run.crashes) = (*state, Some(*at), *crashes);
+                view.is_cut_off = false;
+                (view.since, view.told) = (*at, self.count);
+                self.cut_off.remove(key);
+                self.keep_open(key);
+            }
+            Operation::Move { key, to, due, at, .. } => {
+                let view = self.runs.get_mut(key).unwrap();
+                (view.run.state, view.run.due) = (*to, *due);
+                (view.since, view.told) = (*at, self.count);
+                self.keep_open(key);
+            }
+            Operation::Clear { key, .. } => self.runs.get_mut(key).unwrap().run.crashes = 0,
+            Operation::Define { mark, .. } => {
+                let new = JobView { mark: mark.clone(), is_defined: true, is_gone: false, life: 0, era: 0 };
+                let job = self.jobs.entry(mark.job.clone()).or_insert(new);
+                job.life += u32::from(!job.is_defined);
+                job.is_defined = true;
+            }
+            Operation::Mark(mark) => {
+                if let Some(job) = self.jobs.get_mut(&mark.job) {
+                    job.era += u32::from(job.mark.timetable != mark.timetable);
+                    job.mark = mark.clone();
+                }
+            }
+            Operation::Forget(name) => {
+                let job = self.jobs.get_mut(name).unwrap();
+                (job.is_defined, job.mark.pause) = (false, None);
+            }
+            Operation::PauseAll(is_paused) => self.is_all_paused = *is_paused,
+            Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Prune { .. } => (),
+        }
+    }
+}

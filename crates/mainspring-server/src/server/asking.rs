@@ -1,0 +1,125 @@
+//! What a request leads to, and a question of the store on its way there.
+//!
+//! ```text
+//! request ─▶ Next ─┬─ Answer, Command, End, Feed ..
+//!                  └─ Query ─▶ Question ─▶ reader ─▶ Answered: the Next that follows
+//! ```
+//!
+//! Cost: none.
+
+use std::fmt;
+
+use mainspring_job::{Command, Definitions, JobName, Reader, RunKey};
+
+use crate::protocol::{ErrorKind, ErrorWire, Response};
+
+/// What a request leads to.
+pub(super) enum Next {
+    Answer(Response),
+    Command(Command),
+    Wait(Command),
+    End(RunKey),
+    /// The end of a run which was not on disk when so many batches were.
+    Unwritten {
+        key: RunKey,
+        committed_count: u64,
+    },
+    Files(Vec<Definitions>),
+    /// The output of a run, and of later ones of the job.
+    Feed {
+        key: RunKey,
+        job: Option<JobName>,
+        is_once: bool,
+    },
+    /// The store is to be asked first.
+    Query(Query),
+}
+
+/// What the store is to be asked first.
+pub(super) fn query(ask: impl FnOnce(&mut dyn Reader) -> Asking + Send + 'static) -> Asking {
+    Ok(Next::Query(Box::new(ask)))
+}
+
+/// What a request leads to, or what is wrong with it.
+pub(super) type Asking = Result<Next, ErrorWire>;
+
+pub(super) fn not_found(what: &str) -> ErrorWire {
+    ErrorWire::new(ErrorKind::NotFound, format!("there is no {what}"))
+}
+
+pub(super) fn usage(message: impl Into<String>) -> ErrorWire {
+    ErrorWire::new(ErrorKind::Usage, message)
+}
+
+pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
+    JobName::new(text).map_err(|_| not_found(&format!("job `{text}`")))
+}
+
+/// The key in the text of a run: `job@time` or `job@time#series`.
+pub(super) fn run_key(text: &str) -> Option<RunKey> {
+    let (job, rest) = text.rsplit_once('@')?;
+    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
+    Some(RunKey {
+        job: JobName::new(job).ok()?,
+        nominal: nominal.parse().ok()?,
+        series: series.parse().ok()?,
+    })
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
+pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
+    ErrorWire::new(ErrorKind::Failed, error.to_string())
+}
+
+/// Which request an answer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Asker {
+    /// The number of the connection.
+    pub(super) peer: u64,
+    /// The number of the request.
+    pub(super) id: u64,
+    /// Whether output that comes later is wanted too.
+    pub(super) follows: bool,
+}
+
+/// What is to be found out.
+pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> Asking + Send>;
+
+/// A question with who asks it.
+pub(super) struct Question {
+    pub(super) asker: Asker,
+    pub(super) query: Query,
+}
+
+impl Question {
+    pub(super) fn answer(self, reader: &mut dyn Reader) -> Answered {
+        Answered { asker: self.asker, asking: (self.query)(reader) }
+    }
+}
+
+/// What a question led to.
+pub(super) struct Answered {
+    pub(super) asker: Asker,
+    pub(super) asking: Asking,
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Question").field(&self.asker).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_run_is_read_back() {
+        for text in ["a@2026-11-21T03:00:00Z", "user@host@2026-11-21T03:00:00.5Z#2"] {
+            assert_eq!(run_key(text).unwrap().to_string(), text);
+        }
+        for bad in ["a", "a@", "@2026-11-21T03:00:00Z", "a@2026-11-21T03:00:00Z#x"] {
+            assert_eq!(run_key(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What people ask about jobs and runs: one answer to each question, whether a server has the store or nobody.
+//!
+//! ```text
+//! server:  planner ─▶ what is known of the jobs ─┐
+//!                                                ├─▶ query ─▶ reader ─▶ answer
+//! nobody:  records ─▶ what is known of the jobs ─┘
+//! ```
+//!
+//! Cost: a range of an index of the store for each, of a page at most; `counts` counts rows.
+//!
+//! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
+
+use std::collections::HashMap;
+
+use jiff::{Span, Timestamp};
+use mainspring_job::{Cause, Command, JobName, OnceId, Reader, Run, RunKey, RunState, Shard, StoreError};
+
+use super::asking::{Asking, Next, not_found, run_key, store_failed, usage};
+use super::describe;
+use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response};
+
+/// How many runs that did not start are passed over to find the latest that did.
+const MAX_UNSTARTED: usize = 100;
+
+/// What is asked of `history`, understood.
+///
+/// # Errors
+///
+/// When a state or a cursor is none.
+pub(super) fn history_query(
+    job: Option<JobName>,
+    states: &[String],
+    limit: usize,
+    cursor: Option<&str>,
+) -> Result<mainspring_job::Query, ErrorWire> {
+    let state =
+        |name: &String| RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")));
+    let no_run = |text: &str| usage(format!("`{text}` is no run"));
+    Ok(mainspring_job::Query {
+        job,
+        states: states.iter().map(state).collect::<Result<_, _>>()?,
+        cursor: cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?,
+        limit: limit.clamp(1, MAX_ROWS),
+    })
+}
+
+pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query) -> Asking {
+    let runs = reader.find(Shard::WHOLE, query).map_err(store_failed)?;
+    let is_full = runs.len() == query.limit;
+    let cursor = runs.last().filter(|_| is_full).map(|run| run.key.to_string());
+    Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
+}
+
+/// A page of jobs, to which is added how the last run of each went.
+pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> Asking {
+    add_last(reader, &mut jobs)?;
+    Ok(Next::Answer(Response::Jobs { jobs, after }))
+}
+
+/// How the last runs of jobs went, in one question.
+fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWire> {
+    let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
+    let last = reader.last_ended(Shard::WHOLE, &names).map_err(store_failed)?;
+    let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
+    for job in jobs {
+        job.last = last.get(job.name.as_str()).map(|run| describe::run(run));
+    }
+    Ok(())
+}
+
+/// One job, of which `known` is what is known without the store; or a one-shot job that waits.
+pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWire>) -> Asking {
+    if let Some(mut job) = known {
+        add_last(reader, std::slice::from_mut(&mut job))?;
+        return Ok(Next::Answer(Response::Job(Box::new(job))));
+    }
+    let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
+    let once = once.ok_or_else(|| not_found(&format!("job `{name}`")))?;
+    Ok(Next::Answer(Response::Once(describe::once(&once))))
+}
+
+/// The output of a certain run.
+pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
+    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
+    Ok(Next::Feed { key, job: None, is_once: run.cause == Cause::Once })
+}
+
+/// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not have run.
+pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) -> Asking {
+    let query = mainspring_job::Query { job: Some(name.clone()), limit: MAX_UNSTARTED, ..Default::default() };
+    let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
+    let job = is_job.then(|| name.clone());
+    let is_known = is_job || !runs.is_empty();
+    match runs.into_iter().find(|run| run.started.is_some()) {
+        Some(run) => Ok(Next::Feed { is_once: run.cause == Cause::Once, key: run.key, job }),
+        None if is_known => {
+            Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), job, is_once: false })
+        }
+        None => Err(not_found(&format!("job `{name}`"))),
+    }
+}
+
+/// Cancels the pending one-shot job of a name.
+pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> Asking {
+    let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
+    let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{name}`")))?;
+    Ok(Next::Command(Command::Withdraw(once.id)))
+}
+
+/// What is to become of a dead letter: a command, given its run.
+pub(super) fn dead(reader: &mut dyn Reader, key: &RunKey, becomes: impl FnOnce(Run) -> Command) -> Asking {
+    let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
+    let run = run.filter(|run| run.state == RunState::Dead);
+    let run = run.ok_or_else(|| not_found(&format!("dead letter `{key}`")))?;
+    Ok(Next::Command(becomes(run)))
+}
+
+/// The answer to a submission of what is there already.
+pub(super) fn duplicate(reader: &mut dyn Reader, known: OnceId) -> Asking {
+    let name = name_of(reader, known).map_err(store_failed)?;
+    Ok(Next::Answer(Response::Duplicate { name }))
+}
+
+/// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs could be it.
+fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreError> {
+    let before = OnceId { number: id.number.saturating_sub(1), ..id };
+    let pending = reader.load(Shard::WHOLE, before, id.due, 1)?;
+    if let Some(once) = pending.first().filter(|once| once.id == id) {
+        return Ok(Some(once.name.to_string()));
+    }
+    let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
+    let cursor = Some(RunKey::new(id.name(), later));
+    let query = mainspring_job::Query { cursor, limit: MAX_ROWS, ..Default::default() };
+    let runs = reader.find(Shard::WHOLE, &query)?;
+    let names: Vec<&JobName> = runs
+        .iter()
+        .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)
+        .map(|run| &run.key.job)
+        .collect();
+    let known = names.iter().find(|name| ***name == id.name()).or(names.first().filter(|_| names.len() == 1));
+    Ok(known.map(ToString::to_string))
+}

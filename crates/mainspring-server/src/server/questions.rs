@@ -1,0 +1,119 @@
+//! Questions of the store on their way to a thread that may wait for it, and the answers on their way back.
+//!
+//! ```text
+//! loop ── Question ──▶ channel ──▶ thread: reader ── Asking ──▶ channel ──▶ loop: answers, or goes on
+//!                                                 └─ a byte on a socket pair, so that poll wakes
+//! ```
+//!
+//! The reader has a connection of its own, which a commit does not wait for and which does not wait for a commit. A store that
+//! has no second connection, such as that in memory, is asked by the thread that writes.
+//!
+//! A question is asked when all is on disk that was decided before it came, so that whoever has seen something in the log finds it.
+//! While the store is late it is asked at once: the answer is what is on disk.
+//!
+//! Cost: two switches between threads for each question. Each client has one at a time: its next request is taken after the
+//! answer.
+//!
+//! Does not know what is asked: see [`queries`](super::queries).
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use mainspring_job::Reader;
+
+use super::asking::{Answered, Question};
+use super::writer::Writer;
+use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::clock::Moment;
+
+/// The loop's side of the thread that reads.
+#[derive(Debug)]
+pub(super) struct Questions {
+    /// `None` where the thread that writes is asked.
+    sender: Option<Sender<Question>>,
+    thread: Option<JoinHandle<()>>,
+    /// Those that wait until so many batches are on disk.
+    waiting: VecDeque<(u64, Question)>,
+    answers: Receiver<Answered>,
+    bell: Bell,
+}
+
+impl Questions {
+    /// Hands a reader over to a thread of its own.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread or no socket pair.
+    pub(super) fn start(reader: Option<Box<dyn Reader + Send>>) -> io::Result<Questions> {
+        let (ring, bell) = bell()?;
+        let (back, answers) = channel();
+        let (sender, thread) = reader.map(|reader| spawn(reader, back, ring)).transpose()?.unzip();
+        Ok(Questions { sender, thread, waiting: VecDeque::new(), answers, bell })
+    }
+
+    pub(super) fn add(&mut self, writer: &Writer, question: Question) {
+        self.waiting.push_back((writer.needed_count(), question));
+    }
+
+    /// Asks those whose time has come.
+    pub(super) fn ask(&mut self, writer: &Writer, now: Moment) {
+        let is_late = writer.is_full() || writer.late(now).is_some();
+        let is_settled = writer.is_settled();
+        while let Some((_, question)) = self.waiting.pop_front_if(|(needed_count, _)| {
+            is_late || is_settled || *needed_count <= writer.committed_count
+        }) {
+            match &self.sender {
+                // It fails only after a panic of the thread, which is on standard error.
+                Some(sender) => drop(sender.send(question)),
+                None => writer.ask(question),
+            }
+        }
+    }
+
+    /// The next answer, if there is one.
+    pub(super) fn next_answer(&self) -> Option<Answered> {
+        self.answers.try_recv().ok()
+    }
+
+    /// Forgets the rings so far: answers are looked for afterwards.
+    pub(super) fn quiet(&self) {
+        self.bell.quiet();
+    }
+}
+
+impl Drop for Questions {
+    /// Waits for the answer that is being found, so that the connection ends before the one that writes.
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread is on standard error.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl AsFd for Questions {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}
+
+fn spawn(
+    mut reader: Box<dyn Reader + Send>,
+    back: Sender<Answered>,
+    ring: Ring,
+) -> io::Result<(Sender<Question>, JoinHandle<()>)> {
+    let (sender, questions) = channel::<Question>();
+    let work = move || {
+        while let Ok(question) = questions.recv() {
+            if back.send(question.answer(&mut *reader)).is_err() {
+                return;
+            }
+            ring.ring();
+        }
+    };
+    let thread = thread::Builder::new().name("reader".to_owned()).spawn(work)?;
+    Ok((sender, thread))
+}

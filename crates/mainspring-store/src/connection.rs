@@ -1,0 +1,31 @@
+//! A connection to the file of a store, opened with the same care for whoever writes, reads or looks.
+//!
+//! Does not make tables: the one that writes does.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mainspring_job::StoreError;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::mapped;
+
+/// How long a statement waits for another program that locks the file, before it is `Busy`.
+const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// How many prepared statements are kept: more than there are.
+const STATEMENTS: usize = 64;
+
+/// Opens a file that is no link, and runs no code that its tables may name.
+pub(super) fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
+    // A damaged page is found where it is read, and not where it is used.
+    connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
+    Ok(connection)
+}

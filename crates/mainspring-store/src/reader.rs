@@ -1,0 +1,124 @@
+//! The second connection to a store: for questions of people, on a thread of its own.
+//!
+//! ```text
+//! writer ──▶ mainspring.db-wal ◀── reader     each sees what was committed; neither waits for the other
+//! ```
+//!
+//! It is opened with the first question, and again after the writer has closed it: while files are mended that were taken away,
+//! nothing else may have them open.
+//!
+//! Cost: a mutex for each question, which the writer takes only to mend.
+//!
+//! Does not write: SQLite refuses it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Attempt, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Run, RunKey, Shard, StoreError,
+};
+use rusqlite::{Connection, OpenFlags};
+
+use super::connection::connected;
+use super::fault::mapped;
+use super::read;
+
+/// The second connection, shared with the writer, which closes it.
+///
+/// | field | guard | who |
+/// |---|---|---|
+/// | the connection | the mutex, held for one question | the reader opens and asks, the writer closes |
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beside(Arc<Mutex<Option<Connection>>>);
+
+impl Beside {
+    /// Closes the connection, after the question that is being answered. The next question opens it again.
+    pub(super) fn close(&self) {
+        drop(self.lock().take());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
+        // A question that panicked has changed nothing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers questions from the file of a [`SqliteStore`](super::SqliteStore).
+#[derive(Debug)]
+pub struct SqliteReader {
+    path: PathBuf,
+    beside: Beside,
+}
+
+impl SqliteReader {
+    pub(super) fn new(path: &Path, beside: Beside) -> SqliteReader {
+        SqliteReader { path: path.to_owned(), beside }
+    }
+
+    fn ask<T>(&self, question: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut open = self.beside.lock();
+        let connection = match open.take() {
+            Some(connection) => connection,
+            None => connect(&self.path)?,
+        };
+        question(open.insert(connection))
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection, StoreError> {
+    // It may write to the index of the log, which a connection that is opened for reading could not make.
+    let connection = connected(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.pragma_update(None, "query_only", true).map_err(mapped)?;
+    connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
+    Ok(connection)
+}
+
+impl Reader for SqliteReader {
+    fn load(
+        &mut self,
+        _shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError> {
+        self.ask(|connection| read::load(connection, after, up_to, limit))
+    }
+
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+        self.ask(|connection| read::jobs(connection, shard))
+    }
+
+    fn open_runs(
+        &mut self,
+        _shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.ask(|connection| read::open_runs(connection, after, limit))
+    }
+
+    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+        self.ask(|connection| read::find(connection, query))
+    }
+
+    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+        self.ask(|connection| read::last_ended(connection, jobs))
+    }
+
+    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.ask(|connection| read::run(connection, key))
+    }
+
+    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        self.ask(|connection| read::attempts(connection, key))
+    }
+
+    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+        self.ask(|connection| read::pending_named(connection, name))
+    }
+
+    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+        self.ask(read::counts)
+    }
+}

@@ -1,0 +1,51 @@
+//! What the dependencies are: their licences and sources, and whether anything is known against them.
+//!
+//! ```text
+//! cargo deny check licenses bans sources      what deny.toml allows, from Cargo.lock alone
+//! cargo deny fetch db                         the RustSec database, if it is to be had
+//! cargo deny check advisories                 and whether it speaks of any crate
+//! ```
+//!
+//! Without cargo-deny nothing is checked, and without the database no advisories are: a line says so and why.
+//! Where the variable `CI` is set either fails.
+//!
+//! Cost: some seconds.
+//!
+//! Does not install cargo-deny: `cargo install --locked cargo-deny` does.
+//!
+//! Source: <https://embarkstudios.github.io/cargo-deny/>, <https://rustsec.org/>.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// Checks the dependencies of the workspace in `root`.
+pub fn run(root: &Path) -> ExitCode {
+    let deny = |arguments: &[&str]| {
+        let mut command = Command::new("cargo");
+        command.arg("deny").args(arguments).current_dir(root);
+        command
+    };
+    if !succeeds(quiet(&mut deny(&["--version"]))) {
+        return skipped("dependencies are not checked: cargo-deny is not installed");
+    }
+    if !succeeds(&mut deny(&["check", "licenses", "bans", "sources"])) {
+        return ExitCode::FAILURE;
+    }
+    if !succeeds(quiet(&mut deny(&["fetch", "db"]))) {
+        return skipped("advisories are not checked: the RustSec database cannot be fetched");
+    }
+    if succeeds(&mut deny(&["check", "advisories"])) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn quiet(command: &mut Command) -> &mut Command {
+    command.stdout(Stdio::null()).stderr(Stdio::null())
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn skipped(why: &str) -> ExitCode {
+    println!("{why}");
+    if std::env::var_os("CI").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
