@@ -15,6 +15,8 @@
 //! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot, which goes on while
 //! the machine is suspended.
 //!
+//! `Tokio` (feature `tokio`) is a tokio runtime's clock, which tests pause and advance.
+//!
 //! Wall clocks, which people set and which jump, are another type: [`wall::WallClock`] (feature `wall`).
 //!
 //! Cost: `now` is one clock read (22 ns) for `Monotonic`; see each clock. It does not schedule anything.
@@ -26,6 +28,8 @@ pub mod manual;
 pub mod monotonic;
 mod shared;
 mod slack;
+#[cfg(feature = "tokio")]
+pub mod tokio_time;
 #[cfg(feature = "wall")]
 pub mod wall;
 
@@ -38,6 +42,8 @@ pub use following::Following;
 pub use manual::Manual;
 #[doc(inline)]
 pub use monotonic::Monotonic;
+#[cfg(feature = "tokio")]
+pub use tokio_time::Tokio;
 
 use std::fmt;
 use std::sync::Arc;
@@ -110,7 +116,7 @@ pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Tick;
 
     /// Returns the first tick that begins no earlier than `delay` from now, so that a timer with this deadline is
-    /// never early. [`Tick::MAX`], which is never reached in practice, where that lies beyond the end of time.
+    /// never early; for no delay, which is over at once, the tick that has begun. [`Tick::MAX`], which is never reached in practice, where that lies beyond the end of time.
     fn after(&self, delay: Duration) -> Tick;
 
     /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until the bell

@@ -9,6 +9,9 @@
 //! never while a lock is held: what is fired may schedule, cancel and reset freely, its own timers included.
 //! [`Timers`] is what a [`Handle`](crate::Handle) asks of it, whatever queue is behind.
 //!
+//! Firing wins: where a driver has fallen 50 ms behind, threads that schedule or reset pause for a millisecond each time, until
+//! it has caught up. [`Counts::held_back`] says how often. A thread that fires never pauses.
+//!
 //! | driver | queues | threads | a timer goes to | wakes |
 //! |---|---|---|---|---|
 //! | [`Single`] | one | one of its own, or the caller's | the one queue | its thread, if it sleeps past the deadline |
@@ -26,6 +29,7 @@ mod counts;
 mod crew;
 mod lane;
 mod lanes;
+mod open_metrics;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
@@ -321,6 +325,19 @@ pub trait Timers<T>: Send + Sync {
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
+    /// Tells whether a timer fires just now, on some thread. A driver that cannot tell says no, which is what happens unless this
+    /// is overridden.
+    fn is_firing(&self, id: TimerId) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Waits until a timer that fires on another thread has fired; does not wait for the calling one. A wait for a timer that
+    /// waits for the caller never ends. A driver that cannot tell does not wait, which is what happens unless this is overridden.
+    fn wait_for_firing(&self, id: TimerId) {
+        let _ = id;
+    }
+
     /// Returns how many timers are pending.
     fn len(&self) -> usize;
 
@@ -386,6 +403,17 @@ pub trait Part<T>: Send + Sync {
 
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
+
+    /// Tells whether a timer fires just now, as [`Timers::is_firing`].
+    fn is_firing(&self, id: TimerId) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Waits for the end of a firing, as [`Timers::wait_for_firing`].
+    fn wait_for_firing(&self, id: TimerId) {
+        let _ = id;
+    }
 
     /// The driver's clock.
     fn clock(&self) -> &Arc<dyn Clock>;

@@ -92,6 +92,12 @@ impl<T: Send + 'static> Engine<T> {
         self.handle.report()
     }
 
+    /// Returns the same as OpenMetrics text, which Prometheus reads.
+    pub fn open_metrics(&self) -> String {
+        let handle = &self.handle;
+        handle.report().open_metrics(handle.pending_count(), handle.clock().resolution())
+    }
+
     /// Stops firing, waits for the timer that is firing, and returns what did not fire, earliest first. From then on timers
     /// are refused. Any thread may call it, and again: what one call has returned no other does.
     pub fn shutdown(&self) -> Vec<Unfired<T>> {

@@ -9,6 +9,7 @@
 //! | [`Keyed`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
 //! | [`Mailboxes`] | a message to a service | actors: skynet's way |
 //! | [`Calendar`] (feature `calendar`) | a schedule in a time zone and a closure | cron |
+//! | [`Occurrences`] (feature `calendar`) | a schedule in a time zone, as a stream | cron in async programs |
 //!
 //! An engine makes them: [`Engine::callbacks`](crate::Engine::callbacks) and so on. Fronts know a [`Handle`](crate::Handle)
 //! and what a driver hands them, and nothing of queues. All share one payload, the [`Task`], so they share an engine.
@@ -63,8 +64,11 @@ pub mod delay_queue;
 pub mod future;
 pub mod keyed;
 pub mod mailbox;
+#[cfg(feature = "calendar")]
+pub mod occurrences;
 pub mod period;
 pub mod task;
+pub mod threads;
 
 #[cfg(feature = "calendar")]
 #[doc(inline)]
@@ -82,7 +86,12 @@ pub use future::{Elapsed, Futures, Interval, MissedTicks, Sleep, Timeout};
 pub use keyed::{Keyed, Repeat};
 #[doc(inline)]
 pub use mailbox::{Mailboxes, SendError};
+#[cfg(feature = "calendar")]
+#[doc(inline)]
+pub use occurrences::Occurrences;
 #[doc(inline)]
 pub use period::PeriodError;
 #[doc(inline)]
 pub use task::{Firing, RunTasks, RunTasksOn, Task};
+#[doc(inline)]
+pub use threads::Threads;

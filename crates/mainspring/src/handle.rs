@@ -81,10 +81,26 @@ impl<T> Handle<T> {
         tolerance: Duration,
         payload: T,
     ) -> Result<TimerId, Refused<T>> {
+        self.timers.schedule(self.tick_within(delay, tolerance), payload)
+    }
+
+    /// Returns the roundest tick from `delay` to `delay + tolerance` from now.
+    pub fn tick_within(&self, delay: Duration, tolerance: Duration) -> Tick {
         let clock = self.timers.clock();
         let earliest = clock.after(delay);
         let ticks = u64::try_from(tolerance.as_nanos() / clock.resolution().as_nanos()).unwrap_or(u64::MAX);
-        self.timers.schedule(earliest.roundest_until(earliest.after(ticks)), payload)
+        earliest.roundest_until(earliest.after(ticks))
+    }
+
+    /// Tells whether a timer fires just now.
+    pub fn is_firing(&self, id: TimerId) -> bool {
+        self.timers.is_firing(id)
+    }
+
+    /// Waits until a timer that fires on another thread has fired: for whoever cancelled it in vain, and wants to free what it
+    /// uses. A wait for a timer that waits for the caller never ends.
+    pub fn wait_for_firing(&self, id: TimerId) {
+        self.timers.wait_for_firing(id);
     }
 
     /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was cancelled,

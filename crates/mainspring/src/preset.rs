@@ -17,9 +17,15 @@
 //! | [`skip_list`] | a skip list | `SkipList` | single |
 //! | [`mainspring`] | Mainspring | `wheel::Chunked` | striped |
 //!
-//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock: [`Monotonic`](crate::clock::Monotonic) in a program,
-//! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, and its usual value a
-//! constant here. All but `go_1_10` and `go_1_14` fire on one thread.
+//! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock ([`mainspring`] has
+//! [`mainspring_on`] for that): [`Monotonic`](crate::clock::Monotonic) in a program, [`Manual`](crate::clock::Manual) in a test. What an original lets
+//! one choose is a parameter, of itself or of a sibling (`netty_with`, `kafka_with`), and its usual value a constant here. All but
+//! `go_1_10` and `go_1_14` fire on one thread.
+//!
+//! Go and RussellLuo/timingwheel run each function in a goroutine of its own, where it may take long and wait for other timers.
+//! Here functions run on the driver's thread, unless a sibling (`go_1_9_with`, `timingwheel_with`) is given an executor with a
+//! limit: see [`Threads`](crate::front::Threads). Sending on channels and waking futures stays on the driver's thread, as in
+//! Go.
 //!
 //! A loop that waits for sockets as well needs a handler of the program's own, so `nginx_loop` is a driver to run and no
 //! engine. Go's workers wait in the network poller; a [`Worker`](crate::driver::per_worker::Worker) of a program that waits
@@ -40,7 +46,7 @@ use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
 use crate::clock::Clock;
 #[cfg(all(feature = "poll", unix))]
 use crate::driver::Poll;
-use crate::driver::{PerWorker, Sharded, sharded};
+use crate::driver::{Fire, PerWorker, Sharded, sharded};
 use crate::engine::Engine;
 use crate::front::{RunTasks, Task};
 
@@ -63,8 +69,9 @@ pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
 /// RussellLuo/timingwheel refuses ticks shorter than this.
 pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
-/// Starts Mainspring's own default, as [`Engine::new`] does: chunked wheels, four per core, so that the program's threads do not meet at a lock; one
-/// thread that fires; and ticks of a millisecond of the monotonic clock.
+/// Starts Mainspring's own default, as [`Engine::new`] does: chunked wheels, four per core, so that the
+/// program's threads do not meet at a lock; one thread that fires; and ticks of a millisecond of the
+/// monotonic clock.
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -80,6 +87,23 @@ pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 /// ```
 pub fn mainspring() -> io::Result<Engine> {
     Engine::new()
+}
+
+/// Starts the same on any clock: on a [`Manual`](crate::clock::Manual) one the default engine itself can be tested with.
+///
+/// ```
+/// use mainspring::clock::Manual;
+/// use mainspring::preset;
+///
+/// let engine = preset::mainspring_on(Manual::stepped())?;
+/// assert_eq!(engine.shutdown().len(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn mainspring_on(clock: impl Clock) -> io::Result<Engine> {
+    Engine::with_clock(clock)
 }
 
 /// Starts an engine for callbacks over any queue and clock.
@@ -121,7 +145,16 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn go_1_9(clock: impl Clock) -> io::Result<Engine> {
-    callbacks(heap::Quaternary::new(), clock)
+    go_1_9_with(clock, RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere, as Go's run in goroutines: by `threads.run_tasks()` of
+/// [`Threads`](crate::front::Threads), say.
+///
+/// # Errors
+/// The operating system would not start a thread.
+pub fn go_1_9_with(clock: impl Clock, fire: impl Fire<Task> + 'static) -> io::Result<Engine> {
+    Engine::start(heap::Quaternary::new(), clock, fire)
 }
 
 /// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
@@ -137,11 +170,16 @@ pub fn go_1_9(clock: impl Clock) -> io::Result<Engine> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn go_1_10(clock: impl Clock) -> Engine {
+    go_1_10_with(clock, RunTasks)
+}
+
+/// Makes the same with functions that run elsewhere: see [`go_1_9_with`].
+pub fn go_1_10_with(clock: impl Clock, fire: impl Fire<Task> + Clone + 'static) -> Engine {
     Engine::from_driver(Arc::new(Sharded::new(
         sharded::SHARD_COUNT_DEFAULT,
         heap::Quaternary::new,
         clock,
-        RunTasks,
+        fire,
     )))
 }
 
@@ -166,7 +204,22 @@ pub fn go_1_10(clock: impl Clock) -> Engine {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn go_1_14(clock: impl Clock, worker_count: usize) -> io::Result<Engine> {
-    PerWorker::new(worker_count, heap::Lazy::new, clock).into_engine(&RunTasks)
+    go_1_14_with(clock, worker_count, &RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere: see [`go_1_9_with`].
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `worker_count` is 0.
+pub fn go_1_14_with(
+    clock: impl Clock,
+    worker_count: usize,
+    fire: &(impl Fire<Task> + Clone + 'static),
+) -> io::Result<Engine> {
+    PerWorker::new(worker_count, heap::Lazy::new, clock).into_engine(fire)
 }
 
 /// Starts a simple wheel: one ring, whose number of slots is the longest delay in ticks; what lies beyond is refused.
@@ -254,7 +307,19 @@ pub fn hierarchical_wheel(clock: impl Clock, sizes: &[usize]) -> io::Result<Engi
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
-    callbacks(Overflow::new(KAFKA_SLOT_COUNT, 1), clock)
+    kafka_with(clock, 1, KAFKA_SLOT_COUNT)
+}
+
+/// Starts the same with Kafka's parameters: so many ticks of the clock per slot of the finest level (`tickMs`), and so many
+/// slots per level (`wheelSize`).
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If `ticks_per_slot` is 0 or `slot_count` is less than 2.
+pub fn kafka_with(clock: impl Clock, ticks_per_slot: u64, slot_count: usize) -> io::Result<Engine> {
+    callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
 
 /// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
@@ -278,11 +343,27 @@ pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Result<Engine, TimingwheelError> {
+    timingwheel_with(clock, tick, slot_count, RunTasks)
+}
+
+/// Starts the same with functions that run elsewhere, as RussellLuo's run in goroutines: see [`go_1_9_with`].
+///
+/// # Errors
+/// As [`timingwheel`].
+///
+/// # Panics
+/// If `slot_count` is less than 2.
+pub fn timingwheel_with(
+    clock: impl Clock,
+    tick: Duration,
+    slot_count: usize,
+    fire: impl Fire<Task> + 'static,
+) -> Result<Engine, TimingwheelError> {
     if tick < TIMINGWHEEL_TICK_MIN {
         return Err(TimingwheelError::TickTooShort);
     }
     let ticks_per_slot = whole_ticks(tick, &clock).ok_or(TimingwheelError::TickUneven)?;
-    callbacks(Overflow::new(slot_count, ticks_per_slot), clock).map_err(TimingwheelError::Thread)
+    Engine::start(Overflow::new(slot_count, ticks_per_slot), clock, fire).map_err(TimingwheelError::Thread)
 }
 
 /// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most `pending_count_max` timeouts
@@ -306,9 +387,24 @@ pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Resu
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn netty(clock: impl Clock, pending_count_max: usize) -> io::Result<Engine> {
-    let ticks_per_slot =
-        whole_ticks(NETTY_TICK, &clock).expect("the clock's resolution divides Netty's tick");
-    callbacks(Limited::new(Rounds::new(NETTY_SLOT_COUNT, ticks_per_slot), pending_count_max), clock)
+    netty_with(clock, NETTY_TICK, NETTY_SLOT_COUNT, pending_count_max)
+}
+
+/// Starts the same with Netty's parameters: `tickDuration` and `ticksPerWheel`.
+///
+/// # Errors
+/// The operating system would not start a thread.
+///
+/// # Panics
+/// If the clock's resolution does not divide `tick`, or `slot_count` is 0.
+pub fn netty_with(
+    clock: impl Clock,
+    tick: Duration,
+    slot_count: usize,
+    pending_count_max: usize,
+) -> io::Result<Engine> {
+    let ticks_per_slot = whole_ticks(tick, &clock).expect("the clock's resolution divides Netty's tick");
+    callbacks(Limited::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
 }
 
 /// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send

@@ -180,9 +180,12 @@ fn an_interval_begins_where_its_constructor_says() {
     assert!(desk.poll(pin!(at.tick())).is_pending());
     let mut after = desk.futures.interval_after(ms(10)).unwrap();
     assert!(desk.poll(pin!(after.tick())).is_pending());
+    desk.pass_until(5);
     after.reset();
-    desk.pass_until(10);
+    desk.pass_until(14);
     assert!(desk.poll(pin!(after.tick())).is_pending());
+    desk.pass_until(15);
+    assert_eq!(desk.poll(pin!(after.tick())), Poll::Ready(Tick::new(15)));
     assert!(matches!(desk.futures.interval_after(Duration::ZERO), Err(PeriodError::Zero)));
 }
 

@@ -9,6 +9,9 @@
 #![cfg(mainspring_loom)]
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
+#[path = "loom/ends.rs"]
+mod ends;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +22,7 @@ use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
 use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Firing, Keyed, RunTasks, RunTasksOn, Task};
+use mainspring::front::{Callbacks, Channels, Firing, Futures, Keyed, RunTasks, RunTasksOn, Task, Threads};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.
@@ -205,8 +208,11 @@ fn a_timer_is_fired_or_cancelled_and_never_both() {
 #[test]
 fn a_timer_of_a_channel_is_stopped_or_fires_and_never_both_or_neither() {
     bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
-        let timer = Channels::new(Handle::<Task>::new(driver.clone())).timer(Duration::ZERO).unwrap();
+        let clock = Manual::stepped();
+        let driver = Arc::new(Single::new(Naive::new(), Arc::new(clock.clone())));
+        let timer =
+            Channels::new(Handle::<Task>::new(driver.clone())).timer(Duration::from_millis(1)).unwrap();
+        clock.advance_to(Tick::new(1));
         let runner = thread::spawn(move || driver.run_until_idle(&mut RunTasks));
         let is_stopped = timer.stop();
         runner.join().unwrap();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
 mod adapter;
+mod behaviour;
 mod calendar;
 mod callback;
 mod channel;
@@ -20,3 +21,4 @@ mod refused;
 mod shutdown;
 mod single;
 mod slow;
+mod wishes;

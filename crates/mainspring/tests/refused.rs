@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Monotonic};
-use mainspring::driver::{Driver, Fire, Refusal, Single};
+use mainspring::driver::{Driver, Fire, Fired, Refusal, Single};
 use mainspring::front::keyed::Repeat;
-use mainspring::front::{Calendar, Callbacks, Channels, Futures, Keyed, RunTasks, RunTasksOn, Task};
+use mainspring::front::{Calendar, Callbacks, Channels, Futures, Keyed, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::{Chunked, Simple};
@@ -180,10 +180,10 @@ fn a_ticker_goes_on_though_its_place_was_taken() {
     let desk = limited();
     let ticker = Channels::new(desk.handle.clone()).ticker(ms(10)).unwrap();
     let mut held = Vec::new();
-    desk.run_until(10, &mut RunTasksOn::new(|job| held.push(job)));
+    desk.run_until(10, &mut |fired: Fired<Task>| held.push(fired));
     // The tick is on its way; meanwhile another timer takes its place.
     desk.occupy();
-    held.into_iter().for_each(|job| job());
+    held.into_iter().for_each(|fired| RunTasks.fire(fired));
     assert!(ticker.receiver().try_recv().is_ok());
     desk.pass_until(20);
     assert!(ticker.receiver().try_recv().is_ok());

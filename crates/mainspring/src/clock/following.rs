@@ -196,6 +196,9 @@ impl Clock for Following {
 
     fn after(&self, delay: Duration) -> Tick {
         let (state, passed) = self.read();
+        if delay.is_zero() {
+            return state.now;
+        }
         let ticks = ticks_rounded_up(passed.as_nanos() + delay.as_nanos(), self.resolution);
         state.now.after(ticks.get())
     }

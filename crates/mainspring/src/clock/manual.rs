@@ -56,6 +56,8 @@ enum Waiting {
 #[derive(Debug, Default)]
 struct State {
     now: Tick,
+    /// How much of the tick has passed: less than a tick, in nanoseconds.
+    passed_ns: u128,
     /// The bells at which threads wait, and for which ticks.
     waiters: Vec<(Bell, Tick)>,
     wait_count: u64,
@@ -93,16 +95,24 @@ impl Manual {
         Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
     }
 
-    /// Moves time forward by a duration, rounded down to whole ticks, and wakes whoever waited for that.
+    /// Moves time forward by a duration and wakes whoever waited for that. What is left of a tick counts with the next call.
     pub fn advance(&self, duration: Duration) {
-        let ticks = duration.as_nanos() / self.shared.resolution.as_nanos();
-        let ticks = u64::try_from(ticks).unwrap_or(u64::MAX);
-        self.move_to(|now| now.after(ticks));
+        let resolution_ns = self.shared.resolution.as_nanos();
+        self.change(|state| {
+            let passed_ns = state.passed_ns + duration.as_nanos();
+            let ticks = u64::try_from(passed_ns / resolution_ns).unwrap_or(u64::MAX);
+            state.now = state.now.after(ticks);
+            state.passed_ns = passed_ns % resolution_ns;
+        });
     }
 
-    /// Moves time forward to a tick; an earlier one than now is ignored.
+    /// Moves time forward to the beginning of a tick; an earlier one than now is ignored.
     pub fn advance_to(&self, tick: Tick) {
-        self.move_to(|_| tick);
+        self.change(|state| {
+            if state.now < tick {
+                (state.now, state.passed_ns) = (tick, 0);
+            }
+        });
     }
 
     /// Moves time to the earliest tick that anybody waits for, and returns it; `None` if nobody waits for one.
@@ -123,9 +133,9 @@ impl Manual {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn move_to(&self, target: impl FnOnce(Tick) -> Tick) {
+    fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.state();
-        state.now = state.now.max(target(state.now));
+        change(&mut state);
         let waiters = state.waiters.clone();
         // A waiter looks at the time while it holds its bell's lock: the lock here must not be held then.
         drop(state);
@@ -143,7 +153,11 @@ impl Clock for Manual {
     }
 
     fn after(&self, delay: Duration) -> Tick {
-        self.now().after(ticks_rounded_up(delay.as_nanos(), self.shared.resolution).get())
+        let state = self.state();
+        if delay.is_zero() {
+            return state.now;
+        }
+        state.now.after(ticks_rounded_up(state.passed_ns + delay.as_nanos(), self.shared.resolution).get())
     }
 
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
@@ -152,7 +166,7 @@ impl Clock for Manual {
         if self.shared.waiting == Waiting::MovesTime {
             // Whoever rang has scheduled something earlier: the waiter must look before time moves past it.
             if !bell.take_ring() {
-                self.move_to(|_| until);
+                self.advance_to(until);
             }
             return;
         }
@@ -176,11 +190,24 @@ mod tests {
         assert_eq!(clock.now(), Tick::ZERO);
         clock.advance(Duration::from_micros(1_999));
         assert_eq!(clock.now(), Tick::new(1));
+        assert_eq!(clock.after(Duration::ZERO), Tick::new(1), "no delay is over at once");
+        assert_eq!(clock.after(Duration::from_micros(2)), Tick::new(3), "a tick has almost passed");
         clock.advance_to(Tick::new(100));
         clock.advance_to(Tick::new(50));
         assert_eq!(clock.now(), Tick::new(100));
         assert_eq!(clock.after(Duration::from_micros(1)), Tick::new(101));
         assert_eq!(clock.after(Duration::MAX), Tick::MAX);
+    }
+
+    #[test]
+    fn parts_of_a_tick_add_up() {
+        let clock = Manual::stepped();
+        (0..4).for_each(|_| clock.advance(Duration::from_micros(500)));
+        assert_eq!(clock.now(), Tick::new(2));
+        clock.advance(Duration::from_micros(999));
+        clock.advance_to(Tick::new(3));
+        clock.advance(Duration::from_micros(999));
+        assert_eq!(clock.now(), Tick::new(3), "a tick begins where it is moved to");
     }
 
     #[test]

@@ -45,12 +45,23 @@ pub struct Counts {
     pub stolen: u64,
     /// The largest lateness of a firing, in ticks.
     pub lateness_ticks_max: u64,
+    /// How often a thread that scheduled or reset a timer was made to pause because firing had fallen behind.
+    pub held_back: u64,
 }
 
 impl Counts {
     pub(super) fn add(&mut self, other: &Counts) {
-        let Counts { scheduled, cancelled, reset, fired, panicked, wakeups, stolen, lateness_ticks_max } =
-            *other;
+        let Counts {
+            scheduled,
+            cancelled,
+            reset,
+            fired,
+            panicked,
+            wakeups,
+            stolen,
+            lateness_ticks_max,
+            held_back,
+        } = *other;
         self.scheduled += scheduled;
         self.cancelled += cancelled;
         self.reset += reset;
@@ -59,6 +70,7 @@ impl Counts {
         self.wakeups += wakeups;
         self.stolen += stolen;
         self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
+        self.held_back += held_back;
     }
 }
 

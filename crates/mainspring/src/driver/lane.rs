@@ -15,13 +15,18 @@
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
 //! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
 //! | `notes`, `note_count`, `given_up` | see [`notes`] | what is to be cancelled, left by threads that would not wait |
+//! | `relief` | see [`relief`] | who schedules makes way for who fires |
+//! | `firings` | `state`; `has_fired` tells of changes | see [`firing`] |
+//! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | somebody runs the lane until nothing is pending, and a cancel may make it so |
 //!
 //! The atomic mirror is one half of a store-then-load handshake with sleepers: see [`per_worker`](super::per_worker), which
 //! puts the fences.
 //!
 //! Cost: one lock per operation and per firing; a virtual call to the alarm where a timer is the earliest.
 
+mod firing;
 mod notes;
+mod relief;
 mod turn;
 
 use std::collections::BTreeSet;
@@ -29,12 +34,14 @@ use std::sync::Arc;
 
 use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerQueue};
 
+use self::firing::Firings;
+use self::relief::Relief;
 use self::turn::Lateness;
 use super::{Counts, Part, Refusal, Refused, Report, TimerId, Unfired};
 use crate::clock::{Bell, Clock};
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::mpsc::{Receiver, Sender, channel};
-use crate::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
 pub(super) use self::turn::{Role, Turn, Unwatched, Watch};
 
@@ -47,7 +54,10 @@ pub(super) struct Lane<Q> {
     next: AtomicU64,
     note_count: AtomicUsize,
     notes: Sender<mainspring_queue::TimerId>,
+    relief: Relief,
+    ends_when_empty: AtomicBool,
     state: Mutex<State<Q>>,
+    has_fired: Condvar,
 }
 
 struct State<Q> {
@@ -55,6 +65,7 @@ struct State<Q> {
     notes: Receiver<mainspring_queue::TimerId>,
     /// What notes asked for: timers that are cancelled for whoever asks, and whose payloads are still to be dropped.
     given_up: BTreeSet<mainspring_queue::TimerId>,
+    firings: Firings,
     counts: Counts,
     lateness: Lateness,
     next: Tick,
@@ -102,14 +113,25 @@ impl<Q> Lane<Q> {
             queue,
             notes: receiver,
             given_up: BTreeSet::new(),
+            firings: Firings::default(),
             counts: Counts::default(),
             lateness: Lateness::default(),
             next: Tick::MAX,
             is_asleep: false,
             is_stopping: false,
         };
-        let (next, note_count) = (AtomicU64::new(u64::MAX), AtomicUsize::new(0));
-        Lane { index, clock, alarm, next, note_count, notes, state: Mutex::new(state) }
+        Lane {
+            index,
+            relief: Relief::new(clock.resolution()),
+            clock,
+            alarm,
+            next: AtomicU64::new(u64::MAX),
+            note_count: AtomicUsize::new(0),
+            notes,
+            ends_when_empty: AtomicBool::new(false),
+            state: Mutex::new(state),
+            has_fired: Condvar::new(),
+        }
     }
 
     /// No code of the owner runs under the lock, so a poisoned lock guards a sound state.
@@ -153,11 +175,13 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
+        let has_paused = self.relief.make_way(&*self.clock);
         let mut state = self.state();
         self.read_notes(&mut state);
         if state.is_stopping {
             return Err(Refused::new(Refusal::Stopped, payload));
         }
+        state.counts.held_back += u64::from(has_paused);
         match state.add(room, deadline, payload) {
             Ok(timer) => {
                 self.finish(state, deadline);
@@ -200,6 +224,23 @@ impl<Q> Lane<Q> {
         let timer = state.add(room, deadline, rejected.payload)?;
         self.finish(state, deadline);
         Ok(self.id(timer))
+    }
+
+    /// From now on a cancel that leaves nothing pending wakes the lane's thread.
+    pub(super) fn set_ends_when_empty(&self, ends_when_empty: bool) {
+        self.ends_when_empty.store(ends_when_empty, Ordering::Relaxed);
+    }
+
+    /// Ends an operation that took a timer away.
+    #[inline]
+    fn finish_removal<T>(&self, state: MutexGuard<'_, State<Q>>)
+    where
+        Q: TimerQueue<T>,
+    {
+        if self.ends_when_empty.load(Ordering::Relaxed) && state.queue.is_empty() {
+            drop(state);
+            self.alarm.wake(self.index, Concerned::Sleeper, Tick::ZERO);
+        }
     }
 
     /// Counts that the lane's thread went on after a wait. It looks at the queue before it sleeps again, so what is
@@ -307,6 +348,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         }
         let payload = state.queue.cancel(id.timer)?;
         state.counts.cancelled += 1;
+        self.finish_removal(state);
         Some(payload)
     }
 
@@ -325,13 +367,15 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         }
         let payload = state.queue.cancel(id.timer);
         state.counts.cancelled += u64::from(payload.is_some());
-        drop(state);
+        self.finish_removal(state);
         // The payload's own `Drop` runs with no lock held.
         drop(payload);
     }
 
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        let has_paused = self.relief.make_way(&*self.clock);
         let mut state = self.state();
+        state.counts.held_back += u64::from(has_paused);
         if id.lane != self.index || state.is_given_up(id.timer) {
             return Err(ResetError::NotPending);
         }
@@ -364,6 +408,16 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
             return None;
         }
         state.queue.deadline(id.timer)
+    }
+
+    fn is_firing(&self, id: TimerId) -> bool {
+        id.lane == self.index && self.state().firings.contains(id.timer)
+    }
+
+    fn wait_for_firing(&self, id: TimerId) {
+        if id.lane == self.index {
+            Lane::wait_for_firing(self, id.timer);
+        }
     }
 
     fn clock(&self) -> &Arc<dyn Clock> {

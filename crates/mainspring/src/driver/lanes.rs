@@ -91,6 +91,16 @@ macro_rules! drive_lanes {
                 lane::<T, _>(self, id)?.deadline(id)
             }
 
+            fn is_firing(&self, id: TimerId) -> bool {
+                lane::<T, _>(self, id).is_some_and(|lane| Part::<T>::is_firing(lane, id))
+            }
+
+            fn wait_for_firing(&self, id: TimerId) {
+                if let Some(lane) = lane::<T, _>(self, id) {
+                    Part::<T>::wait_for_firing(lane, id);
+                }
+            }
+
             fn len(&self) -> usize {
                 Lanes::<T>::lanes(self).iter().map(|lane| lane.len()).sum()
             }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one thread for each.
-//! What a worker schedules goes to its own lane, whose lock nobody else wants in the common case; what other threads
-//! schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or reset.
+//! What a worker's thread schedules goes to its own lane, whose lock nobody else wants in the common case, from its first
+//! [`fire_due`](Worker::fire_due) on and between such calls too; what other threads schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or reset.
 //!
 //! Wake-up rule. A worker sleeps until its lanes' next wakeup. A timer that becomes the earliest of its lane wakes the
 //! lane's worker if that sleeps past it; if that is at work, and no sleeper wakes by then, the timer interrupts the one
@@ -121,6 +121,10 @@ crate::sync::thread_local! {
     /// Which driver this thread works for, by address, and the lane that it schedules into.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static POST: Cell<Option<(usize, usize)>> = Cell::new(None);
+
+    /// How many calls of `fire_due` this thread is in.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
+    static DEPTH: Cell<u32> = Cell::new(0);
 
     /// How often this thread, if it is no worker, has scheduled: its timers go round the lanes, beginning with another lane than
     /// those of other threads. No thread writes what others read.
@@ -236,6 +240,7 @@ impl<Q> Worker<Q> {
         Q: TimerQueue<T>,
     {
         self.adopt();
+        let is_nested = DEPTH.with(|depth| depth.replace(depth.get() + 1)) > 0;
         let outer = POST.with(Cell::get);
         if let Some(&lane) = self.lanes.first() {
             POST.with(|post| post.set(Some((self.driver.address(), lane))));
@@ -247,7 +252,11 @@ impl<Q> Worker<Q> {
             is_busy |= driver.lanes[lane].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
         }
         is_busy = is_busy || self.steal(fire);
-        POST.with(|post| post.set(outer));
+        DEPTH.with(|depth| depth.set(depth.get() - 1));
+        if is_nested {
+            // A callback of another driver's worker runs this one.
+            POST.with(|post| post.set(outer));
+        }
         is_busy
     }
 
@@ -325,6 +334,9 @@ impl<Q> Worker<Q> {
 
 impl<Q> Drop for Worker<Q> {
     fn drop(&mut self) {
+        // A thread that is ending may have no such variable any more.
+        let is_own = |post: Option<(usize, usize)>| post.is_some_and(|(it, _)| it == self.driver.address());
+        let _ = POST.try_with(|post| post.set(post.get().filter(|&post| !is_own(Some(post)))));
         let mut orphans = self.driver.orphans();
         for &lane in &self.lanes {
             self.driver.seats.set_owner(lane, NOBODY);
@@ -358,7 +370,8 @@ where
 
     fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
         let index = match POST.with(Cell::get) {
-            Some((address, lane)) if address == self.address() => lane,
+            // Another driver may have lain at this address before.
+            Some((address, lane)) if address == self.address() && lane < self.lanes.len() => lane,
             _ => turn_number() % self.lanes.len(),
         };
         Ok(&self.lanes[index])

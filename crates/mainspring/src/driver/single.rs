@@ -108,20 +108,23 @@ impl<Q> Single<Q> {
         }
     }
 
-    /// Fires timers on the calling thread until none is pending or [`stop`](Self::stop) is called.
+    /// Fires timers on the calling thread until none is pending, be it that another thread cancels the last, or
+    /// [`stop`](Self::stop) is called.
     ///
     /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation: time passes as fast as timers fire.
     pub fn run_until_idle<T>(&self, fire: &mut impl Fire<T>)
     where
         Q: TimerQueue<T>,
     {
+        self.lanes[0].set_ends_when_empty(true);
         loop {
             match self.turn(fire) {
                 Turn::Busy => (),
                 Turn::Idle(Some(until)) => self.sleep(Some(until)),
-                Turn::Idle(None) | Turn::Stopping => return,
+                Turn::Idle(None) | Turn::Stopping => break,
             }
         }
+        self.lanes[0].set_ends_when_empty(false);
     }
 
     /// Makes the running thread return after the timer that it is firing. From now on no timer is taken.

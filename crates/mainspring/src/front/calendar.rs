@@ -358,7 +358,7 @@ impl Shared {
 }
 
 /// The last occurrence from `nominal` to `now`, and how many come before it.
-fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
+pub(super) fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zoned, u32) {
     let mut latest = nominal;
     for missed_count in 0..MISSED_COUNT_MAX {
         match schedule.next_after(latest.timestamp()) {

@@ -20,6 +20,9 @@
 //! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is scheduled when the
 //! last has ended. What was due meanwhile comes late, once, and the periods that are over by then are dropped.
 //!
+//! A rule of [`following`](Callbacks::following) that panics ends its runs: the run that was due comes, and the panic is reported
+//! then.
+//!
 //! **A timer that could not be cancelled.** `cancel` and `reset` answer `false` where they came too late. Then the callback has
 //! run, or runs now, or will run in a moment: it has been taken out to fire and may wait for a lock that the caller holds. So
 //! a callback that acts on something which may have been replaced looks again: it compares a number that it was given with the
@@ -32,6 +35,7 @@
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -107,6 +111,8 @@ pub struct Periodic {
 struct State {
     /// The next run; `None` during a run and once cancelled.
     next: Option<Next>,
+    /// The timer of the run that began last.
+    running: Option<TimerId>,
     is_cancelled: bool,
 }
 
@@ -131,10 +137,11 @@ impl Callbacks {
         delay: Duration,
         callback: impl FnOnce(Firing) + Send + 'static,
     ) -> Result<Timer, Refusal> {
-        self.at(self.handle.clock().after(delay), callback)
+        self.ahead(self.handle.clock().after(delay), callback)
     }
 
-    /// Runs `callback` once, at a tick of the driver's clock; at once if that has passed.
+    /// Runs `callback` once, at a tick of the driver's clock; now if that has passed. (What is scheduled for the past again and
+    /// again would keep all others from running in a queue that fires by deadline. Go takes now for it as well.)
     ///
     /// # Errors
     /// As [`after`](Self::after).
@@ -143,9 +150,32 @@ impl Callbacks {
         deadline: Tick,
         callback: impl FnOnce(Firing) + Send + 'static,
     ) -> Result<Timer, Refusal> {
+        self.ahead(deadline.max(self.handle.clock().now()), callback)
+    }
+
+    /// Runs `callback` once, at a tick that is not known to have passed.
+    fn ahead(
+        &self,
+        deadline: Tick,
+        callback: impl FnOnce(Firing) + Send + 'static,
+    ) -> Result<Timer, Refusal> {
         let part = self.handle.local()?;
         let id = part.schedule(deadline, Task::new(callback)).map_err(|refused| refused.reason)?;
         Ok(Timer { part, id })
+    }
+
+    /// Runs `callback` once, anywhere from `delay` to `delay + tolerance` from now: see
+    /// [`Handle::schedule_within`](crate::Handle::schedule_within).
+    ///
+    /// # Errors
+    /// As [`after`](Self::after).
+    pub fn within(
+        &self,
+        delay: Duration,
+        tolerance: Duration,
+        callback: impl FnOnce(Firing) + Send + 'static,
+    ) -> Result<Timer, Refusal> {
+        self.ahead(self.handle.tick_within(delay, tolerance), callback)
     }
 
     /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and answers with the next,
@@ -169,7 +199,7 @@ impl Callbacks {
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, Refusal> {
         let first = rule.next(start, start);
-        let state = Arc::new(Mutex::new(State { next: None, is_cancelled: false }));
+        let state = Arc::new(Mutex::new(State { next: None, running: None, is_cancelled: false }));
         let part = self.handle.local()?;
         let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
         let Some(first) = first else { return Ok(periodic) };
@@ -208,7 +238,7 @@ enum Rule {
 impl Rule {
     fn next(&mut self, deadline: Tick, now: Tick) -> Option<Tick> {
         match self {
-            Rule::Every(period, first) => Some(first.take().unwrap_or_else(|| period.next(deadline, now))),
+            Rule::Every(period, first) => first.take().or_else(|| period.next(deadline, now)),
             Rule::Following(next) => next(deadline),
         }
     }
@@ -247,24 +277,51 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
 
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
     // From here on the run has begun. One that was cancelled before does not.
-    let next = lock(&turn.state).next.take();
-    let Some(Next { due, .. }) = next else { return };
+    let mut state = lock(&turn.state);
+    let Some(Next { due, timer }) = state.next.take() else { return };
+    state.running = Some(timer);
+    drop(state);
     // A refusal means that the driver is shutting down: this was the last turn.
     let go_on = |due| _ = schedule_turn(turn, due, Local::schedule_assured);
     if firing.now < due {
         // The queue's horizon lies before it.
         return go_on(due);
     }
-    let next = lock(&turn.rule).next(due, firing.now);
-    // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
+    // A rule is the owner's code. If it panics there is no next run, but this one is not lost.
+    let next = catch_unwind(AssertUnwindSafe(|| lock(&turn.rule).next(due, firing.now)));
     let run = || lock(&turn.callback)(Firing { deadline: due, now: firing.now });
-    run_then(run, || next.into_iter().for_each(go_on));
+    match next {
+        // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
+        Ok(next) => run_then(run, || next.into_iter().for_each(go_on)),
+        Err(panic) => {
+            run();
+            resume_unwind(panic);
+        }
+    }
 }
 
 impl Timer {
     /// Stops the callback from running; tells whether it did. `false`: it ran, runs now, or was cancelled.
     pub fn cancel(&self) -> bool {
         self.part.cancel(self.id).is_some()
+    }
+
+    /// As [`cancel`](Self::cancel), and where that came too late waits until the callback has ended: what it uses may be freed
+    /// then. Linux calls it `timer_delete_sync`. Called from the callback itself it does not wait.
+    ///
+    /// A callback that waits for the caller, or for a lock that the caller holds, makes it wait for ever. One that was handed to an
+    /// executor, by [`RunTasksOn`](super::RunTasksOn), is not waited for.
+    pub fn cancel_and_wait(&self) -> bool {
+        let is_cancelled = self.cancel();
+        if !is_cancelled {
+            self.part.wait_for_firing(self.id);
+        }
+        is_cancelled
+    }
+
+    /// Tells whether the callback runs just now.
+    pub fn is_running(&self) -> bool {
+        self.part.is_firing(self.id)
     }
 
     /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
@@ -308,6 +365,16 @@ impl Periodic {
         let task = next.and_then(|next| self.part.cancel(next.timer));
         drop(state);
         drop(task);
+        was_running
+    }
+
+    /// As [`cancel`](Self::cancel), and waits for the end of a run that has begun, as [`Timer::cancel_and_wait`] does.
+    pub fn cancel_and_wait(&self) -> bool {
+        let was_running = self.cancel();
+        let last = lock(&self.state).running;
+        if let Some(last) = last {
+            self.part.wait_for_firing(last);
+        }
         was_running
     }
 }

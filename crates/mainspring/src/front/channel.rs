@@ -23,8 +23,11 @@
 //!
 //! The semantics are those that the documentation of Go's `time` promises since 1.23: `stop` and `reset` tell whether they
 //! found the timer pending, a value that nobody has received counts as pending and is taken back, and after either of them
-//! no stale value is received. A ticker drops ticks for a slow receiver. A delay that is negative or zero fires at once; one
-//! beyond the clock's range never.
+//! no stale value is received. A ticker drops ticks for a slow receiver. A delay that is negative or zero is over at once:
+//! its value can be received when the call returns. One beyond the clock's range is never over.
+//!
+//! If the driver is shut down while a timer is pending, its channel is disconnected when what `shutdown` returned is dropped:
+//! nobody waits for ever.
 //!
 //! What bites users of Go, here: a timer in a loop is not leaked, because what [`after`](Channels::after) and
 //! [`tick`](Channels::tick) return cancels itself when it is dropped; a reader that blocks on a stopped timer is told when
@@ -48,7 +51,7 @@ use mainspring_queue::Tick;
 
 use super::period::{Add, Period, PeriodError};
 use super::task::{Firing, Task, run_then};
-use crate::driver::{Refusal, TimerId};
+use crate::driver::{Refusal, Refused, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -104,7 +107,6 @@ struct Inner {
     part: Local<Task>,
     /// Called when the time has come; without it the firing is sent.
     function: Option<Function>,
-    sender: Sender<Firing>,
     /// For taking back what was sent and not received.
     receiver: Receiver<Firing>,
     state: Mutex<State>,
@@ -115,6 +117,8 @@ struct State {
     /// Grows with each stop and reset, so that a firing that is under way knows that it came too late.
     generation: u64,
     pending: Option<Pending>,
+    /// `None` once the driver has been shut down: the channel is disconnected then.
+    sender: Option<Sender<Firing>>,
     /// Whether the function runs.
     is_calling: bool,
     /// `None` for what fires once.
@@ -128,6 +132,28 @@ enum Pending {
     Scheduled(TimerId),
     /// It was due at this tick, and waits for the end of the function's last call.
     Waiting(Tick),
+}
+
+/// A firing to come, in the driver. If it is dropped there, the driver has ended.
+struct Shot {
+    inner: Weak<Inner>,
+    generation: u64,
+}
+
+impl Shot {
+    fn fire(mut self, firing: Firing) {
+        if let Some(inner) = std::mem::take(&mut self.inner).upgrade() {
+            inner.fire(self.generation, firing);
+        }
+    }
+}
+
+impl Drop for Shot {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.upgrade() {
+            inner.end(self.generation);
+        }
+    }
 }
 
 /// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
@@ -205,6 +231,16 @@ impl Channels {
         Ok(ChannelTimer { inner: self.begin(delay.into(), None, None)? })
     }
 
+    /// Makes a timer that sends once, anywhere from `delay` to `delay + tolerance` from now: see
+    /// [`Handle::schedule_within`].
+    ///
+    /// # Errors
+    /// As [`timer`](Self::timer).
+    pub fn timer_within(&self, delay: Duration, tolerance: Duration) -> Result<ChannelTimer, Refusal> {
+        let deadline = self.handle.tick_within(delay, tolerance);
+        Ok(ChannelTimer { inner: self.begin_at(deadline, None, None)? })
+    }
+
     /// Makes a ticker that sends once a period, for the first time a period from now.
     ///
     /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to them are
@@ -256,15 +292,30 @@ impl Channels {
         period: Option<Period>,
         function: Option<Function>,
     ) -> Result<Arc<Inner>, Refusal> {
+        self.begin_at(self.handle.clock().after(delay.0), period, function)
+    }
+
+    fn begin_at(
+        &self,
+        deadline: Tick,
+        period: Option<Period>,
+        function: Option<Function>,
+    ) -> Result<Arc<Inner>, Refusal> {
         let (sender, receiver) = bounded(1);
         let inner = Arc::new(Inner {
             part: self.handle.local()?,
             function,
-            sender,
             receiver,
-            state: Mutex::new(State { generation: 0, pending: None, is_calling: false, period }),
+            state: Mutex::new(State {
+                generation: 0,
+                pending: None,
+                sender: Some(sender),
+                is_calling: false,
+                period,
+            }),
         });
-        inner.arm(&mut inner.state(), inner.part.clock().after(delay.0), Local::schedule)?;
+        let begun = inner.begin(&mut inner.state(), deadline);
+        begun.map_err(|refused| refused.reason)?;
         Ok(inner)
     }
 }
@@ -279,36 +330,69 @@ impl Inner {
         lock(&self.state)
     }
 
-    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refusal> {
-        let generation = state.generation;
-        let inner = Arc::downgrade(self);
-        let task = Task::new(move |firing| {
-            if let Some(inner) = Weak::upgrade(&inner) {
-                inner.fire(generation, firing);
+    /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
+    fn begin(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refused<Task>> {
+        let now = self.part.clock().now();
+        match &state.sender {
+            Some(sender) if deadline <= now && self.function.is_none() && state.period.is_none() => {
+                sender.try_send(Firing { deadline, now }).unwrap_or_default();
+                Ok(())
             }
-        });
-        let timer = add(&self.part, deadline, task).map_err(|refused| refused.reason)?;
-        state.pending = Some(Pending::Scheduled(timer));
-        Ok(())
+            _ => self.arm(state, deadline, Local::schedule),
+        }
+    }
+
+    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back must be dropped
+    /// with the lock released, because its drop takes it.
+    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refused<Task>> {
+        let shot = Shot { inner: Arc::downgrade(self), generation: state.generation };
+        let task = match &self.function {
+            Some(_) => Task::new(move |firing| shot.fire(firing)),
+            None => Task::brief(move |firing| shot.fire(firing)),
+        };
+        match add(&self.part, deadline, task) {
+            Ok(timer) => {
+                state.pending = Some(Pending::Scheduled(timer));
+                Ok(())
+            }
+            Err(refused) => {
+                if refused.reason == Refusal::Stopped {
+                    state.sender = None;
+                }
+                // Its drop finds another generation: only a driver that ends makes it the timer's end.
+                state.generation += 1;
+                Err(refused)
+            }
+        }
+    }
+
+    /// The driver dropped the firing of this generation: nothing will be sent any more.
+    fn end(&self, generation: u64) {
+        let mut state = self.state();
+        if state.generation == generation {
+            state.pending = None;
+            state.sender = None;
+        }
     }
 
     fn fire(self: &Arc<Self>, generation: u64, firing: Firing) {
+        // Dropped after the lock is released, as it is declared before.
+        let mut _refused = None;
         let mut state = self.state();
         if state.generation != generation {
             return;
         }
         state.pending = None;
-        if let Some(period) = state.period {
-            // A refusal means that the driver is shutting down: this was the last tick.
-            let next = period.next(firing.deadline, firing.now);
-            let _ = self.arm(&mut state, next, Local::schedule_assured);
-        }
-        let Some(function) = &self.function else {
+        if let (Some(sender), None) = (&state.sender, &self.function) {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
             // drops the tick.
-            return self.sender.try_send(firing).unwrap_or_default();
-        };
+            sender.try_send(firing).unwrap_or_default();
+        }
+        if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
+            // A refusal means that the driver is shutting down: this was the last tick.
+            _refused = self.arm(&mut state, next, Local::schedule_assured).err();
+        }
+        let Some(function) = &self.function else { return };
         if state.is_calling {
             // It was reset during the call. No second thread waits for the first.
             state.pending = Some(Pending::Waiting(firing.deadline));
@@ -321,30 +405,47 @@ impl Inner {
 
     /// Schedules the call that has been waiting for the end of this one.
     fn end_call(self: &Arc<Self>) {
+        // As in `fire`.
+        let mut _refused = None;
         let mut state = self.state();
         state.is_calling = false;
         if let Some(Pending::Waiting(deadline)) =
             state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
         {
             // A refusal means that the driver is shutting down: there is no other call.
-            let _ = self.arm(&mut state, deadline, Local::schedule_assured);
+            _refused = self.arm(&mut state, deadline, Local::schedule_assured).err();
         }
     }
 
     /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
-    /// under way and has not come to the state's lock counts as pending: the new generation prevents it.
-    fn disarm(&self, state: &mut State) -> bool {
+    /// under way and has not come to the state's lock counts as pending: the new generation prevents it. The task must be
+    /// dropped with the lock released, because its drop takes it.
+    fn disarm(&self, state: &mut State) -> (bool, Option<Task>) {
         state.generation += 1;
         let pending = state.pending.take();
-        if let Some(Pending::Scheduled(id)) = pending {
-            drop(self.part.cancel(id));
-        }
+        let task = match pending {
+            Some(Pending::Scheduled(id)) => self.part.cancel(id),
+            _ => None,
+        };
         let is_unreceived = self.receiver.try_recv().is_ok();
-        pending.is_some() || is_unreceived
+        (pending.is_some() || is_unreceived, task)
     }
 
     fn stop(&self) -> bool {
-        self.disarm(&mut self.state())
+        let (was_pending, task) = self.disarm(&mut self.state());
+        drop(task);
+        was_pending
+    }
+
+    /// Stops it and begins anew.
+    fn restart(self: &Arc<Self>, change: impl FnOnce(&mut State), deadline: Tick) -> Result<bool, Refusal> {
+        let mut state = self.state();
+        let (was_pending, task) = self.disarm(&mut state);
+        change(&mut state);
+        let begun = self.begin(&mut state, deadline);
+        drop(state);
+        drop(task);
+        begun.map(|()| was_pending).map_err(|refused| refused.reason)
     }
 }
 
@@ -372,11 +473,7 @@ impl ChannelTimer {
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline; the timer is stopped then.
     pub fn reset(&self, delay: impl Into<Delay>) -> Result<bool, Refusal> {
-        let mut state = self.inner.state();
-        let was_pending = self.inner.disarm(&mut state);
-        let deadline = self.inner.part.clock().after(delay.into().0);
-        self.inner.arm(&mut state, deadline, Local::schedule)?;
-        Ok(was_pending)
+        self.inner.restart(|_| (), self.inner.part.clock().after(delay.into().0))
     }
 }
 
@@ -397,11 +494,9 @@ impl Ticker {
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is stopped.
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
         let repeat = Period::new(period, self.inner.part.clock().resolution())?;
-        let mut state = self.inner.state();
-        self.inner.disarm(&mut state);
-        state.period = Some(repeat);
         let deadline = self.inner.part.clock().after(period);
-        self.inner.arm(&mut state, deadline, Local::schedule).map_err(PeriodError::Refused)
+        let begun = self.inner.restart(|state| state.period = Some(repeat), deadline);
+        begun.map(|_| ()).map_err(PeriodError::Refused)
     }
 }
 

@@ -36,7 +36,8 @@
 //! No future waits for ever for want of a timer. A queue's limits do not hold for futures: a sleep in a full queue is added past
 //! the limit, since it ends in an answer to somebody and its task takes more memory than its timer; one beyond the horizon
 //! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
-//! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, a pending future stays pending.
+//! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, each pending future is woken when its timer is
+//! dropped (what `shutdown` returned holds them), and is ready then, for the same reason.
 //!
 //! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the waker changed, a clone of
 //! it, which takes the other's place. Dropping cancels in the time that the queue needs, which is O(1) for wheels.
@@ -60,7 +61,7 @@ use mainspring_queue::Tick;
 use super::period::PeriodError;
 use super::task::Task;
 use crate::clock::{Clock, Deadline};
-use crate::driver::{Refusal, TimerId};
+use crate::driver::{Refusal, Refused, TimerId};
 use crate::handle::{Handle, Local};
 
 /// Makes futures of timers.
@@ -152,6 +153,16 @@ impl Futures {
         Sleep { place, deadline, timer: None, refusal: None }
     }
 
+    /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
+    pub fn sleep_within(&self, delay: Duration, tolerance: Duration) -> Sleep {
+        self.sleep_until(self.handle.tick_within(delay, tolerance))
+    }
+
+    /// Waits for a future, but not longer than from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
+    pub fn timeout_within<F: Future>(&self, delay: Duration, tolerance: Duration, future: F) -> Timeout<F> {
+        Timeout::new(self.sleep_within(delay, tolerance), future)
+    }
+
     /// Waits for a future, but not longer than `delay` from now.
     pub fn timeout<F: IntoFuture>(&self, delay: Duration, future: F) -> Timeout<F::IntoFuture> {
         Timeout::new(self.sleep(delay), future.into_future())
@@ -219,17 +230,15 @@ impl Sleep {
 
     fn cancel(&mut self) {
         if let (Some(id), Place::Part(part)) = (self.timer.take(), &self.place) {
-            drop(part.cancel(id));
+            drop(part.cancel(id).and_then(Task::into_waker));
         }
     }
 
     /// Registers the timer, whose payload is the waker.
     fn register(&mut self, waker: &Waker) -> Poll<()> {
         let (deadline, task) = (self.deadline, Task::waking(waker.clone()));
-        let scheduled = self
-            .place
-            .part()
-            .and_then(|part| part.schedule_assured(deadline, task).map_err(|refused| refused.reason));
+        let scheduled =
+            self.place.part().and_then(|part| part.schedule_assured(deadline, task).map_err(refusal_of));
         match scheduled {
             Ok(id) => {
                 self.timer = Some(id);
@@ -277,6 +286,13 @@ impl Sleep {
             None => self.register(context.waker()),
         }
     }
+}
+
+/// Why a timer was refused. Its waker is dropped: whoever it would wake is polling.
+fn refusal_of(refused: Refused<Task>) -> Refusal {
+    let reason = refused.reason;
+    drop(refused.into_payload().into_waker());
+    reason
 }
 
 impl Future for Sleep {

@@ -158,13 +158,46 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
-        let clock = self.shared.handle.clock();
-        let period = match repeat {
-            Repeat::Times(0) => return Ok(self.remove(&key)),
-            Repeat::Times(1) => None,
-            Repeat::Times(_) | Repeat::Forever => Some(Period::new(delay, clock.resolution())?),
-        };
-        let deadline = clock.after(delay);
+        let Some(period) = self.period(delay, repeat)? else { return Ok(self.remove(&key)) };
+        self.schedule_at(key, self.shared.handle.clock().after(delay), period, repeat, closure)
+    }
+
+    /// As [`schedule`](Self::schedule), where the first run may come up to `tolerance` later: see
+    /// [`Handle::schedule_within`]. The others follow each `delay` after it.
+    ///
+    /// # Errors
+    /// As [`schedule`](Self::schedule).
+    pub fn schedule_within(
+        &self,
+        key: K,
+        delay: Duration,
+        tolerance: Duration,
+        repeat: Repeat,
+        closure: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<bool, PeriodError> {
+        let Some(period) = self.period(delay, repeat)? else { return Ok(self.remove(&key)) };
+        self.schedule_at(key, self.shared.handle.tick_within(delay, tolerance), period, repeat, closure)
+    }
+
+    /// The period of what runs so often; `Some(None)` for what runs once, `None` for what never does.
+    fn period(&self, delay: Duration, repeat: Repeat) -> Result<Option<Option<Period>>, PeriodError> {
+        Ok(match repeat {
+            Repeat::Times(0) => None,
+            Repeat::Times(1) => Some(None),
+            Repeat::Times(_) | Repeat::Forever => {
+                Some(Some(Period::new(delay, self.shared.handle.clock().resolution())?))
+            }
+        })
+    }
+
+    fn schedule_at(
+        &self,
+        key: K,
+        deadline: Tick,
+        period: Option<Period>,
+        repeat: Repeat,
+        closure: impl FnMut(Firing) + Send + 'static,
+    ) -> Result<bool, PeriodError> {
         // Made before and dropped after the lock is held, if it comes back.
         let own_key = key.clone();
         let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
@@ -201,6 +234,14 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         let was_there = removed.is_some();
         Shared::<K>::forget(removed);
         was_there
+    }
+
+    /// Removes all tasks; tells how many there were. Their engine goes on.
+    pub fn clear(&self) -> usize {
+        let removed = std::mem::take(&mut self.shared.tasks().by_key);
+        let count = removed.len();
+        removed.into_values().for_each(|keeper| Shared::<K>::forget(Some(keeper)));
+        count
     }
 
     /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay. Tells whether it
@@ -270,11 +311,12 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         let closure = Arc::clone(&keeper.closure);
         keeper.repeat = keeper.repeat.less_one();
         keeper.timer = None;
-        let next = keeper.period.filter(|_| keeper.repeat != Repeat::Times(0));
+        let period = keeper.period.filter(|_| keeper.repeat != Repeat::Times(0));
+        let next = period.and_then(|period| period.next(firing.deadline, firing.now));
         let mut used_up = None;
         match next {
             None => used_up = tasks.by_key.remove(&key),
-            Some(period) => keeper.deadline = period.next(firing.deadline, firing.now),
+            Some(next) => keeper.deadline = next,
         }
         drop(tasks);
         let run = || closure.lock().unwrap_or_else(PoisonError::into_inner)(firing);

@@ -162,6 +162,22 @@ impl Mailboxes {
         self.send_at(deadline, service, session)
     }
 
+    /// Sends a message from `delay` to `delay + tolerance` from now, at the roundest tick of that range, where it shares a
+    /// wake-up with others; at once if the delay is zero.
+    ///
+    /// # Errors
+    /// As [`timeout`](Self::timeout).
+    pub fn timeout_within(
+        &self,
+        delay: Duration,
+        tolerance: Duration,
+        service: Service,
+        session: u64,
+    ) -> Result<(), SendError> {
+        let deadline = self.shared.handle.tick_within(delay, tolerance);
+        self.send_at(if delay.is_zero() { Tick::ZERO } else { deadline }, service, session)
+    }
+
     /// Sends a message at a tick of the driver's clock; at once if that is the first.
     fn send_at(&self, deadline: Tick, service: Service, session: u64) -> Result<(), SendError> {
         if deadline == Tick::ZERO {
@@ -173,7 +189,7 @@ impl Mailboxes {
             return Err(SendError::NoService);
         }
         let shared = Arc::downgrade(&self.shared);
-        let task = Task::new(move |firing| {
+        let task = Task::brief(move |firing| {
             if let Some(shared) = shared.upgrade() {
                 shared.send(service, Message { session, now: firing.now });
             }

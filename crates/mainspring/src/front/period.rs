@@ -42,10 +42,11 @@ impl Period {
         self.0
     }
 
-    /// The deadline after one that was due at `deadline` and came at `now`.
-    pub(super) fn next(self, deadline: Tick, now: Tick) -> Tick {
+    /// The deadline after one that was due at `deadline` and came at `now`; `None` at the end of time, where none lies ahead.
+    pub(super) fn next(self, deadline: Tick, now: Tick) -> Option<Tick> {
         let passed_count = now.since(deadline) / self.0;
-        deadline.after(self.0.saturating_mul(passed_count.saturating_add(1)))
+        let next = deadline.after(self.0.saturating_mul(passed_count.saturating_add(1)));
+        (now < next).then_some(next)
     }
 }
 
@@ -86,9 +87,11 @@ mod tests {
     fn the_next_deadline_is_the_first_multiple_ahead() {
         let period =
             Period::new(Duration::from_millis(10), Duration::from_millis(1)).expect("it is not zero");
-        let next = |deadline, now| period.next(Tick::new(deadline), Tick::new(now)).get();
-        assert_eq!([next(20, 20), next(20, 29), next(20, 30), next(20, 44)], [30, 30, 40, 50]);
-        assert_eq!(next(u64::MAX - 5, u64::MAX - 5), u64::MAX);
+        let next = |deadline, now| period.next(Tick::new(deadline), Tick::new(now)).map(Tick::get);
+        assert_eq!([next(20, 20), next(20, 29), next(20, 30), next(20, 44)], [30, 30, 40, 50].map(Some));
+        assert_eq!(next(u64::MAX - 5, u64::MAX - 5), Some(u64::MAX));
+        assert_eq!(next(u64::MAX, u64::MAX), None, "nothing lies beyond the end of time");
+        assert_eq!(next(20, u64::MAX), None);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::task::Waker;
 
 use mainspring_queue::Tick;
 
-use self::inline::Inline;
+use self::inline::{Inline, Nature};
 use crate::driver::{Fire, Fired};
 
 /// A closure that runs once, on the driver's thread, with no lock held.
@@ -34,7 +34,14 @@ impl Task {
         Task(Inline::new(closure))
     }
 
-    /// Makes a task that wakes another.
+    /// Makes a task of a closure that neither blocks nor runs the owner's code, and is small: it stays on the driver's thread
+    /// where others are handed to an executor.
+    #[inline]
+    pub(super) fn brief(closure: impl FnOnce(Firing) + Send + 'static) -> Task {
+        Task(Inline::brief(closure))
+    }
+
+    /// Makes a task that wakes another, also if it is dropped: then its timer will not fire.
     #[inline]
     pub(super) fn waking(waker: Waker) -> Task {
         Task(Inline::waking(waker))
@@ -44,6 +51,12 @@ impl Task {
     #[inline]
     pub(super) fn waker_mut(&mut self) -> Option<&mut Waker> {
         self.0.waker_mut()
+    }
+
+    /// The waker of a task that was made of one, which is not woken. Any other task is dropped.
+    #[inline]
+    pub(super) fn into_waker(self) -> Option<Waker> {
+        self.0.into_waker()
     }
 
     /// Runs it.
@@ -140,6 +153,9 @@ impl Fire<Task> for RunTasks {
 /// at the same time, in any order, and a task that has been handed over can no longer be cancelled. What they panic with is
 /// the executor's affair.
 ///
+/// What neither blocks nor runs the program's code stays on the driver's thread: sending on a channel or to a mailbox, and
+/// waking a future's task. [`Threads`](super::Threads) is an executor with a limit.
+///
 /// ```
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
@@ -171,6 +187,9 @@ impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> RunTasksOn<E> {
 impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> Fire<Task> for RunTasksOn<E> {
     fn fire(&mut self, fired: Fired<Task>) {
         let Fired { deadline, now, payload, .. } = fired;
+        if payload.0.nature() != Nature::Closure {
+            return payload.run(Firing { deadline, now });
+        }
         (self.execute)(Box::new(move || payload.run(Firing { deadline, now })));
     }
 }

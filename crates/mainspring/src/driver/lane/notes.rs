@@ -17,9 +17,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mainspring_queue::{Expired, TimerQueue};
+use mainspring_queue::{Expired, Tick, TimerQueue};
 
-use super::{Lane, State};
+use super::{Concerned, Lane, State};
 use crate::driver::Unfired;
 use crate::sync::atomic::Ordering;
 
@@ -29,6 +29,9 @@ impl<Q> Lane<Q> {
         let _ = self.notes.send(id);
         // Release: who sees the count finds the note.
         self.note_count.fetch_add(1, Ordering::Release);
+        if self.ends_when_empty.load(Ordering::Relaxed) {
+            self.alarm.wake(self.index, Concerned::Sleeper, Tick::ZERO);
+        }
     }
 
     /// Reads the notes: from here on their timers are cancelled, whoever asks.

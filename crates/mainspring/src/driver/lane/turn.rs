@@ -11,12 +11,15 @@
 //! whoever schedules meanwhile the alarm. Only where other threads take over while one is in a callback ([`Watch`]) is it
 //! published before each firing.
 //!
+//! The first timer of a turn says how far behind the thread is: see [`relief`](super::relief).
+//!
 //! Cost: a lock and a pop per firing; the clock once per turn.
 
 use hdrhistogram::Histogram;
 use mainspring_queue::{Tick, TimerQueue};
 
-use super::Lane;
+use super::relief::InTurn;
+use super::{Lane, State};
 use crate::clock::Clock;
 use crate::driver::caught::{drop_caught, fire_caught};
 use crate::driver::counts::empty_lateness;
@@ -84,14 +87,16 @@ impl<Q> Lane<Q> {
     where
         Q: TimerQueue<T>,
     {
+        let _in_turn = InTurn::begin();
         let read = clock.now();
         let mut state = self.state();
         state.is_asleep = false;
         if state.is_stopping {
+            self.relief.end();
             return Turn::Stopping;
         }
         state.queue.advance(read);
-        for _ in 0..role.firing_count_max() {
+        for firing_index in 0..role.firing_count_max() {
             self.read_notes(&mut state);
             if !state.given_up.is_empty() {
                 let graves = self.open_graves(&mut state);
@@ -108,6 +113,7 @@ impl<Q> Lane<Q> {
                 let until = state.queue.next_wakeup();
                 self.publish(&mut state, until);
                 state.is_asleep = true;
+                self.relief.end();
                 return Turn::Idle(until);
             };
             if self.is_noted(&mut state, &timer) {
@@ -117,25 +123,38 @@ impl<Q> Lane<Q> {
                 continue;
             }
             let late_ticks = now.since(timer.deadline);
-            state.counts.fired += 1;
-            state.counts.stolen += u64::from(role == Role::Thief);
-            state.counts.lateness_ticks_max = state.counts.lateness_ticks_max.max(late_ticks);
-            state.lateness.record(late_ticks);
+            state.begin_firing(timer.id, role, late_ticks);
+            if firing_index == 0 {
+                self.relief.note_lateness(late_ticks, state.queue.profile().granularity, now);
+            }
             if W::NEEDS_NEXT {
                 let until = state.queue.next_wakeup();
                 self.publish(&mut state, until);
             }
             drop(state);
             watch.before_firing();
+            let own_id = timer.id;
             let Unfired { id, deadline, payload } = self.unfired(timer);
             let has_panicked = fire_caught(fire, Fired { id, deadline, now, payload });
             state = self.state();
+            self.end_firing(&mut state, own_id);
             state.counts.panicked += u64::from(has_panicked);
             if state.is_stopping {
                 return Turn::Stopping;
             }
         }
         Turn::Busy
+    }
+}
+
+impl<Q> State<Q> {
+    #[inline]
+    fn begin_firing(&mut self, timer: mainspring_queue::TimerId, role: Role, late_ticks: u64) {
+        self.counts.fired += 1;
+        self.counts.stolen += u64::from(role == Role::Thief);
+        self.counts.lateness_ticks_max = self.counts.lateness_ticks_max.max(late_ticks);
+        self.lateness.record(late_ticks);
+        self.firings.begin(timer);
     }
 }
 

@@ -7,6 +7,9 @@
 //!   Skip       10   20   44   50   60   70        the missed are gone; ticks stay on multiples of the period
 //! ```
 //!
+//! A tick that is polled for less than [`LATE_MIN`] late has not been missed: the next one follows a period after it was due,
+//! whatever the choice, so that an interval with `Delay` does not drift. That is tokio's rule.
+//!
 //! The default is [`MissedTicks::Skip`], as Go's tickers and this library's periodic callbacks do it: a burst after a
 //! suspended laptop wakes up surprises many, and a delay drifts.
 //!
@@ -22,6 +25,9 @@ use mainspring_queue::Tick;
 
 use super::Sleep;
 use crate::front::period::{Period, PeriodError};
+
+/// How late a poll must be for ticks to count as missed. Wake-ups under load are later than a tick; people do not notice this.
+pub const LATE_MIN: Duration = Duration::from_millis(5);
 
 /// What an interval does with ticks that passed before it was polled again.
 ///
@@ -65,13 +71,15 @@ pub enum MissedTicks {
 pub struct Interval {
     sleep: Sleep,
     period: Period,
+    duration: Duration,
     missed: MissedTicks,
 }
 
 impl Interval {
     pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
-        let period = Period::new(period, sleep.place.clock().resolution())?;
-        Ok(Interval { sleep, period, missed: MissedTicks::default() })
+        let duration = period;
+        let period = Period::new(duration, sleep.place.clock().resolution())?;
+        Ok(Interval { sleep, period, duration, missed: MissedTicks::default() })
     }
 
     /// Chooses what becomes of missed ticks.
@@ -93,21 +101,43 @@ impl Interval {
             // The next tick is the same: nothing has passed.
             return Poll::Ready(due);
         }
-        let now = self.sleep.place.clock().now();
+        let clock = self.sleep.place.clock();
+        let now = clock.now();
+        let late_ticks_min = LATE_MIN.as_nanos() / clock.resolution().as_nanos();
+        let is_missed = late_ticks_min <= u128::from(now.since(due)) && due < now;
         let next = match self.missed {
-            MissedTicks::Burst => due.after(self.period.ticks()),
-            MissedTicks::Delay => now.after(self.period.ticks()),
-            MissedTicks::Skip => self.period.next(due, now),
+            // Rounded up: part of the tick that has begun is over.
+            MissedTicks::Delay if is_missed => clock.after(self.duration),
+            MissedTicks::Burst | MissedTicks::Delay => due.after(self.period.ticks()),
+            MissedTicks::Skip => self.period.next(due, now).unwrap_or(Tick::MAX),
         };
         self.sleep.reset_at(next);
         Poll::Ready(due)
     }
 
+    /// Returns how long it is from tick to tick.
+    pub fn period(&self) -> Duration {
+        self.duration
+    }
+
     /// Begins anew: the next tick is a period from now.
     pub fn reset(&mut self) {
-        let now = self.sleep.place.clock().now();
-        // The tick that has begun may be almost over: one more makes the period whole.
-        self.sleep.reset_at(now.after(self.period.ticks()).after(1));
+        self.reset_after(self.duration);
+    }
+
+    /// Begins anew: the next tick is due now.
+    pub fn reset_immediately(&mut self) {
+        self.reset_after(Duration::ZERO);
+    }
+
+    /// Begins anew: the next tick is `delay` from now.
+    pub fn reset_after(&mut self, delay: Duration) {
+        self.sleep.reset(delay);
+    }
+
+    /// Begins anew: the next tick is at a tick of the driver's clock.
+    pub fn reset_at(&mut self, deadline: Tick) {
+        self.sleep.reset_at(deadline);
     }
 }
 

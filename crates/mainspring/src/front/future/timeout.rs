@@ -36,6 +36,21 @@ impl<F: Future> Timeout<F> {
         Timeout { sleep, future: Box::pin(future) }
     }
 
+    /// Returns the future.
+    pub fn get_ref(&self) -> &F {
+        &self.future
+    }
+
+    /// Returns the future, to be changed where it is.
+    pub fn get_mut(&mut self) -> Pin<&mut F> {
+        self.future.as_mut()
+    }
+
+    /// Ends the wait and returns the future, which goes on where it is.
+    pub fn into_inner(self) -> Pin<Box<F>> {
+        self.future
+    }
+
     /// Returns the sleep that ends the wait, to ask for its deadline or to reset it.
     pub fn sleep_mut(&mut self) -> &mut Sleep {
         &mut self.sleep

@@ -16,6 +16,7 @@
 //! It does not know when it runs: queues and drivers do.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::task::Waker;
 
@@ -44,8 +45,18 @@ const _: () = assert!(size_of::<Option<Inline<u64>>>() == 48);
 struct Kind<A> {
     run: unsafe fn(*mut Words, A),
     drop: unsafe fn(*mut Words),
-    /// Whether the type is [`Waker`].
-    is_waker: bool,
+    nature: Nature,
+}
+
+/// What there is to know of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Nature {
+    /// A closure of the owner's.
+    Closure,
+    /// A closure of this library's, which neither blocks nor runs the owner's code.
+    Brief,
+    /// A [`Waker`].
+    Waker,
 }
 
 /// A type that can be kept.
@@ -56,24 +67,35 @@ trait Keep<A: 'static>: Send + Sized + 'static {
 }
 
 /// Any closure that runs once.
+#[repr(transparent)]
 struct Closure<F>(F);
 
+/// One that is [brief](Nature::Brief).
+#[repr(transparent)]
+struct Brief<F>(F);
+
 impl<A: 'static, F: FnOnce(A) + Send + 'static> Keep<A> for Closure<F> {
-    const KIND: &'static Kind<A> = &Kind { run: call::<A, F>, drop: drop_in_place::<Self>, is_waker: false };
+    const KIND: &'static Kind<A> =
+        &Kind { run: call::<A, F>, drop: drop_in_place::<F>, nature: Nature::Closure };
+}
+
+impl<A: 'static, F: FnOnce(A) + Send + 'static> Keep<A> for Brief<F> {
+    const KIND: &'static Kind<A> =
+        &Kind { run: call::<A, F>, drop: drop_in_place::<F>, nature: Nature::Brief };
 }
 
 impl<A: 'static> Keep<A> for Waker {
-    const KIND: &'static Kind<A> = &Kind { run: wake::<A>, drop: drop_in_place::<Self>, is_waker: true };
+    const KIND: &'static Kind<A> = &Kind { run: wake::<A>, drop: wake_last, nature: Nature::Waker };
 }
 
 /// Takes a closure out and runs it.
 ///
 /// # Safety
-/// As [`Kind`], of a `Closure<F>`.
+/// As [`Kind`], of an `F`, or of what has its layout.
 #[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
 unsafe fn call<A, F: FnOnce(A)>(words: *mut Words, argument: A) {
     // SAFETY: the caller says that an initialized, aligned closure of this type lies there, and does not use it again.
-    let Closure(closure) = unsafe { ptr::read(words.cast::<Closure<F>>()) };
+    let closure = unsafe { ptr::read(words.cast::<F>()) };
     closure(argument);
 }
 
@@ -88,10 +110,22 @@ unsafe fn wake<A>(words: *mut Words, _: A) {
     waker.wake();
 }
 
+/// Takes a waker out whose timer ends without firing, and wakes its task, which looks what has become of the timer.
+///
+/// # Safety
+/// As [`Kind`], of a [`Waker`].
+#[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
+unsafe fn wake_last(words: *mut Words) {
+    // SAFETY: the caller says that an initialized, aligned waker lies there, and does not use it again.
+    let waker = unsafe { ptr::read(words.cast::<Waker>()) };
+    // A waker is the runtime's code. A panic is printed, and must not leave a drop: another may be on its way.
+    let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+}
+
 /// Drops a value.
 ///
 /// # Safety
-/// As [`Kind`], of a `K`.
+/// As [`Kind`], of a `K`, or of what has its layout.
 #[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
 unsafe fn drop_in_place<K>(words: *mut Words) {
     // SAFETY: the caller says that an initialized, aligned value of this type lies there, and does not use it again.
@@ -110,7 +144,13 @@ impl<A: 'static> Inline<A> {
         }
     }
 
-    /// Keeps a waker.
+    /// Keeps a closure that is [brief](Nature::Brief), and fits.
+    #[inline]
+    pub(super) fn brief<F: FnOnce(A) + Send + 'static>(closure: F) -> Inline<A> {
+        Inline::keep(Brief(closure))
+    }
+
+    /// Keeps a waker. If it is dropped, it is woken.
     #[inline]
     pub(super) fn waking(waker: Waker) -> Inline<A> {
         Inline::keep(waker)
@@ -119,7 +159,7 @@ impl<A: 'static> Inline<A> {
     #[inline]
     #[expect(unsafe_code, reason = "words have no type")]
     fn keep<K: Keep<A>>(value: K) -> Inline<A> {
-        // Not a constant block: `new` names this for closures too large, and does not come here with them.
+        // Not a constant block: `new` names this for closures that are too large, and does not come here with them.
         assert!(K::FITS, "what does not fit is boxed");
         let mut words = Words::uninit();
         // SAFETY: the value fits into the words, in size and in alignment, which the line before asserts.
@@ -143,7 +183,25 @@ impl<A: 'static> Inline<A> {
     #[expect(unsafe_code, reason = "the kind knows what lies there")]
     pub(super) fn waker_mut(&mut self) -> Option<&mut Waker> {
         // SAFETY: the kind is that of the initialized, aligned value in the words; it is lent out as long as `self` is.
-        self.kind.is_waker.then(|| unsafe { &mut *self.words.as_mut_ptr().cast::<Waker>() })
+        (self.kind.nature == Nature::Waker).then(|| unsafe { &mut *self.words.as_mut_ptr().cast::<Waker>() })
+    }
+
+    /// The waker, if that is what is kept; it is not woken. Anything else is dropped.
+    #[inline]
+    #[expect(unsafe_code, reason = "the kind knows what lies there")]
+    pub(super) fn into_waker(self) -> Option<Waker> {
+        if self.kind.nature != Nature::Waker {
+            return None;
+        }
+        let this = ManuallyDrop::new(self);
+        // SAFETY: the kind is that of the initialized, aligned value in the words, which nobody uses after this.
+        Some(unsafe { ptr::read(this.words.as_ptr().cast::<Waker>()) })
+    }
+
+    /// What is kept.
+    #[inline]
+    pub(super) fn nature(&self) -> Nature {
+        self.kind.nature
     }
 }
 
@@ -158,7 +216,6 @@ impl<A> Drop for Inline<A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
@@ -238,9 +295,33 @@ mod tests {
         inline.run(FIRING);
         assert_eq!(counts.each_ref().map(|count| count.0.load(Ordering::SeqCst)), [0, 1]);
         assert_eq!(counts.each_ref().map(Arc::strong_count), [1, 1]);
-        drop(Inline::<u64>::waking(Waker::from(Arc::clone(&counts[0]))));
-        assert_eq!(Arc::strong_count(&counts[0]), 1);
         let waker = Waker::noop().clone();
         assert!(Inline::new(move |_: u64| waker.wake()).waker_mut().is_none());
+    }
+
+    #[test]
+    fn a_waker_that_is_dropped_is_woken_and_one_that_is_taken_out_is_not() {
+        let count = Arc::new(Count::default());
+        let waking = || Inline::<u64>::waking(Waker::from(Arc::clone(&count)));
+        drop(waking().into_waker().expect("it is a waker"));
+        assert_eq!((count.0.load(Ordering::SeqCst), Arc::strong_count(&count)), (0, 1));
+        drop(waking());
+        assert_eq!((count.0.load(Ordering::SeqCst), Arc::strong_count(&count)), (1, 1));
+        let own = Arc::clone(&count);
+        assert!(Inline::new(move |_: u64| drop(own)).into_waker().is_none());
+        assert_eq!(Arc::strong_count(&count), 1, "a closure that is no waker is dropped");
+    }
+
+    struct Touchy;
+
+    impl Wake for Touchy {
+        fn wake(self: Arc<Self>) {
+            panic!("a runtime is in trouble");
+        }
+    }
+
+    #[test]
+    fn a_waker_that_panics_does_not_panic_in_a_drop() {
+        drop(Inline::<u64>::waking(Waker::from(Arc::new(Touchy))));
     }
 }

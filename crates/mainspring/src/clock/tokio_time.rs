@@ -1,0 +1,88 @@
+//! The clock of a tokio runtime: it stands still and leaps with `tokio::time::pause` and `advance`.
+//!
+//! ```text
+//!   now()     tokio's Instant::now(), asked in the runtime's context
+//!   wait()    a task in the runtime sleeps until then and rings the bell; the driver's thread waits for the bell
+//! ```
+//!
+//! For tests of programs that use tokio's timers and this engine's: one clock for both. A paused runtime that has nothing to
+//! do moves its clock to its next timer, and the engine's next timer is one of those.
+//!
+//! Cost: a task per wait, and two wake-ups. A program that is no test takes [`Monotonic`](super::Monotonic).
+//!
+//! It does not drive the runtime: a current-thread runtime that nobody blocks on lets the engine wait. In one that has been shut
+//! down, timers wait for the engine's shutdown. The runtime must have its time enabled.
+//!
+//! Source: the documentation of `tokio::time::pause`.
+
+use std::fmt;
+use std::time::Duration;
+
+use mainspring_queue::Tick;
+use tokio::runtime::{Handle, TryCurrentError};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Bell, Clock, ticks_rounded_up};
+
+/// The clock of a tokio runtime, in ticks of a millisecond from its making: finer sleeps tokio has not.
+#[derive(Clone)]
+pub struct Tokio {
+    runtime: Handle,
+    origin: Instant,
+}
+
+/// The length of a tick.
+const RESOLUTION: Duration = Duration::from_millis(1);
+
+impl Tokio {
+    /// Makes the clock of the runtime that the caller is in. It stands at tick 0 now.
+    ///
+    /// # Errors
+    /// The caller is in no runtime.
+    pub fn current() -> Result<Tokio, TryCurrentError> {
+        let runtime = Handle::try_current()?;
+        Ok(Tokio { runtime, origin: Instant::now() })
+    }
+
+    fn elapsed(&self) -> Duration {
+        let _entered = self.runtime.enter();
+        self.origin.elapsed()
+    }
+}
+
+impl Clock for Tokio {
+    fn resolution(&self) -> Duration {
+        RESOLUTION
+    }
+
+    fn now(&self) -> Tick {
+        let ticks = self.elapsed().as_nanos() / RESOLUTION.as_nanos();
+        Tick::new(u64::try_from(ticks).unwrap_or(u64::MAX))
+    }
+
+    fn after(&self, delay: Duration) -> Tick {
+        if delay.is_zero() {
+            return self.now();
+        }
+        ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), RESOLUTION)
+    }
+
+    fn wait(&self, bell: &Bell, until: Option<Tick>) {
+        // What does not fit lies millennia ahead: the bell will ring before.
+        let end = until.and_then(|until| self.origin.checked_add(Duration::from_millis(until.get())));
+        let Some(end) = end else { return bell.wait(None) };
+        let own = bell.clone();
+        let alarm = self.runtime.spawn(async move {
+            sleep_until(end).await;
+            own.ring();
+        });
+        bell.wait(None);
+        alarm.abort();
+    }
+}
+
+impl fmt::Debug for Tokio {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Tokio").field("now", &self.now()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,138 @@
+//! The occurrences of a schedule as a stream: the calendar for async programs.
+//!
+//! ```
+//! use mainspring::front::Occurrences;
+//! use mainspring_cron::Schedule;
+//!
+//! # async fn trial(handle: mainspring::Handle<mainspring::front::Task>) -> Result<(), Box<dyn std::error::Error>> {
+//! let schedule = Schedule::parse("*/5 * * * *", "Europe/Berlin")?;
+//! let mut occurrences = Occurrences::new(handle, schedule);
+//! while let Some(occurrence) = occurrences.next_occurrence().await {
+//!     println!("due at {}, {:?} late", occurrence.nominal, occurrence.lateness);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! An occurrence that has passed when the program asks comes at once; of several that have passed comes the last, which says
+//! how many were missed. The stream ends where the schedule does, and when the driver is shut down. Dropping it cancels.
+//!
+//! A wall clock that is set is noticed within [`LOOK_AGAIN`]. What that means for occurrences, and which are too old to come, is as
+//! in the [calendar](super::calendar).
+//!
+//! Cost: one timer; a wake-up per occurrence, and one per [`LOOK_AGAIN`] where that is longer.
+//!
+//! It does not run occurrences beside each other: the program that asks decides.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_core::Stream;
+use jiff::Zoned;
+use mainspring_cron::Schedule;
+
+use super::calendar::{MISFIRE_WINDOW, MISSED_COUNT_MAX, Occurrence, latest};
+use super::future::{Futures, Sleep};
+use super::task::Task;
+use crate::clock::wall::{System, WallClock};
+use crate::handle::Handle;
+
+/// How long a wait may be before the wall clock is looked at again: as often as cron does.
+pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
+
+/// A stream of the occurrences of a schedule.
+pub struct Occurrences {
+    schedule: Schedule,
+    wall: Arc<dyn WallClock>,
+    sleep: Sleep,
+    /// The nominal time of the next; `None`: there is none.
+    next: Option<Zoned>,
+    /// How many have passed that were too old to come.
+    dropped_count: u32,
+}
+
+impl Occurrences {
+    /// Makes a stream of what `schedule` names from now on, by the system's wall clock.
+    pub fn new(handle: Handle<Task>, schedule: Schedule) -> Occurrences {
+        Occurrences::with_wall(handle, System, schedule)
+    }
+
+    /// The same by any wall clock.
+    pub fn with_wall(handle: Handle<Task>, wall: impl WallClock, schedule: Schedule) -> Occurrences {
+        let wall: Arc<dyn WallClock> = Arc::new(wall);
+        let next = schedule.next_after(wall.now());
+        let sleep = Futures::new(handle).sleep(Duration::ZERO);
+        let mut occurrences = Occurrences { schedule, wall, sleep, next, dropped_count: 0 };
+        occurrences.set_sleep();
+        occurrences
+    }
+
+    /// Returns the nominal time of the next occurrence; `None` if there is none.
+    pub fn next_run(&self) -> Option<&Zoned> {
+        self.next.as_ref()
+    }
+
+    /// Waits for the next occurrence; `None` at the end. Dropping the future loses none.
+    pub async fn next_occurrence(&mut self) -> Option<Occurrence> {
+        poll_fn(|context| self.poll_occurrence(context)).await
+    }
+
+    /// Polls for the next occurrence.
+    pub fn poll_occurrence(&mut self, context: &mut Context<'_>) -> Poll<Option<Occurrence>> {
+        loop {
+            if self.next.is_none() {
+                return Poll::Ready(None);
+            }
+            ready!(Pin::new(&mut self.sleep).poll(context));
+            if self.sleep.refusal().is_some() {
+                return Poll::Ready(None);
+            }
+            let occurrence = self.look();
+            self.set_sleep();
+            if occurrence.is_some() {
+                return Poll::Ready(occurrence);
+            }
+        }
+    }
+
+    /// Looks at the wall clock: is the next occurrence due?
+    fn look(&mut self) -> Option<Occurrence> {
+        let now = self.wall.now();
+        let nominal = self.next.take_if(|nominal| nominal.timestamp() <= now)?;
+        let (nominal, missed_count) = latest(&self.schedule, nominal, now);
+        let missed_count = self.dropped_count.saturating_add(missed_count).min(MISSED_COUNT_MAX);
+        self.next = self.schedule.next_after(nominal.timestamp());
+        if MISFIRE_WINDOW < now.duration_since(nominal.timestamp()) {
+            self.dropped_count = missed_count.saturating_add(1).min(MISSED_COUNT_MAX);
+            return None;
+        }
+        self.dropped_count = 0;
+        let lateness = Duration::try_from(now.duration_since(nominal.timestamp())).unwrap_or(Duration::ZERO);
+        Some(Occurrence { nominal, lateness, missed_count })
+    }
+
+    /// Sleeps until the next occurrence, or the next look at the wall clock.
+    fn set_sleep(&mut self) {
+        let Some(next) = &self.next else { return };
+        let distance = Duration::try_from(next.timestamp().duration_since(self.wall.now()));
+        self.sleep.reset(distance.unwrap_or(Duration::ZERO).min(LOOK_AGAIN));
+    }
+}
+
+impl fmt::Debug for Occurrences {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Occurrences").field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
+impl Stream for Occurrences {
+    type Item = Occurrence;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Occurrence>> {
+        self.poll_occurrence(context)
+    }
+}

@@ -1,0 +1,183 @@
+//! An executor with a limit: for callbacks that take long, or wait for other timers.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use mainspring::clock::Monotonic;
+//! use mainspring::front::Threads;
+//! use mainspring::{Engine, preset};
+//! use mainspring_queue::heap::Quaternary;
+//!
+//! let threads = Threads::at_most(16);
+//! let engine = Engine::start(Quaternary::new(), Arc::new(Monotonic::new()), threads.run_tasks())?;
+//! let callbacks = engine.callbacks();
+//! let (sender, receiver) = std::sync::mpsc::channel();
+//! engine.callbacks().after(std::time::Duration::ZERO, move |_| {
+//!     // It waits for another timer of the same engine, which on the driver's thread would wait for ever.
+//!     let (inner, is_over) = std::sync::mpsc::channel();
+//!     let timer = callbacks.after(std::time::Duration::from_millis(1), move |_| inner.send(()).unwrap());
+//!     assert!(timer.is_ok());
+//!     is_over.recv().unwrap();
+//!     sender.send("done").unwrap();
+//! })?;
+//! assert_eq!(receiver.recv()?, "done");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond that it waits its
+//! turn, in order. As many jobs wait as timers have come due: whoever wants fewer limits the timers
+//! ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last [`Threads`] and what it made are
+//! dropped they run what waits, and end; nobody waits for them.
+//!
+//! A job that panics ends by itself, and its panic is printed.
+//!
+//! Cost: a lock and a box per job, and a thread's wake-up.
+//!
+//! It does not start threads before they are needed, and does not cancel jobs.
+//!
+//! Source: Go's `goFunc`, which runs each function of `AfterFunc` in a goroutine of its own; a thread is dearer, hence the limit.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::task::RunTasksOn;
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
+
+/// What the threads are called, for debuggers and `top`.
+const THREAD_NAME: &str = "mainspring-task";
+
+/// A piece of work.
+type Job = Box<dyn FnOnce() + Send>;
+
+/// An executor with a limit. Clones are the same executor.
+#[derive(Clone)]
+pub struct Threads {
+    owner: Arc<Owner>,
+}
+
+/// What its owners share; its drop is the end of the executor.
+struct Owner {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    thread_count_max: usize,
+    state: Mutex<State>,
+    has_work: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    thread_count: usize,
+    idle_count: usize,
+    is_ending: bool,
+}
+
+impl Threads {
+    /// Makes an executor of up to so many threads.
+    ///
+    /// # Panics
+    /// If the limit is 0.
+    pub fn at_most(thread_count_max: usize) -> Threads {
+        assert!(thread_count_max > 0, "an executor has a thread");
+        let shared = Shared { thread_count_max, state: Mutex::default(), has_work: Condvar::new() };
+        Threads { owner: Arc::new(Owner { shared: Arc::new(shared) }) }
+    }
+
+    /// Returns what a driver of tasks is started with, to run closures here.
+    pub fn run_tasks(&self) -> RunTasksOn<impl FnMut(Job) + Clone + Send + 'static> {
+        let threads = self.clone();
+        RunTasksOn::new(move |job| threads.execute(job))
+    }
+
+    /// Runs a job on some thread, when it is its turn.
+    ///
+    /// If the operating system will not start the first thread the job runs on the calling one: it is not lost.
+    pub fn execute(&self, job: Job) {
+        let shared = &self.owner.shared;
+        let mut state = shared.state();
+        state.waiting.push_back(job);
+        if state.waiting.len() <= state.idle_count {
+            drop(state);
+            return shared.has_work.notify_one();
+        }
+        if state.thread_count == shared.thread_count_max {
+            return;
+        }
+        state.thread_count += 1;
+        drop(state);
+        let worker = Arc::clone(shared);
+        let started = thread::Builder::new().name(THREAD_NAME.to_owned()).spawn(move || worker.run());
+        if started.is_ok() {
+            return;
+        }
+        let mut state = shared.state();
+        state.thread_count -= 1;
+        // Any other thread comes to it; without one it is this thread's.
+        let own = if state.thread_count == 0 { state.waiting.pop_front() } else { None };
+        drop(state);
+        own.into_iter().for_each(run_caught);
+    }
+
+    /// Returns how many threads there are.
+    pub fn thread_count(&self) -> usize {
+        self.owner.shared.state().thread_count
+    }
+
+    /// Returns how many jobs wait for a thread.
+    pub fn waiting_count(&self) -> usize {
+        self.owner.shared.state().waiting.len()
+    }
+}
+
+/// A panic of a job's is the job's end, and was printed.
+fn run_caught(job: Job) {
+    // Its value's drop is the owner's code as well.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(catch_unwind(AssertUnwindSafe(job)))));
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A thread's life.
+    fn run(&self) {
+        let mut state = self.state();
+        loop {
+            if let Some(job) = state.waiting.pop_front() {
+                drop(state);
+                run_caught(job);
+                state = self.state();
+                continue;
+            }
+            if state.is_ending {
+                state.thread_count -= 1;
+                return;
+            }
+            state.idle_count += 1;
+            state = self.has_work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.idle_count -= 1;
+        }
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.shared.state().is_ending = true;
+        self.shared.has_work.notify_all();
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.owner.shared.state();
+        formatter
+            .debug_struct("Threads")
+            .field("thread_count", &state.thread_count)
+            .field("waiting_count", &state.waiting.len())
+            .finish_non_exhaustive()
+    }
+}
