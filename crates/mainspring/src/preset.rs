@@ -34,8 +34,8 @@
 //! This is the one module that names structures, drivers and fronts together.
 
 mod default;
+mod timingwheel;
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +49,9 @@ use crate::driver::Poll;
 use crate::driver::{Fire, PerWorker, Sharded, sharded};
 use crate::engine::Engine;
 use crate::front::{RunTasks, Task};
+use timingwheel::whole_ticks;
+
+pub use timingwheel::{TIMINGWHEEL_TICK_MIN, TimingwheelError, timingwheel, timingwheel_with};
 
 /// Slots per level of Kafka's wheel.
 pub const KAFKA_SLOT_COUNT: usize = 20;
@@ -65,9 +68,6 @@ pub const SKYNET_TICK: Duration = Duration::from_millis(10);
 /// nginx leaves a timer where it is if it would move by less than this: see
 /// [`Timer::reset_lazily`](crate::front::callback::Timer::reset_lazily).
 pub const NGINX_LAZINESS: Duration = Duration::from_millis(300);
-
-/// RussellLuo/timingwheel refuses ticks shorter than this.
-pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
 /// Starts Mainspring's own default, as [`Engine::new`] does: chunked wheels, four per core, so that the
 /// program's threads do not meet at a lock; one thread that fires; and ticks of a millisecond of the
@@ -322,50 +322,6 @@ pub fn kafka_with(clock: impl Clock, ticks_per_slot: u64, slot_count: usize) -> 
     callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
 
-/// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
-/// [`Callbacks::after`](crate::Callbacks::after), its `ScheduleFunc` [`Callbacks::following`](crate::Callbacks::following).
-///
-/// # Errors
-/// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`], or no multiple of the clock's resolution; or the operating system
-/// would not start a thread.
-///
-/// # Panics
-/// If `slot_count` is less than 2.
-///
-/// ```
-/// use std::time::Duration;
-/// use mainspring::clock::Manual;
-/// use mainspring::preset;
-///
-/// let engine = preset::timingwheel(Manual::stepped(), Duration::from_millis(1), 20)?;
-/// let timer = engine.callbacks().after(Duration::from_secs(1), |_| println!("a second later"))?;
-/// assert!(timer.cancel());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Result<Engine, TimingwheelError> {
-    timingwheel_with(clock, tick, slot_count, RunTasks)
-}
-
-/// Starts the same with functions that run elsewhere, as RussellLuo's run in goroutines: see [`go_1_9_with`].
-///
-/// # Errors
-/// As [`timingwheel`].
-///
-/// # Panics
-/// If `slot_count` is less than 2.
-pub fn timingwheel_with(
-    clock: impl Clock,
-    tick: Duration,
-    slot_count: usize,
-    fire: impl Fire<Task> + 'static,
-) -> Result<Engine, TimingwheelError> {
-    if tick < TIMINGWHEEL_TICK_MIN {
-        return Err(TimingwheelError::TickTooShort);
-    }
-    let ticks_per_slot = whole_ticks(tick, &clock).ok_or(TimingwheelError::TickUneven)?;
-    Engine::start(Overflow::new(slot_count, ticks_per_slot), clock, fire).map_err(TimingwheelError::Thread)
-}
-
 /// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most `pending_count_max` timeouts
 /// (Netty's default is no limit: `usize::MAX`), beyond which one is refused. What did not fire is handed back by
 /// [`shutdown`](Engine::shutdown), as by Netty's `stop`.
@@ -483,51 +439,4 @@ pub fn nginx_loop<S: ?Sized>(clock: impl Clock) -> io::Result<Poll<RedBlackTree<
 /// ```
 pub fn skip_list(clock: impl Clock) -> io::Result<Engine> {
     callbacks(SkipList::new(), clock)
-}
-
-/// How many of the clock's ticks a duration is, if it is a whole number of at least one.
-fn whole_ticks(duration: Duration, clock: &impl Clock) -> Option<u64> {
-    let (duration, resolution) = (duration.as_nanos(), clock.resolution().as_nanos());
-    let ticks = u64::try_from(duration / resolution).ok()?;
-    (duration.is_multiple_of(resolution) && ticks > 0).then_some(ticks)
-}
-
-/// Why a [`timingwheel`] was not started.
-///
-/// ```
-/// use std::time::Duration;
-/// use mainspring::clock::Manual;
-/// use mainspring::preset::{self, TimingwheelError};
-///
-/// let refused = preset::timingwheel(Manual::stepped(), Duration::from_micros(1), 20);
-/// assert!(matches!(refused, Err(TimingwheelError::TickTooShort)));
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum TimingwheelError {
-    /// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`].
-    TickTooShort,
-    /// The tick is no multiple of the clock's resolution.
-    TickUneven,
-    /// The operating system would not start a thread.
-    Thread(io::Error),
-}
-
-impl fmt::Display for TimingwheelError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            TimingwheelError::TickTooShort => "the tick of a timing wheel must be at least a millisecond",
-            TimingwheelError::TickUneven => "the tick is not a multiple of the clock's resolution",
-            TimingwheelError::Thread(_) => "no thread could be started for the timing wheel",
-        })
-    }
-}
-
-impl std::error::Error for TimingwheelError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            TimingwheelError::Thread(error) => Some(error),
-            TimingwheelError::TickTooShort | TimingwheelError::TickUneven => None,
-        }
-    }
 }

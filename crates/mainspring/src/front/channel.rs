@@ -41,19 +41,21 @@
 //!
 //! Source: the documentation of Go's package `time` (1.23).
 
-use std::fmt;
+mod inner;
+
 use std::ops::Deref;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, bounded};
 use mainspring_queue::Tick;
 
-use super::period::{Add, Period, PeriodError};
-use super::task::{Firing, Task, run_then};
-use crate::driver::{Refusal, Refused, TimerId};
-use crate::handle::{Handle, Local};
-use crate::sync::{Mutex, MutexGuard, PoisonError};
+use super::period::{Period, PeriodError};
+use super::task::{Firing, Task};
+use crate::driver::Refusal;
+use crate::handle::Handle;
+use crate::sync::Mutex;
+use inner::{Function, Inner, State};
 
 /// Makes timers that send on channels.
 ///
@@ -96,63 +98,6 @@ impl Delay {
 impl From<Duration> for Delay {
     fn from(duration: Duration) -> Delay {
         Delay(duration)
-    }
-}
-
-/// A closure that a timer calls, perhaps again.
-type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
-
-/// One timer of this front. Whoever holds it keeps the channel connected.
-struct Inner {
-    part: Local<Task>,
-    /// Called when the time has come; without it the firing is sent.
-    function: Option<Function>,
-    /// For taking back what was sent and not received.
-    receiver: Receiver<Firing>,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    /// Grows with each stop and reset, so that a firing that is under way knows that it came too late.
-    generation: u64,
-    pending: Option<Pending>,
-    /// `None` once the driver has been shut down: the channel is disconnected then.
-    sender: Option<Sender<Firing>>,
-    /// Whether the function runs.
-    is_calling: bool,
-    /// `None` for what fires once.
-    period: Option<Period>,
-}
-
-/// What has still to come of a timer.
-#[derive(Clone, Copy, Debug)]
-enum Pending {
-    /// It is in the driver, or on its way from there.
-    Scheduled(TimerId),
-    /// It was due at this tick, and waits for the end of the function's last call.
-    Waiting(Tick),
-}
-
-/// A firing to come, in the driver. If it is dropped there, the driver has ended.
-struct Shot {
-    inner: Weak<Inner>,
-    generation: u64,
-}
-
-impl Shot {
-    fn fire(mut self, firing: Firing) {
-        if let Some(inner) = std::mem::take(&mut self.inner).upgrade() {
-            inner.fire(self.generation, firing);
-        }
-    }
-}
-
-impl Drop for Shot {
-    fn drop(&mut self) {
-        if let Some(inner) = self.inner.upgrade() {
-            inner.end(self.generation);
-        }
     }
 }
 
@@ -320,141 +265,6 @@ impl Channels {
     }
 }
 
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A function that panicked is called again all the same; the state is never left half changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
-    }
-
-    /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
-    fn begin(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refused<Task>> {
-        let now = self.part.clock().now();
-        match &state.sender {
-            Some(sender) if deadline <= now && self.function.is_none() && state.period.is_none() => {
-                sender.try_send(Firing { deadline, now }).unwrap_or_default();
-                Ok(())
-            }
-            _ => self.arm(state, deadline, Local::schedule),
-        }
-    }
-
-    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back must be dropped
-    /// with the lock released, because its drop takes it.
-    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refused<Task>> {
-        let shot = Shot { inner: Arc::downgrade(self), generation: state.generation };
-        let task = match &self.function {
-            Some(_) => Task::new(move |firing| shot.fire(firing)),
-            None => Task::brief(move |firing| shot.fire(firing)),
-        };
-        match add(&self.part, deadline, task) {
-            Ok(timer) => {
-                state.pending = Some(Pending::Scheduled(timer));
-                Ok(())
-            }
-            Err(refused) => {
-                if refused.reason == Refusal::Stopped {
-                    state.sender = None;
-                }
-                // Its drop finds another generation: only a driver that ends makes it the timer's end.
-                state.generation += 1;
-                Err(refused)
-            }
-        }
-    }
-
-    /// The driver dropped the firing of this generation: nothing will be sent any more.
-    fn end(&self, generation: u64) {
-        let mut state = self.state();
-        if state.generation == generation {
-            state.pending = None;
-            state.sender = None;
-        }
-    }
-
-    fn fire(self: &Arc<Self>, generation: u64, firing: Firing) {
-        // Dropped after the lock is released, as it is declared before.
-        let mut _refused = None;
-        let mut state = self.state();
-        if state.generation != generation {
-            return;
-        }
-        state.pending = None;
-        if let (Some(sender), None) = (&state.sender, &self.function) {
-            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
-            // drops the tick.
-            sender.try_send(firing).unwrap_or_default();
-        }
-        if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
-            // A refusal means that the driver is shutting down: this was the last tick.
-            _refused = self.arm(&mut state, next, Local::schedule_assured).err();
-        }
-        let Some(function) = &self.function else { return };
-        if state.is_calling {
-            // It was reset during the call. No second thread waits for the first.
-            state.pending = Some(Pending::Waiting(firing.deadline));
-            return;
-        }
-        state.is_calling = true;
-        drop(state);
-        run_then(|| lock(function)(firing), || self.end_call());
-    }
-
-    /// Schedules the call that has been waiting for the end of this one.
-    fn end_call(self: &Arc<Self>) {
-        // As in `fire`.
-        let mut _refused = None;
-        let mut state = self.state();
-        state.is_calling = false;
-        if let Some(Pending::Waiting(deadline)) =
-            state.pending.take_if(|it| matches!(it, Pending::Waiting(_)))
-        {
-            // A refusal means that the driver is shutting down: there is no other call.
-            _refused = self.arm(&mut state, deadline, Local::schedule_assured).err();
-        }
-    }
-
-    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
-    /// under way and has not come to the state's lock counts as pending: the new generation prevents it. The task must be
-    /// dropped with the lock released, because its drop takes it.
-    fn disarm(&self, state: &mut State) -> (bool, Option<Task>) {
-        state.generation += 1;
-        let pending = state.pending.take();
-        let task = match pending {
-            Some(Pending::Scheduled(id)) => self.part.cancel(id),
-            _ => None,
-        };
-        let is_unreceived = self.receiver.try_recv().is_ok();
-        (pending.is_some() || is_unreceived, task)
-    }
-
-    fn stop(&self) -> bool {
-        let (was_pending, task) = self.disarm(&mut self.state());
-        drop(task);
-        was_pending
-    }
-
-    /// Stops it and begins anew.
-    fn restart(self: &Arc<Self>, change: impl FnOnce(&mut State), deadline: Tick) -> Result<bool, Refusal> {
-        let mut state = self.state();
-        let (was_pending, task) = self.disarm(&mut state);
-        change(&mut state);
-        let begun = self.begin(&mut state, deadline);
-        drop(state);
-        drop(task);
-        begun.map(|()| was_pending).map_err(|refused| refused.reason)
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.stop();
-    }
-}
-
 impl ChannelTimer {
     /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the timer is dropped.
     pub fn receiver(&self) -> &Receiver<Firing> {
@@ -532,11 +342,5 @@ impl Deref for Firings {
 
     fn deref(&self) -> &Receiver<Firing> {
         &self.inner.receiver
-    }
-}
-
-impl fmt::Debug for Inner {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Inner").finish_non_exhaustive()
     }
 }
