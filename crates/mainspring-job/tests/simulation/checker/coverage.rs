@@ -32,7 +32,7 @@ struct Reader<'w> {
     jobs: BTreeMap<JobName, Known>,
     /// Every run on record. A time of an earlier timetable that has one is not planned again by the next.
     recorded: BTreeSet<RunKey>,
-    /// When definitions were first told since all was on disk. `None`: they were not.
+    /// The least time at which definitions were told since all was on disk. `None`: they were not.
     applied: Option<Timestamp>,
     began: Timestamp,
 }
@@ -60,7 +60,8 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         match event {
             Event::Began { at, .. } => (reader.began, reader.applied) = (*at, None),
             Event::Asked { at, command: Command::Apply(_) | Command::Remove(_), .. } => {
-                reader.applied.get_or_insert(*at);
+                // The clock may have been set back between two of them.
+                reader.applied = Some(reader.applied.map_or(*at, |applied| applied.min(*at)));
             }
             Event::Settled { .. } => reader.applied = None,
             _ => (),
