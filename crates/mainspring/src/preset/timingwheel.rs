@@ -42,7 +42,8 @@ pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Resu
     timingwheel_with(clock, tick, slot_count, RunTasks)
 }
 
-/// Starts the same with functions that run elsewhere, as RussellLuo's run in goroutines: see [`go_1_9_with`].
+/// Starts the same with functions that run elsewhere, as RussellLuo's run in goroutines: see
+/// [`go_1_9_with`](super::go_1_9_with).
 ///
 /// # Errors
 /// As [`timingwheel`].
