@@ -374,6 +374,13 @@ fn split(text: &str) -> Vec<String> {
     found
 }
 
+/// `None` away from the repository: the package of this crate has no manual.
+fn manual() -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let is_package = !root.join("docs").exists() && !root.join("xtask").exists();
+    (!is_package).then(|| read("../../docs/manual.md"))
+}
+
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
@@ -381,7 +388,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn every_sentence_of_the_manual_about_planning_names_its_check() {
-    let manual = read("../../docs/manual.md");
+    let Some(manual) = manual() else { return println!("skipped: the manual is not in the package") };
     let mut rows = SENTENCES.iter();
     for (from, to) in SECTIONS {
         let start = manual.find(from).unwrap() + from.len();
