@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use crate::program::succeed;
+
 struct Step {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -54,21 +56,11 @@ const STEPS: [Step; 12] = [
 pub fn run(root: &Path) -> ExitCode {
     for step in &STEPS {
         println!("== {}: cargo {}", step.name, step.arguments.join(" "));
-        let status = Command::new("cargo")
-            .args(step.arguments)
-            .envs(step.environment.iter().copied())
-            .current_dir(root)
-            .status();
-        match status {
-            Ok(status) if status.success() => (),
-            Ok(status) => {
-                println!("== {} failed: {status}", step.name);
-                return ExitCode::FAILURE;
-            }
-            Err(error) => {
-                println!("== {} could not be started: {error}", step.name);
-                return ExitCode::FAILURE;
-            }
+        let mut command = Command::new("cargo");
+        command.args(step.arguments).envs(step.environment.iter().copied()).current_dir(root);
+        if let Err(problem) = succeed(&mut command) {
+            println!("== {} failed: {problem}", step.name);
+            return ExitCode::FAILURE;
         }
     }
     println!("== all {} steps passed", STEPS.len());

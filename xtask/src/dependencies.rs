@@ -16,7 +16,9 @@
 //! Source: <https://embarkstudios.github.io/cargo-deny/>, <https://rustsec.org/>.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
+
+use crate::program::{conclude, is_well, succeed};
 
 /// Checks the dependencies of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
@@ -25,24 +27,14 @@ pub fn run(root: &Path) -> ExitCode {
         command.arg("deny").args(arguments).current_dir(root);
         command
     };
-    if !succeeds(quiet(&mut deny(&["--version"]))) {
+    if !is_well(&mut deny(&["--version"])) {
         return skipped("dependencies are not checked: cargo-deny is not installed");
     }
-    if !succeeds(&mut deny(&["check", "licenses", "bans", "sources"])) {
-        return ExitCode::FAILURE;
-    }
-    if !succeeds(quiet(&mut deny(&["fetch", "db"]))) {
+    let allowed = succeed(&mut deny(&["check", "licenses", "bans", "sources"]));
+    if allowed.is_ok() && !is_well(&mut deny(&["fetch", "db"])) {
         return skipped("advisories are not checked: the RustSec database cannot be fetched");
     }
-    if succeeds(&mut deny(&["check", "advisories"])) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn quiet(command: &mut Command) -> &mut Command {
-    command.stdout(Stdio::null()).stderr(Stdio::null())
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    command.status().is_ok_and(|status| status.success())
+    conclude(allowed.and_then(|()| succeed(&mut deny(&["check", "advisories"]))))
 }
 
 fn skipped(why: &str) -> ExitCode {

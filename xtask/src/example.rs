@@ -17,27 +17,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::program::{conclude, succeed};
+
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
 pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {
     // The default members, as `cargo build --release` takes them: chosen alone, a crate may have other
     // features, and everything below it would be built a second time.
     let build = ["build", "--quiet", "--release", "--bins", "--example", example];
-    if !succeeds(Command::new("cargo").args(build).current_dir(root)) {
-        return ExitCode::FAILURE;
-    }
+    let is_built = succeed(Command::new("cargo").args(build).current_dir(root));
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
     let built = root.join(target).join("release");
     let mut command = Command::new(built.join("examples").join(example));
     command.arg(built.join("mainspring")).args(arguments);
-    if succeeds(&mut command) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    match command.status() {
-        Ok(status) => status.success(),
-        Err(error) => {
-            eprintln!("{} could not be started: {error}", command.get_program().display());
-            false
-        }
-    }
+    conclude(is_built.and_then(|()| succeed(&mut command)))
 }

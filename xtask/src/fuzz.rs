@@ -20,7 +20,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
+
+use crate::program::{conclude, is_there, succeed};
 
 /// The only target that both are run for: the one that the gate runs on.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -42,7 +44,7 @@ const FUZZ_SECONDS: &str = "60";
 pub fn address(root: &Path) -> ExitCode {
     let mut test = cargo(root, SANITIZER, "target/address");
     test.args(["test", "-p", "mainspring-queue", "--all-features", "--lib", "--tests", "--target", TARGET]);
-    told(succeed(&mut test))
+    conclude(succeed(&mut test))
 }
 
 /// Runs each fuzz target for `seconds`, or as long as the gate does.
@@ -51,7 +53,7 @@ pub fn fuzz(root: &Path, seconds: Option<&str>) -> ExitCode {
         println!("nothing is fuzzed: there is no C++ compiler, which libFuzzer needs");
         return ExitCode::SUCCESS;
     }
-    told(fuzz_all(root, seconds.unwrap_or(FUZZ_SECONDS)))
+    conclude(fuzz_all(root, seconds.unwrap_or(FUZZ_SECONDS)))
 }
 
 fn fuzz_all(root: &Path, seconds: &str) -> Result<(), String> {
@@ -74,28 +76,4 @@ fn cargo(root: &Path, flags: &str, folder: &str) -> Command {
     command.current_dir(root).env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", flags);
     command.env("ASAN_OPTIONS", "detect_leaks=0").env("CARGO_TARGET_DIR", root.join(folder));
     command
-}
-
-fn is_there(program: &str) -> bool {
-    let asked = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    asked.is_ok_and(|status| status.success())
-}
-
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name} ended with {status}")),
-        Err(error) => Err(format!("{name} could not be started: {error}")),
-    }
-}
-
-fn told(result: Result<(), String>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            println!("{problem}");
-            ExitCode::FAILURE
-        }
-    }
 }

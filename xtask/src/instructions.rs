@@ -15,7 +15,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
+
+use crate::program;
 
 /// Where the counts are stored, from the workspace's root.
 const STORED: &str = "crates/mainspring-lab/instructions.txt";
@@ -42,9 +44,7 @@ pub enum Mode {
 
 /// Counts, and compares or stores.
 pub fn run(root: &Path, mode: Mode) -> ExitCode {
-    let version =
-        Command::new("valgrind").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
+    if !program::is_there("valgrind") {
         println!("instructions are not counted: valgrind is not installed");
         let is_needed = mode == Mode::Accept || std::env::var_os("CI").is_some();
         return if is_needed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
@@ -111,10 +111,7 @@ fn parse(text: &str) -> Result<BTreeMap<String, u64>, String> {
 
 fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
     let build = ["build", "--quiet", "--release", "--package", "mainspring-lab"];
-    let status = Command::new("cargo").args(build).current_dir(root).status();
-    if !status.map_err(|error| format!("cargo could not be started: {error}"))?.success() {
-        return Err("mainspring-lab could not be built".to_owned());
-    }
+    program::succeed(Command::new("cargo").args(build).current_dir(root))?;
     WORKLOADS.iter().map(|name| Ok(((*name).to_owned(), count(root, name)?))).collect()
 }
 

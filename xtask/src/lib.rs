@@ -34,6 +34,8 @@ pub mod instructions;
 
 pub mod package;
 
+pub mod program;
+
 pub mod simulate;
 
 pub mod tidy;

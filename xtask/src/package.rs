@@ -20,6 +20,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::program::{conclude, succeed};
+
 /// The libraries, in the order in which they depend on each other.
 const LIBRARIES: [&str; 4] = ["mainspring-queue", "mainspring-cron", "mainspring-job", "mainspring"];
 
@@ -28,13 +30,7 @@ const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
 /// Packs every library of the workspace in `root`, unpacks it and tests it there.
 pub fn run(root: &Path) -> ExitCode {
-    match package(root) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            println!("{problem}");
-            ExitCode::FAILURE
-        }
-    }
+    conclude(package(root))
 }
 
 fn package(root: &Path) -> Result<(), String> {
@@ -118,15 +114,6 @@ fn cargo(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(arguments).current_dir(folder);
     command
-}
-
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name} ended with {status}")),
-        Err(error) => Err(format!("{name} could not be started: {error}")),
-    }
 }
 
 fn remove(folder: &Path) -> Result<(), String> {

@@ -9,21 +9,12 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use crate::program::{conclude, succeed};
+
 /// Runs `histories` of them, from the seed `from` on.
 pub fn run(root: &Path, histories: &str, from: &str) -> ExitCode {
     let arguments = ["test", "--release", "-q", "-p", "mainspring-job", "--test", "main", "--"];
-    let status = Command::new("cargo")
-        .args(arguments)
-        .args(["simulation::no_history", "--nocapture"])
-        .envs([("HISTORIES", histories), ("FROM", from)])
-        .current_dir(root)
-        .status();
-    match status {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("cargo could not be started: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let mut test = Command::new("cargo");
+    test.args(arguments).args(["simulation::no_history", "--nocapture"]);
+    conclude(succeed(test.envs([("HISTORIES", histories), ("FROM", from)]).current_dir(root)))
 }

@@ -8,15 +8,10 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use crate::program::{conclude, succeed};
+
 /// Runs all trials of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
     let arguments = ["test", "-p", "mainspring-cli", "--test", "trials"];
-    match Command::new("cargo").args(arguments).current_dir(root).status() {
-        Ok(status) if status.success() => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
-        Err(error) => {
-            println!("cargo could not be started: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    conclude(succeed(Command::new("cargo").args(arguments).current_dir(root)))
 }

@@ -1,0 +1,39 @@
+//! Other programs that a chore starts: whether they are there, and whether they ended well.
+//!
+//! Cost: that of the program. It does not read what a program prints.
+
+use std::process::{Command, ExitCode, Stdio};
+
+/// Whether a program can be started at all: it is asked for its version.
+pub fn is_there(program: &str) -> bool {
+    is_well(Command::new(program).arg("--version"))
+}
+
+/// Whether a program ends well. What it prints is not shown.
+pub fn is_well(command: &mut Command) -> bool {
+    command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+}
+
+/// Runs a program, which prints where this one prints.
+///
+/// # Errors
+/// It could not be started, or did not end well.
+pub fn succeed(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name} ended with {status}")),
+        Err(error) => Err(format!("{name} could not be started: {error}")),
+    }
+}
+
+/// The exit code of a chore; a problem is printed.
+pub fn conclude(result: Result<(), String>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            println!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
