@@ -177,7 +177,7 @@ impl Pattern {
     pub(crate) fn of_nickname(nickname: Word<'_>, fields: &str) -> Pattern {
         let mut pattern = Pattern::parse(fields).expect("the nicknames' own fields are valid");
         pattern.text = nickname.text.to_owned();
-        pattern.fields.iter_mut().for_each(|field| field.span = nickname.span());
+        pattern.fields.iter_mut().for_each(|field| field.span = 0..nickname.text.len());
         pattern
     }
 

@@ -177,6 +177,7 @@ mod tests {
             "@every 90s",
             "CRON_TZ=America/New_York 30 2 * * *",
             "CRON_TZ=+05:30 @daily",
+            "@weekly",
             "CRON_TZ=CET-1CEST,M3.5.0,M10.5.0/3 DST=run+last  0 0 L * *",
             "CRON_TZ=Europe/Paris DST=cron OnCalendar=Mon..Fri 09:00 Asia/Tokyo",
             "OnCalendar=daily",
@@ -186,6 +187,14 @@ mod tests {
             let schedule: Schedule = text.parse().unwrap();
             assert_eq!(schedule.to_string(), text);
             assert_eq!(schedule.to_string().parse(), Ok(schedule), "{text}");
+        }
+    }
+
+    #[test]
+    fn blanks_around_a_nickname_do_not_count() {
+        let schedule: Schedule = "@weekly".parse().unwrap();
+        for text in [" @weekly", "@weekly\t", "\n @weekly ", "TZ=UTC  @weekly"] {
+            assert_eq!(text.parse(), Ok(schedule.clone()), "{text:?}");
         }
     }
 
