@@ -43,7 +43,7 @@ const STEPS: [Step; 12] = [
     },
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
-    Step { name: "a minute of each fuzz target", arguments: &["xtask", "fuzz"], environment: &[] },
+    Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
     Step {
         // Builds the program as a user does: with the default members, whose features are then the same.
         name: "the program killed at random",

@@ -1,14 +1,17 @@
-//! The two steps of the gate that need a sanitizer: the tests of the queues, and a minute of each fuzz
-//! target.
+//! The two steps of the gate that need a sanitizer: the tests of the queues, and the fuzz targets.
 //!
 //! ```text
 //! address   cargo test -p mainspring-queue           with -Zsanitizer=address
-//! fuzz      fuzz/fuzz_targets/*.rs  ->  libFuzzer    with the flags that cargo-fuzz gives, each for its time
+//! fuzz      fuzz/fuzz_targets/*.rs  ->  libFuzzer    with the flags that cargo-fuzz gives
 //! ```
+//!
+//! The gate runs each target a fixed number of times from a fixed seed, so that its answer depends on the
+//! code alone. `--seconds` is for a search: another seed each time, for as long as it says. What a search
+//! finds becomes a test beside the code that was wrong.
 //!
 //! Sanitizers are not stable: `RUSTC_BOOTSTRAP` lets the compiler of the gate use them, so that nothing else
 //! has to be installed. libFuzzer is compiled from C++; without a compiler for that nothing is fuzzed, and a
-//! line says so. What is found anew stays in `target/fuzz/corpus`.
+//! line says so. The inputs of a search stay in `target/fuzz/corpus`.
 //!
 //! Cost: two builds in folders of their own, because other flags would make every later build start
 //! over; then the tests, some three times slower than elsewhere, and a minute for each target.
@@ -37,8 +40,8 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
 /// The targets, as the manifest in `fuzz/` names them.
 const FUZZ_TARGETS: [&str; 2] = ["queue", "cron_parse"];
 
-/// How long each is run in the gate, in seconds.
-const FUZZ_SECONDS: &str = "60";
+/// How the gate runs each: about a minute on the slower machines, always the same inputs.
+const GATE: [&str; 3] = ["-runs=60000", "-seed=1", "-print_final_stats=1"];
 
 /// Runs the tests of the queues under AddressSanitizer.
 pub fn address(root: &Path) -> ExitCode {
@@ -47,25 +50,31 @@ pub fn address(root: &Path) -> ExitCode {
     conclude(succeed(&mut test))
 }
 
-/// Runs each fuzz target for `seconds`, or as long as the gate does.
+/// Runs each fuzz target for `seconds`, or as the gate does.
 pub fn fuzz(root: &Path, seconds: Option<&str>) -> ExitCode {
     if !is_there("c++") {
         println!("nothing is fuzzed: there is no C++ compiler, which libFuzzer needs");
         return ExitCode::SUCCESS;
     }
-    conclude(fuzz_all(root, seconds.unwrap_or(FUZZ_SECONDS)))
+    conclude(fuzz_all(root, seconds))
 }
 
-fn fuzz_all(root: &Path, seconds: &str) -> Result<(), String> {
+fn fuzz_all(root: &Path, seconds: Option<&str>) -> Result<(), String> {
     let mut build = cargo(root, &format!("{SANITIZER} {COVERAGE}"), "target/fuzz");
     succeed(build.args(["build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", TARGET]))?;
     for target in FUZZ_TARGETS {
-        let corpus = root.join("target/fuzz/corpus").join(target);
-        fs::create_dir_all(&corpus).map_err(|error| format!("cannot make {}: {error}", corpus.display()))?;
         let binary = root.join("target/fuzz").join(TARGET).join("release").join(target);
         let mut run = Command::new(binary);
         run.env("ASAN_OPTIONS", "detect_leaks=0").current_dir(root.join("target/fuzz"));
-        succeed(run.arg(format!("-max_total_time={seconds}")).arg("-print_final_stats=1").arg(corpus))?;
+        if let Some(seconds) = seconds {
+            let corpus = root.join("target/fuzz/corpus").join(target);
+            fs::create_dir_all(&corpus)
+                .map_err(|error| format!("cannot make {}: {error}", corpus.display()))?;
+            run.arg(format!("-max_total_time={seconds}")).arg(corpus);
+        } else {
+            run.args(GATE);
+        }
+        succeed(&mut run)?;
     }
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
 //! [`instructions`] counts instructions, [`example`] tests the real program, [`fuzz`] runs what needs a
-//! sanitizer, [`package`] tests what a registry would get, [`simulate`] looks for histories of jobs that go
-//! wrong, [`dependencies`] asks what is known against other people's crates, [`trials`] tries what
-//! SECURITY.md promises, and [`tidy`] checks what a machine can check of STYLE.md.
+//! sanitizer, [`program`] starts other programs, [`package`] tests what a registry would get, [`simulate`]
+//! looks for histories of jobs that go wrong, [`dependencies`] asks what is known against other people's
+//! crates, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what a machine can check of
+//! STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
@@ -14,7 +15,7 @@
 //! cargo xtask simulate --histories N     more of them than the tests run
 //! cargo xtask crash --rounds N [--seed S]    kills the real server at random, and checks what it promised
 //! cargo xtask address                    the tests of the queues under AddressSanitizer
-//! cargo xtask fuzz [--seconds N]         each fuzz target for a minute, or for N seconds
+//! cargo xtask fuzz [--seconds N]         each fuzz target a fixed number of times, or a search of N seconds
 //! cargo xtask bench-serve                the figures of the durable server
 //! ```
 

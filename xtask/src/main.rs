@@ -18,7 +18,7 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   crash         kills the real server at random, N times, and checks what it promised
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   address       the tests of the queues under AddressSanitizer
-  fuzz          each fuzz target for a minute, or for so many seconds";
+  fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
