@@ -22,6 +22,10 @@ impl<C: Clock> Clock for Arc<C> {
         (**self).now()
     }
 
+    fn has_long_begun(&self, tick: Tick) -> bool {
+        (**self).has_long_begun(tick)
+    }
+
     fn after(&self, delay: Duration) -> Tick {
         (**self).after(delay)
     }
@@ -42,6 +46,10 @@ impl Clock for Arc<dyn Clock> {
 
     fn now(&self) -> Tick {
         (**self).now()
+    }
+
+    fn has_long_begun(&self, tick: Tick) -> bool {
+        (**self).has_long_begun(tick)
     }
 
     fn after(&self, delay: Duration) -> Tick {
