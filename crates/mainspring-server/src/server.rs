@@ -45,7 +45,6 @@ mod ask;
 mod asking;
 mod awaiting;
 mod boot;
-mod counted;
 mod describe;
 mod effects;
 mod feed;
@@ -69,7 +68,6 @@ mod waiters;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
-use counted::Counted;
 use files::Files;
 use output::Outputs;
 use peer::Peers;
@@ -99,7 +97,6 @@ pub struct Server {
     /// It ends before the writer does.
     questions: Questions,
     writer: Writer,
-    counted: Counted,
     lease: Lease,
     room: Room,
     /// What the log says already of the socket.

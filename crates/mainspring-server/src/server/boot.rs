@@ -17,7 +17,6 @@ use mainspring_job::{
     Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
-use super::counted::Counted;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
@@ -134,7 +133,6 @@ impl Server {
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
-            counted: Counted::default(),
             questions: Questions::start(questions).map_err(setup("a thread for questions"))?,
             lease,
             room,
