@@ -27,6 +27,7 @@ use super::questions::Questions;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::waiters::Waiters;
+use super::waits::LoopWaits;
 use super::writer::Writer;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
@@ -153,6 +154,7 @@ impl Server {
             users: files.reader().users.clone(),
             files,
             signals,
+            waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
