@@ -6,7 +6,7 @@
 //! nobody:  records ─▶ what is known of the jobs ─┘
 //! ```
 //!
-//! Cost: a range of an index of the store for each, of a page at most; `counts` counts rows.
+//! Cost: a range of an index of the store for each, of a page at most.
 //!
 //! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
 
