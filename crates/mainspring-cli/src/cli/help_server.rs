@@ -48,8 +48,11 @@ Examples:
   sudo mainspring serve --system /etc/crontab";
 
 pub(super) const LIST: &str = "\
+Jobs come in the order of their names. Those of `at` that wait follow, the next due first, at most -n.
+
 Examples:
   mainspring list
+  mainspring list --pending -n 100
   mainspring list --json";
 
 pub(super) const SHOW: &str = "\

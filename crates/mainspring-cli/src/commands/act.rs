@@ -73,10 +73,8 @@ pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
     table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
     policies(&args.policies)?;
     for policy in &args.policies {
-        let (name, value) = policy.split_once('=').unwrap_or((policy, ""));
-        let is_number = name.replace('-', "_") == "pause_after" && value != "never";
-        let name = name.replace('-', "_");
-        if is_number { table.raw(&name, value) } else { table.text(&name, value) }
+        let (word, value) = policy.split_once('=').unwrap_or((policy, ""));
+        table.policy(word, value);
     }
     ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
 }

@@ -72,7 +72,8 @@ pub(super) fn text(response: &Response, now: Timestamp) -> String {
         Response::Done(_) | Response::Health(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
         Response::Status(status) => status_text(status, now),
-        Response::Jobs { jobs, .. } => jobs_text(jobs, now),
+        Response::Jobs { jobs, .. } => jobs_text(jobs, &[], now),
+        Response::Pending { pending, .. } => jobs_text(&[], pending, now),
         Response::Job(job) => job_text(job, now),
         Response::Once(once) => once_text(once, now),
         Response::Runs { runs, .. } => runs_text(runs, now),
@@ -113,8 +114,9 @@ fn near(text: Option<&String>, now: Timestamp) -> String {
     time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
 }
 
-fn jobs_text(jobs: &[JobWire], now: Timestamp) -> String {
-    if jobs.is_empty() {
+/// Jobs, and below them one-shot jobs that wait.
+pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], now: Timestamp) -> String {
+    if jobs.is_empty() && pending.is_empty() {
         return "there are no jobs\n".to_owned();
     }
     let row = |job: &JobWire| {
@@ -124,7 +126,11 @@ fn jobs_text(jobs: &[JobWire], now: Timestamp) -> String {
         );
         vec![job.name.clone(), job.state.clone(), near(job.next.as_ref(), now), last, job.action.clone()]
     };
-    let rows: Vec<Vec<String>> = jobs.iter().map(row).collect();
+    let once = |once: &OnceWire| {
+        let due = near(Some(&once.due), now);
+        vec![once.name.clone(), "pending".to_owned(), due, "-".to_owned(), once.action.clone()]
+    };
+    let rows: Vec<Vec<String>> = jobs.iter().map(row).chain(pending.iter().map(once)).collect();
     table(&["NAME", "STATE", "NEXT", "LAST", "ACTION"], &rows, width())
 }
 
@@ -202,7 +208,7 @@ fn once_text(once: &OnceWire, now: Timestamp) -> String {
         ("key", once.key.clone().unwrap_or_default()),
         ("policies", once.policies.clone()),
         ("action", once.action.clone()),
-    ])
+    ]) + &format!("\n{}", once.definition)
 }
 
 fn status_text(status: &StatusWire, now: Timestamp) -> String {
