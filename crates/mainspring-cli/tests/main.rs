@@ -16,6 +16,7 @@ mod locked;
 mod meaning;
 mod names;
 mod next;
+mod people;
 mod program;
 mod run;
 mod serve;

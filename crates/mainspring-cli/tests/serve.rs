@@ -78,63 +78,6 @@ fn commands_run_once_at_their_time() {
 }
 
 #[test]
-fn what_waits_once_is_listed_shown_and_exported() {
-    let served = Served::start("pending", IDLE);
-    served.says(
-        &[
-            "at",
-            "+2h",
-            "--key",
-            "k1",
-            "--policy",
-            "retry=2",
-            "--policy",
-            "pause-after=3",
-            "--",
-            "echo",
-            "second",
-        ],
-        0,
-        "is due",
-    );
-    served.says(&["at", "+1h", "--name", "first", "--", "echo", "a  'b'"], 0, "first is due");
-    let list = served.ask(&["list"]).stdout;
-    let rows: Vec<&str> = list.lines().collect();
-    assert!(rows[1].starts_with("idle ") && rows[2].starts_with("first "), "{list}");
-    assert!(rows[2].contains("pending") && rows[2].contains("in 59m"), "{list}");
-    assert!(rows[3].starts_with("once-") && rows[3].ends_with("echo second"), "{list}");
-    let one = served.ask(&["list", "--pending", "-n", "1"]).stdout;
-    assert!(!one.contains("idle") && !one.contains("second"), "{one}");
-    assert!(one.contains("more wait: mainspring list --pending -n 50"), "{one}");
-    let json = served.json(&["list", "--json"]);
-    let name = json["jobs"]["pending"][1]["name"].as_str().unwrap().to_owned();
-    assert_eq!(json["jobs"]["pending"][0]["name"], "first");
-    assert_eq!(json["jobs"]["has_more_pending"], false);
-    served.says(&["show", &name], 0, "run = [\"echo\", \"second\"]");
-    // What is exported is a job file, and the same without a server.
-    let exported = served.ask(&["export"]).stdout;
-    let file = served.folder.join("exported.toml");
-    write(&file, &exported);
-    let checked = mainspring(&["check", file.to_str().unwrap()]);
-    assert_eq!(
-        (checked.code, checked.stdout.contains("3 jobs, no problems")),
-        (0, true),
-        "{}",
-        checked.stdout
-    );
-    assert!(exported.contains("key k1\n[jobs.once-") && exported.contains("pause_after = 3"), "{exported}");
-    served.says(&["cancel", &name], 0, "");
-    let json = served.json(&["list", "--pending", "--json"]);
-    assert_eq!(json["jobs"]["pending"].as_array().unwrap().len(), 1, "{json}");
-    let (folder, data) = (served.folder.clone(), served.data());
-    served.running.stop();
-    let list = mainspring(&["list", "--data", &data]).stdout;
-    assert!(list.contains("first ") && list.contains("pending"), "{list}");
-    assert!(mainspring(&["export", "--data", &data]).stdout.contains("[jobs.first]"));
-    let _ = fs::remove_dir_all(&folder);
-}
-
-#[test]
 fn jobs_come_and_go_by_command() {
     let mut served = Served::start("every", IDLE);
     served.says(&["every", "1s", "--name", "pong", "--policy", "retry=2", "--", "echo", "pong"], 0, "+ pong");

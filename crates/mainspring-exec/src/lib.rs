@@ -35,4 +35,5 @@ pub mod span;
 pub mod spec;
 pub mod specs;
 mod sys;
+pub mod tail;
 pub mod webhook;

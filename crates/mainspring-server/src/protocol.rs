@@ -345,7 +345,7 @@ pub struct RunWire {
     pub last: Option<String>,
 }
 
-/// A line that a run wrote.
+/// A line that a run wrote, or that says something of its output: the stream `note`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `logs`")]
 pub struct LineWire {

@@ -98,9 +98,13 @@ pub(super) fn text(response: &Response, now: Timestamp) -> String {
     }
 }
 
-/// A line of output, of standard error with a mark.
+/// A line of output, of standard error or about the output with a mark.
 pub(super) fn line_text(line: &LineWire) -> String {
-    let mark = if line.stream == "stderr" { "! " } else { "" };
+    let mark = match line.stream.as_str() {
+        "stderr" => "! ",
+        "note" => "~ ",
+        _ => "",
+    };
     format!("{mark}{}\n", line.text)
 }
 

@@ -1,0 +1,78 @@
+//! What people see of a server, and what is not kept from them.
+
+use std::fs;
+
+use crate::program::mainspring;
+use crate::served::{IDLE, Served, write};
+
+#[test]
+fn what_waits_once_is_listed_shown_and_exported() {
+    let served = Served::start("pending", IDLE);
+    served.says(
+        &[
+            "at",
+            "+2h",
+            "--key",
+            "k1",
+            "--policy",
+            "retry=2",
+            "--policy",
+            "pause-after=3",
+            "--",
+            "echo",
+            "second",
+        ],
+        0,
+        "is due",
+    );
+    served.says(&["at", "+1h", "--name", "first", "--", "echo", "a  'b'"], 0, "first is due");
+    let list = served.ask(&["list"]).stdout;
+    let rows: Vec<&str> = list.lines().collect();
+    assert!(rows[1].starts_with("idle ") && rows[2].starts_with("first "), "{list}");
+    assert!(rows[2].contains("pending") && rows[2].contains("in 59m"), "{list}");
+    assert!(rows[3].starts_with("once-") && rows[3].ends_with("echo second"), "{list}");
+    let one = served.ask(&["list", "--pending", "-n", "1"]).stdout;
+    assert!(!one.contains("idle") && !one.contains("second"), "{one}");
+    assert!(one.contains("more wait: mainspring list --pending -n 50"), "{one}");
+    let json = served.json(&["list", "--json"]);
+    let name = json["jobs"]["pending"][1]["name"].as_str().unwrap().to_owned();
+    assert_eq!(json["jobs"]["pending"][0]["name"], "first");
+    assert_eq!(json["jobs"]["has_more_pending"], false);
+    served.says(&["show", &name], 0, "run = [\"echo\", \"second\"]");
+    // What is exported is a job file, and the same without a server.
+    let exported = served.ask(&["export"]).stdout;
+    let file = served.folder.join("exported.toml");
+    write(&file, &exported);
+    let checked = mainspring(&["check", file.to_str().unwrap()]);
+    assert_eq!(
+        (checked.code, checked.stdout.contains("3 jobs, no problems")),
+        (0, true),
+        "{}",
+        checked.stdout
+    );
+    assert!(exported.contains("key k1\n[jobs.once-") && exported.contains("pause_after = 3"), "{exported}");
+    served.says(&["cancel", &name], 0, "");
+    let json = served.json(&["list", "--pending", "--json"]);
+    assert_eq!(json["jobs"]["pending"].as_array().unwrap().len(), 1, "{json}");
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    let list = mainspring(&["list", "--data", &data]).stdout;
+    assert!(list.contains("first ") && list.contains("pending"), "{list}");
+    assert!(mainspring(&["export", "--data", &data]).stdout.contains("[jobs.first]"));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\noutput_bytes = 2000\nshell = 'echo BEGIN; seq 100000; echo END'\n";
+    let mut served = Served::start("long-output", jobs);
+    served.running.wait_for(&["long", "end    exit status 0"]);
+    let lines = served.ask(&["logs", "long"]).stdout;
+    assert!(lines.starts_with("BEGIN\n1\n2\n") && lines.ends_with("\n100000\nEND\n"), "{lines}");
+    assert!(lines.len() < 2_100, "{}", lines.len());
+    let mark = lines.lines().find(|line| line.starts_with("~ ")).unwrap();
+    assert!(mark.ends_with("are left out here"), "{mark}");
+    let json = served.ask(&["logs", "long", "--json"]).stdout;
+    assert_eq!(json.matches("\"stream\":\"note\"").count(), 1);
+    served.stop();
+}
