@@ -21,4 +21,5 @@ mod program;
 mod run;
 mod serve;
 mod served;
+mod typed;
 mod usage;

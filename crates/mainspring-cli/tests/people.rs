@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::program::mainspring;
 use crate::served::{IDLE, Served, write};
+use crate::typed::Typed;
 
 #[test]
 fn what_waits_once_is_listed_shown_and_exported() {
@@ -74,5 +75,17 @@ fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
     assert!(mark.ends_with("are left out here"), "{mark}");
     let json = served.ask(&["logs", "long", "--json"]).stdout;
     assert_eq!(json.matches("\"stream\":\"note\"").count(), 1);
+    served.stop();
+}
+
+#[test]
+fn a_question_is_seen_before_it_is_answered() {
+    let served = Served::start("question", "[jobs.r]\nevery = '1m'\ncwd = '/'\nshell = 'true'\n");
+    let data = served.data();
+    let args = ["backfill", "--data", &data, "r", "2026-01-01T20:00:00Z", "2026-01-01T20:02:00Z"];
+    let mut typed = Typed::start(&args, 80, "UTC");
+    typed.wait_for("Add 3 runs of r? [y/N] ");
+    typed.line("n");
+    assert!(!typed.end().contains("on disk"));
     served.stop();
 }
