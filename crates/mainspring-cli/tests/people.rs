@@ -79,6 +79,38 @@ fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
 }
 
 #[test]
+fn a_table_on_a_narrow_terminal_keeps_what_is_copied_whole() {
+    let jobs = "[jobs.tick]\nat_boot = true\nevery = '1h'\ncwd = '/'\nshell = 'echo a rather long command line that fills a terminal; exit 3'\n\
+                [jobs.wide]\nat_boot = true\ncwd = '/'\nshell = 'echo 一二三四五六七八九十一二三四五六七八九十一二三四五六七八九十'\n";
+    let mut served = Served::start("narrow", jobs);
+    served
+        .running
+        .wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
+    let data = served.data();
+    for width in [60, 80, 200] {
+        let history = Typed::start(&["history", "--data", &data], width, "UTC").end();
+        let runs = served.json(&["history", "--json"]);
+        for run in runs["runs"]["runs"].as_array().unwrap() {
+            assert!(history.contains(run["run"].as_str().unwrap()), "{width}: {history}");
+        }
+        assert!(history.contains("\u{1b}[31mfailed\u{1b}[0m"), "{width}: {history:?}");
+        let list = Typed::start(&["list", "--data", &data], width, "UTC").end();
+        assert!(list.contains("wide  "), "{list}");
+        for line in list.lines() {
+            let bare = line.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+            let bare = bare.replace("\u{1b}[31m", "").replace("\u{1b}[32m", "");
+            // The wide characters here all take two columns, and `…` takes one.
+            let columns: usize = bare.chars().map(|c| if '\u{3000}' <= c { 2 } else { 1 }).sum();
+            assert!(columns <= width.into(), "{width}: {line:?}");
+        }
+    }
+    // Elsewhere than on a terminal there are neither colours nor cuts.
+    let history = served.ask(&["history"]).stdout;
+    assert!(!history.contains('\u{1b}') && !history.contains('…'), "{history}");
+    served.stop();
+}
+
+#[test]
 fn a_question_is_seen_before_it_is_answered() {
     let served = Served::start("question", "[jobs.r]\nevery = '1m'\ncwd = '/'\nshell = 'true'\n");
     let data = served.data();
@@ -87,5 +119,19 @@ fn a_question_is_seen_before_it_is_answered() {
     typed.wait_for("Add 3 runs of r? [y/N] ");
     typed.line("n");
     assert!(!typed.end().contains("on disk"));
+    served.stop();
+}
+
+#[test]
+fn people_see_times_of_their_zone_and_programs_utc() {
+    let served =
+        Served::start("zones", "[jobs.r]\ncron = '30 17 1 1 *'\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n");
+    let data = served.data();
+    let show = |args: &[&str]| {
+        Typed::start(&[&["show", "r", "--data", &data], args].concat(), 200, "Europe/Berlin").end()
+    };
+    assert!(show(&[]).contains("-01-01T18:30:00+01:00)"), "{}", show(&[]));
+    assert!(show(&["--utc"]).contains("-01-01T17:30:00Z)"), "{}", show(&["--utc"]));
+    assert!(show(&["--json"]).contains("-01-01T17:30:00Z\""), "{}", show(&["--json"]));
     served.stop();
 }

@@ -6,14 +6,13 @@
 
 use std::io::{self, Write};
 
-use super::ask::{Looking, ask, jobs_text, line_text, show};
+use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
-use super::{json_line, print, print_faithfully, print_json, printed};
+use super::{json_line, print, print_faithfully, print_json, print_painted, printed};
 use crate::cli::look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::client::Client;
 use crate::wire::Listed;
-use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -32,7 +31,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
         print_json(&Listed::new(jobs, pending, has_more_pending))?;
         return Ok(Exit::Ok);
     }
-    print(&jobs_text(&jobs, &pending, Moment::now().wall))?;
+    print_painted(&jobs_text(&jobs, &pending, &View::of(&args.ask)))?;
     if has_more_pending {
         print(&format!("more wait: mainspring list --pending -n {}\n", count.saturating_mul(50)))?;
     }
