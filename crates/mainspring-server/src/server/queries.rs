@@ -79,6 +79,25 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
     Ok(Next::Answer(Response::Once(describe::once(&once))))
 }
 
+/// The place in the list of one-shot jobs at which a page begins.
+///
+/// # Errors
+///
+/// When it is none.
+pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
+    let no_place = |text: &str| usage(format!("`{text}` is no place in the list of pending jobs"));
+    let first = OnceId::first_at(Timestamp::MIN);
+    after.map_or(Ok(first), |text| text.parse().map_err(|_| no_place(text)))
+}
+
+/// A page of one-shot jobs that wait, the next due first.
+pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> Asking {
+    let limit = limit.clamp(1, MAX_ROWS);
+    let found = reader.load(Shard::WHOLE, after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
+    Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
+}
+
 /// The output of a certain run.
 pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
