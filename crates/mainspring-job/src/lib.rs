@@ -37,6 +37,10 @@
 //! ```
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What a version 1.0 would freeze is chosen, and what a page must say is said.
+#![warn(missing_debug_implementations)]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
 mod name;
 mod outcome;

@@ -38,6 +38,7 @@ pub const MAX_COUNTED: u64 = 1_000;
 
 /// Answers when the next occurrence is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a moment, a wait, or neither: there is no fourth answer")]
 pub enum Next {
     /// Then.
     At(Timestamp),
@@ -214,6 +215,9 @@ impl Timetable {
 
     /// How many occurrences lie in `[first, last]`, which both are occurrences: exactly for one fixed period or for few, else
     /// at least so many.
+    ///
+    /// # Panics
+    /// When `last` comes before `first`.
     pub fn count(&self, first: Timestamp, last: Timestamp) -> Span {
         assert!(first <= last, "occurrences are counted from the first to the last");
         if let ([trigger], []) = (self.triggers.as_slice(), self.exclusions.as_slice())
@@ -263,6 +267,7 @@ fn zone_text(zone: &TimeZone) -> String {
 
 /// Many occurrences in one record, from the run's nominal time up to `last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the plain fields of a record")]
 pub struct Span {
     /// The last occurrence.
     pub last: Timestamp,

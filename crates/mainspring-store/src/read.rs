@@ -156,11 +156,11 @@ pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
         let found: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
         Ok(u64::try_from(found).unwrap_or(0))
     };
-    Ok(Counts {
-        jobs: count("SELECT count(*) FROM job WHERE source IS NOT NULL")?,
-        pending: count("SELECT count(*) FROM pending")?,
-        open: count("SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')")?,
-        runs: count("SELECT count(*) FROM run")?,
-        dead: count("SELECT count(*) FROM run WHERE state = 'dead'")?,
-    })
+    let mut counts = Counts::default();
+    counts.jobs = count("SELECT count(*) FROM job WHERE source IS NOT NULL")?;
+    counts.pending = count("SELECT count(*) FROM pending")?;
+    counts.open = count("SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')")?;
+    counts.runs = count("SELECT count(*) FROM run")?;
+    counts.dead = count("SELECT count(*) FROM run WHERE state = 'dead'")?;
+    Ok(counts)
 }

@@ -45,6 +45,7 @@ pub use ground::Ground;
 
 /// Says what a store did that it should not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The law, or the script with its seed.
     pub law: String,

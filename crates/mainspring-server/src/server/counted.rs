@@ -63,8 +63,11 @@ mod tests {
     fn only_the_count_of_a_large_store_may_be_old() {
         let now = Moment::now();
         let later = |ms| Moment { monotonic: now.monotonic + Duration::from_millis(ms), ..now };
-        let count =
-            |runs| Count { counts: Counts { runs, ..Counts::default() }, at: now, committed_count: 7 };
+        let count = |runs| {
+            let mut counts = Counts::default();
+            counts.runs = runs;
+            Count { counts, at: now, committed_count: 7 }
+        };
         assert!(count(1).holds(7, later(10_000)));
         assert!(!count(MANY_ROWS - 1).holds(8, now));
         assert!(count(MANY_ROWS).holds(8, later(999)));
