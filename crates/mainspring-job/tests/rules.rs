@@ -19,12 +19,12 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use mainspring_cron::Expression;
+use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
     Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
     Planner, Prune, Query, Reader, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission,
-    Ticket, Timetable, Trigger, Work, preview,
+    Ticket, Timetable, Work, preview,
 };
 
 use shell::{Shell, at, job, name, work};

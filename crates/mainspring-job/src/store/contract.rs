@@ -30,6 +30,7 @@ mod generator;
 mod ground;
 mod laws;
 mod owners;
+mod rule;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -42,6 +43,7 @@ use generator::Generator;
 use ground::{Held, committed, same, text};
 
 pub use ground::Ground;
+pub use rule::exercise_rule;
 
 /// Says what a store did that it should not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ pub(super) fn work(policies: &str) -> Work {
 }
 
 pub(super) fn job(text: &str, expression: &str, policies: &str) -> Job {
-    let trigger = Trigger::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
+    let trigger = Schedule::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
     Job::new(name(text), Timetable::new(vec![trigger]).unwrap(), work(policies))
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use mainspring_cron::Expression;
-use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Trigger, Work};
+use mainspring_cron::{Expression, Schedule};
+use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Work};
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
@@ -225,7 +225,7 @@ fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
     work.priority = subject.priority;
     let work = Arc::new(work);
     subject.times.map(|times| {
-        let schedule = |text: &str| Trigger::new(Expression::parse(text).unwrap(), TimeZone::UTC);
+        let schedule = |text: &str| Schedule::new(Expression::parse(text).unwrap(), TimeZone::UTC);
         let rests = times.calendar.and_then(|calendar| calendar.rests);
         let excluded = rests.map(|hour| Exclusion::Times(Box::new(schedule(&format!("* {hour} * * *")))));
         let timetable = Timetable::new(vec![schedule(times.expression)]).unwrap();

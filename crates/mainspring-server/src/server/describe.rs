@@ -46,7 +46,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         name: job.name.to_string(),
         state: state.to_owned(),
         next: next.map(|next| next.to_string()),
-        triggers: job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect(),
+        triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
