@@ -76,12 +76,12 @@ fn at(second: i64) -> Timestamp {
 fn once(number: u64) -> Once {
     let id = OnceId { due: at(i64::try_from(number).unwrap() % 1_000), number };
     let work = Work::new(Action::new("process", "x".repeat(200)).unwrap());
-    Once { id, name: id.name(), key: None, submitted: at(0), work: work.into() }
+    Once::new(id, at(0), work)
 }
 
 fn submissions(numbers: std::ops::Range<u64>) -> Batch {
     let number = numbers.start + 1;
-    Batch { number, operations: numbers.map(|number| Operation::Submit(once(number))).collect() }
+    Batch::new(number, numbers.map(|number| Operation::Submit(once(number))).collect())
 }
 
 fn pending_count(store: &mut SqliteStore) -> usize {
@@ -315,7 +315,7 @@ fn a_run_of_every_kind_is_read_back() {
         at(8),
     );
     run.work = Some(once(1).work);
-    let batch = Batch { number: 1, operations: vec![Operation::Plan(run.clone())] };
+    let batch = Batch::new(1, vec![Operation::Plan(run.clone())]);
     assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
     assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
 }
