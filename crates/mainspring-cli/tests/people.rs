@@ -83,9 +83,7 @@ fn a_table_on_a_narrow_terminal_keeps_what_is_copied_whole() {
     let jobs = "[jobs.tick]\nat_boot = true\nevery = '1h'\ncwd = '/'\nshell = 'echo a rather long command line that fills a terminal; exit 3'\n\
                 [jobs.wide]\nat_boot = true\ncwd = '/'\nshell = 'echo 一二三四五六七八九十一二三四五六七八九十一二三四五六七八九十'\n";
     let mut served = Served::start("narrow", jobs);
-    served
-        .running
-        .wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
+    served.running.wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
     let data = served.data();
     for width in [60, 80, 200] {
         let history = Typed::start(&["history", "--data", &data], width, "UTC").end();

@@ -171,10 +171,12 @@ fn a_file_without_counts_is_counted_once() {
     connection.execute_batch(rows).unwrap();
     drop(connection);
     let (mut store, lease) = folder.store();
-    let counted = Counts { jobs: 1, pending: 0, open: 1, runs: 3, dead: 1 };
+    let mut counted = Counts::default();
+    (counted.jobs, counted.open, counted.runs, counted.dead) = (1, 1, 3, 1);
     assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
     store.commit(lease, &submissions(0..3)).unwrap();
-    assert_eq!(store.counts(Shard::WHOLE).unwrap(), Counts { pending: 3, ..counted });
+    counted.pending = 3;
+    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
     store.connection.execute("UPDATE shard SET dead = 2", []).unwrap();
     assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 1"]);

@@ -466,7 +466,7 @@ mod tests {
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
-            writer.commit(Batch { number, operations: vec![Operation::PauseAll(true)] }, now);
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
             // From no wait to a wait that ends about when the report comes.
             let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
             let report = loop {
