@@ -16,8 +16,8 @@
 //! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
 //! order in which they were taken; there may be several on their way.
 //!
-//! The agenda is a sorted set and not one of the timer queues: those live on a clock that never runs back, and this one is about
-//! wall time, which people set. The shell needs one timer, at [`Planner::next_due`].
+//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not: `wall_ticks` translates.
+//! The shell needs one timer, at [`Planner::next_due`].
 //!
 //! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
 //! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
@@ -43,6 +43,8 @@ mod place;
 mod quarantine;
 mod tick;
 mod wait;
+mod wall_queue;
+mod wall_ticks;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -152,6 +154,7 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.turn += 1;
+        self.agenda.tell(now);
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -247,7 +250,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
+            let is_on_agenda = live.wakes.is_some_and(|entry| self.agenda.holds(entry));
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,
@@ -264,8 +267,8 @@ impl Planner {
         let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
         assert_eq!(running, self.places.running_count(), "places are taken by what runs");
         for (name, tracked) in &self.jobs {
-            if let Some(at) = tracked.next {
-                assert!(self.agenda.holds_job(at, name), "{name} is on the agenda where it says");
+            if let Some(entry) = tracked.next {
+                assert!(self.agenda.holds(entry), "{name} is on the agenda where it says");
             }
         }
         self.check_gates();

@@ -29,7 +29,7 @@ impl Planner {
 
     /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if it rests.
     pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
-        self.jobs.get(name)?.next
+        self.jobs.get(name)?.next.map(|entry| entry.at)
     }
 
     /// An open run.

@@ -56,7 +56,7 @@ impl Planner {
             run,
             work: Arc::clone(&once.work),
             kill_reason: None,
-            wakes: Timestamp::MIN,
+            wakes: None,
             admitted: 0,
             open: None,
         };
