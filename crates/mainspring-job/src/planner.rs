@@ -7,7 +7,7 @@
 //!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
 //!                 │ quarantine what may have killed the server (quarantine)          │
-//!                 │ near     one-shot jobs of the near future (window)               │
+//!                 │ near     ids of the one-shot jobs of the near future (window)    │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
 //! ```
@@ -155,6 +155,8 @@ impl Planner {
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.turn += 1;
         self.agenda.tell(now);
+        self.near.tell(now);
+        let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -164,7 +166,8 @@ impl Planner {
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
-            Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
+            Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
+            Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
@@ -175,7 +178,10 @@ impl Planner {
         }
         self.prune_histories(now);
         self.ledger.end_unit();
-        self.request_load(now);
+        self.request_ids(now);
+        if is_look {
+            self.request_portion(now);
+        }
         self.ledger.release(outputs);
     }
 
@@ -192,7 +198,7 @@ impl Planner {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
-        let load = self.near.next_load(&self.limits);
+        let load = self.near.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
@@ -208,7 +214,8 @@ impl Planner {
         self.places.running_count()
     }
 
-    /// How many one-shot jobs are in memory.
+    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
+    /// its time has come.
     pub fn near_count(&self) -> usize {
         self.near.len()
     }

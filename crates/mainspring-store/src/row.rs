@@ -93,12 +93,17 @@ fn work(row: &Row<'_>, index: usize) -> Read<Work> {
 /// A row of [`PENDING`].
 pub(super) fn once(row: &Row<'_>) -> Read<Once> {
     Ok(Once {
-        id: OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) },
+        id: once_id(row)?,
         name: name_at(row, 2)?,
         key: column(row, 3)?,
         submitted: time_at(row, 4)?,
         work: Arc::new(work(row, 5)?),
     })
+}
+
+/// The first two columns of [`PENDING`].
+pub(super) fn once_id(row: &Row<'_>) -> Read<OnceId> {
+    Ok(OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) })
 }
 
 /// A row of [`RUN`].

@@ -286,6 +286,17 @@ impl Reader for SqliteStore {
         self.judged(result)
     }
 
+    fn load_ids(
+        &mut self,
+        _shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<OnceId>, StoreError> {
+        let result = read::load_ids(&self.connection, after, up_to, limit);
+        self.judged(result)
+    }
+
     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
         let result = read::jobs(&self.connection, shard);
         self.judged(result)

@@ -118,7 +118,7 @@ impl Planner {
     ) {
         for (place, subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
-                (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
+                (Subject::Submitted(id), Answer::New) => self.near.submitted(id, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {

@@ -83,7 +83,7 @@ impl Planner {
         let id = self.new_id(due);
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let place = self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(once));
+        let place = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
         self.ledger.perform_if_new(place, reply, Otherwise::Duplicate);
     }

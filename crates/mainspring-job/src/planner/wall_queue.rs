@@ -79,6 +79,19 @@ impl<T: Due> WallQueue<T> {
         Some((expired.id, expired.payload))
     }
 
+    /// How many timers there are.
+    pub(super) fn len(&self) -> usize {
+        self.timers.len()
+    }
+
+    /// Takes all timers out, in the order of their ticks. O(n log n).
+    pub(super) fn take_all(&mut self) -> Vec<T> {
+        let mut empty = RedBlackTree::new();
+        empty.advance(self.timers.now());
+        let all = std::mem::replace(&mut self.timers, empty);
+        all.into_unfired().into_iter().map(|timer| timer.payload).collect()
+    }
+
     /// Whether a timer is in the queue.
     pub(super) fn holds(&self, id: TimerId) -> bool {
         self.timers.deadline(id).is_some()

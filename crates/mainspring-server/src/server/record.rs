@@ -85,6 +85,9 @@ impl Server {
                 Report::Loaded { pending, is_complete } => {
                     self.inputs.push_back(Input::Loaded { pending, is_complete });
                 }
+                Report::LoadedIds { ids, is_complete } => {
+                    self.inputs.push_back(Input::LoadedIds { ids, is_complete });
+                }
                 Report::Answered(answered) => self.take_answer(answered),
                 Report::Note(text) => self.note(now.wall, &text),
                 Report::Full => {

@@ -57,6 +57,10 @@ enum Order {
     Again,
     Renew,
     Load {
+        up_to: Timestamp,
+        limit: usize,
+    },
+    LoadIds {
         after: OnceId,
         up_to: Timestamp,
         limit: usize,
@@ -77,6 +81,10 @@ pub(super) enum Report {
     Busy,
     Loaded {
         pending: Vec<Once>,
+        is_complete: bool,
+    },
+    LoadedIds {
+        ids: Vec<OnceId>,
         is_complete: bool,
     },
     Answered(Answered),
@@ -200,8 +208,13 @@ impl Writer {
         self.order(Order::Renew);
     }
 
-    pub(super) fn load(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.order(Order::Load { after, up_to, limit });
+    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
+        self.order(Order::Load { up_to, limit });
+    }
+
+    /// Reads ids of pending one-shot jobs.
+    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
+        self.order(Order::LoadIds { after, up_to, limit });
     }
 
     /// Asks the store that writes, where it has no reader.
@@ -361,18 +374,16 @@ impl Hand {
                 Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
                 Err(error) => return Err(error),
             },
-            Order::Load { after, up_to, limit } => {
-                match self.store.load(self.lease.shard, after, up_to, limit) {
-                    Ok(pending) => {
-                        let is_complete = pending.len() < limit.min(MAX_PAGE);
-                        self.tell.say(Report::Loaded { pending, is_complete });
-                    }
-                    // The planner asks again when it is told that nothing was read.
-                    Err(StoreError::Busy | StoreError::Unknown) => {
-                        self.tell.say(Report::Loaded { pending: Vec::new(), is_complete: false });
-                    }
-                    Err(error) => return Err(error),
-                }
+            Order::Load { up_to, limit } => {
+                let first = OnceId::first_at(Timestamp::MIN);
+                let read = self.store.load(self.lease.shard, first, up_to, limit);
+                let (pending, is_complete) = page(read, limit)?;
+                self.tell.say(Report::Loaded { pending, is_complete });
+            }
+            Order::LoadIds { after, up_to, limit } => {
+                let read = self.store.load_ids(self.lease.shard, after, up_to, limit);
+                let (ids, is_complete) = page(read, limit)?;
+                self.tell.say(Report::LoadedIds { ids, is_complete });
             }
             Order::Ask(question) => {
                 let reader: &mut dyn Reader = &mut *self.store;
@@ -408,5 +419,17 @@ impl Hand {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// What was read, and whether that was all. While the store is busy nothing is, and the planner asks again.
+fn page<T>(read: Result<Vec<T>, StoreError>, limit: usize) -> Result<(Vec<T>, bool), StoreError> {
+    match read {
+        Ok(rows) => {
+            let is_complete = rows.len() < limit.min(MAX_PAGE);
+            Ok((rows, is_complete))
+        }
+        Err(StoreError::Busy | StoreError::Unknown) => Ok((Vec::new(), false)),
+        Err(error) => Err(error),
     }
 }
