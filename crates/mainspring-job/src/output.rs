@@ -34,9 +34,16 @@ pub enum Output {
         /// The answer.
         reply: Reply,
     },
-    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one such request at a
-    /// time. It must be read after all commits that were handed out before.
+    /// Read the first pending one-shot jobs, which are due, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one
+    /// such request at a time. They must be read after all commits that were handed out before.
     Load {
+        /// Those that are due up to this time, included,
+        up_to: Timestamp,
+        /// at most so many, in order.
+        limit: usize,
+    },
+    /// Read ids of pending one-shot jobs, and tell [`Input::LoadedIds`](crate::Input::LoadedIds). The rest as for `Load`.
+    LoadIds {
         /// Those after this one,
         after: OnceId,
         /// due up to this time, included,

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Item;
 use super::ledger::{Otherwise, Subject};
 use super::{Phase, Planner};
 use crate::input::{Command, Scope, Ticket};
@@ -84,7 +83,7 @@ impl Planner {
         let id = self.new_id(due);
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let place = self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(once));
+        let place = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
         self.ledger.perform_if_new(place, reply, Otherwise::Duplicate);
     }
@@ -110,9 +109,9 @@ impl Planner {
 
     /// Ends a run that waits for its time or its place.
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
-        let live = self.leave(key);
-        if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.wakes, Item::Run(key.clone()));
+        let mut live = self.leave(key);
+        if let Some(entry) = live.wakes.take() {
+            self.agenda.cancel(entry);
         }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
