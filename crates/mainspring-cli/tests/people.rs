@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::program::mainspring;
-use crate::served::{IDLE, Served, write};
+use crate::served::{IDLE, Served, folder, write};
 use crate::typed::Typed;
 
 #[test]
@@ -83,9 +83,7 @@ fn a_table_on_a_narrow_terminal_keeps_what_is_copied_whole() {
     let jobs = "[jobs.tick]\nat_boot = true\nevery = '1h'\ncwd = '/'\nshell = 'echo a rather long command line that fills a terminal; exit 3'\n\
                 [jobs.wide]\nat_boot = true\ncwd = '/'\nshell = 'echo 一二三四五六七八九十一二三四五六七八九十一二三四五六七八九十'\n";
     let mut served = Served::start("narrow", jobs);
-    served
-        .running
-        .wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
+    served.running.wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
     let data = served.data();
     for width in [60, 80, 200] {
         let history = Typed::start(&["history", "--data", &data], width, "UTC").end();
@@ -134,4 +132,26 @@ fn people_see_times_of_their_zone_and_programs_utc() {
     assert!(show(&["--utc"]).contains("-01-01T17:30:00Z)"), "{}", show(&["--utc"]));
     assert!(show(&["--json"]).contains("-01-01T17:30:00Z\""), "{}", show(&["--json"]));
     served.stop();
+}
+
+#[test]
+fn a_secret_that_is_sent_nowhere_is_warned_of() {
+    let file = folder("secret-nowhere").join("jobs.toml");
+    let hook = |header: &str| {
+        format!(
+            "[jobs.x]\nevery = '1h'\n[jobs.x.webhook]\nurl = 'https://example.com/'\n\
+             headers = {{ Authorization = 'Bearer {header}' }}\nsecrets = {{ TOKEN = '/etc/secrets/token' }}\n"
+        )
+    };
+    for wrong in ["{TOKEN}", "$TOKEN", "{secrets.TOKEN}", "{secret:TOKEN}"] {
+        write(&file, &hook(wrong));
+        let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+        assert!(
+            checked.contains("the secret `TOKEN` is sent nowhere: {secret.TOKEN} stands"),
+            "{wrong}: {checked}"
+        );
+    }
+    write(&file, &hook("{secret.TOKEN}"));
+    let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+    assert!(checked.contains("1 job, no problems\n"), "{checked}");
 }
