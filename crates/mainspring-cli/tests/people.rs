@@ -135,6 +135,24 @@ fn people_see_times_of_their_zone_and_programs_utc() {
 }
 
 #[test]
+fn a_time_that_is_past_is_refused_unless_it_is_asked_for() {
+    let mut served = Served::start("past", IDLE);
+    let past = "2020-01-01 00:00";
+    served.says(&["at", past, "--name", "p", "--", "echo", "ran"], 2, "ago: a mistake?");
+    assert!(served.ask(&["history"]).stdout.contains("there are no runs"));
+    served.says(&["at", past, "--name", "p", "--even-if-past", "--", "echo", "ran"], 0, "p is due");
+    served.running.wait_for(&["p", "stdout ran"]);
+    served.stop();
+    let file = folder("past-job").join("jobs.toml");
+    write(&file, "[jobs.x]\nat = 2020-01-01T00:00:00Z\nshell = 'true'\n");
+    let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+    assert!(
+        checked.contains("warning: @at 2020-01-01T00:00:00Z: that time is past: it never runs"),
+        "{checked}"
+    );
+}
+
+#[test]
 fn a_secret_that_is_sent_nowhere_is_warned_of() {
     let file = folder("secret-nowhere").join("jobs.toml");
     let hook = |header: &str| {
