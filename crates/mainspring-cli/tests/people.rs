@@ -153,6 +153,32 @@ fn a_time_that_is_past_is_refused_unless_it_is_asked_for() {
 }
 
 #[test]
+fn history_says_how_many_and_why() {
+    let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'sleep 0.2; exit 3'\nretry = '1,backoff=1ms'\n\
+                [jobs.often]\nevery = '1ms'\ncwd = '/'\nshell = 'true'\n";
+    let mut served = Served::start("why", jobs);
+    served.says(&["pause", "often"], 0, "");
+    served.running.wait_for(&["bad", "is a dead letter"]);
+    served.says(&["history", "bad"], 0, "exit 3, none of its 2 attempts succeeded");
+    served.says(&["resume", "often"], 0, "");
+    served.says(&["history", "often", "--state", "skipped_paused"], 0, " occurrences, ");
+    served.stop();
+}
+
+#[test]
+fn whoever_looks_is_told_that_no_server_runs() {
+    let served = Served::start("silent", IDLE);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    for args in [&["list", "--data", &data][..], &["history", "--json", "--data", &data]] {
+        let looked = mainspring(args);
+        assert_eq!(looked.code, 0);
+        assert!(looked.stderr.contains("no server runs for "), "{args:?}: {}", looked.stderr);
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn a_secret_that_is_sent_nowhere_is_warned_of() {
     let file = folder("secret-nowhere").join("jobs.toml");
     let hook = |header: &str| {
