@@ -20,7 +20,7 @@
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
@@ -167,8 +167,8 @@ impl<K> Run<K> {
         self.process.pid()
     }
 
-    /// Does what can be done without waiting: feeds the input, reports the output, kills what is to be killed, and
-    /// reports the end when it has come. Of a running program's output at most `share` bytes are read.
+    /// Does what can be done without waiting: feeds the input, reports the output, and reports the end when it has come with all
+    /// output. Of a running program's output at most `share` bytes are read.
     pub fn advance(&mut self, now: Moment, buffer: &mut [u8], share: usize, reports: &mut dyn Reports<K>) {
         // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
         if self.ended.is_none() {
@@ -177,7 +177,6 @@ impl<K> Run<K> {
         if let Some(input) = &mut self.input {
             input.write();
         }
-        self.advance_killing(now);
         // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written before the end is to
         // stand before the end.
         let is_ending = self.ended.is_some() && !self.end_is_reported;
@@ -186,17 +185,21 @@ impl<K> Run<K> {
         if self.output.is_closed() {
             self.output.finish_lines(&self.key, reports);
         }
-        if self.end_is_reported {
-            return;
+        if let Some((outcome, at)) = self.ended.clone().filter(|_| is_ending && self.output.is_closed()) {
+            self.report_end(Some(outcome), at, reports);
         }
-        if let Some((outcome, at)) = self.ended.clone() {
-            if self.output.is_closed() {
-                self.report_end(Some(outcome), at, reports);
-            } else if OUTPUT_WAIT <= now.since(at) {
-                // What the program itself wrote is to stand before its end, also without a line end.
-                self.output.finish_lines(&self.key, reports);
-                self.report_end(Some(outcome), at, reports);
-            }
+    }
+
+    /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end although the output is
+    /// still held open. Nothing before.
+    pub fn elapse(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.advance_killing(now);
+        let ended =
+            self.ended.clone().filter(|(_, at)| !self.end_is_reported && OUTPUT_WAIT <= now.since(*at));
+        if let Some((outcome, at)) = ended {
+            // What the program itself wrote is to stand before its end, also without a line end.
+            self.output.finish_lines(&self.key, reports);
+            self.report_end(Some(outcome), at, reports);
         }
     }
 
@@ -224,22 +227,27 @@ impl<K> Run<K> {
         self.end_is_reported && !self.is_over()
     }
 
-    /// How long the loop may wait for the next step of killing.
-    pub fn kill_wait(&self, now: Moment) -> Option<Duration> {
-        match self.killing {
-            None if self.ended.is_some() => None,
-            None => self.timeout.map(|timeout| timeout.saturating_sub(now.since(self.started))),
-            Some(Killing { step_index, since, .. }) => {
-                self.kill.step(step_index + 1)?;
-                Some(self.kill.step(step_index)?.wait.saturating_sub(now.since(since)))
-            }
-        }
+    /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its output. `None`: never.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.kill_deadline().into_iter().chain(self.output_deadline()).min()
     }
 
-    /// How long the loop may wait for the output of a program that ended.
-    pub fn output_wait(&self, now: Moment) -> Option<Duration> {
+    fn kill_deadline(&self) -> Option<Instant> {
+        let (since, wait) = match self.killing {
+            None if self.ended.is_some() => return None,
+            None => (self.started, self.timeout?),
+            Some(Killing { step_index, since, .. }) => {
+                self.kill.step(step_index + 1)?;
+                (since, self.kill.step(step_index)?.wait)
+            }
+        };
+        // A timeout beyond what the clock can show is none.
+        since.monotonic.checked_add(wait)
+    }
+
+    fn output_deadline(&self) -> Option<Instant> {
         let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
-        Some(OUTPUT_WAIT.saturating_sub(now.since(*at)))
+        at.monotonic.checked_add(OUTPUT_WAIT)
     }
 
     /// Adds what to poll: pipes with output to read, then a pipe that takes input.

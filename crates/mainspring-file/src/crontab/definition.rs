@@ -9,7 +9,6 @@
 //! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::Expression;
@@ -55,16 +54,13 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
     let body = body(placed);
     let text = written(&name, placed, note, &body, schedule.zone());
     let action = Body::Process(body).encode()?;
-    let work =
-        Work { action, policies: note.policies.clone(), group: note.group.clone(), priority: note.priority };
-    Ok(Job {
-        name,
-        timetable: Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many"),
-        max_runs: note.max_runs,
-        work: Arc::new(work),
-        source: source.to_owned(),
-        text,
-    })
+    let mut work = Work::new(action).with_policies(note.policies.clone());
+    (work.group, work.priority) = (note.group.clone(), note.priority);
+    let timetable = Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many");
+    let mut job = Job::new(name, timetable, work);
+    job.max_runs = note.max_runs;
+    (job.source, job.text) = (source.to_owned(), text);
+    Ok(job)
 }
 
 fn body(placed: &PlacedEntry) -> ProcessBody {

@@ -35,9 +35,9 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
 pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
-        Some(Pause::Asked) => "paused",
         Some(Pause::Failures) => "paused after failures",
         Some(Pause::Crashes) => "paused: the server died in it",
+        Some(_) => "paused",
         None if 0 < mark.crashes => "in quarantine",
         None if next.is_none() && !job.timetable.is_at_boot() => "done",
         None => "active",
@@ -47,7 +47,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         name: job.name.to_string(),
         state: state.to_owned(),
         next: next.map(|next| next.to_string()),
-        triggers: job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect(),
+        triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
@@ -147,6 +147,8 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
+        // The answer to a command that nothing here sends.
+        other => Response::Error(ErrorWire::new(ErrorKind::Failed, format!("{other:?}"))),
     }
 }
 
@@ -184,5 +186,6 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }
+        other => (PROGRAM.to_owned(), format!("{other:?}")),
     }
 }

@@ -6,7 +6,7 @@
 //! nobody:  records ─▶ what is known of the jobs ─┘
 //! ```
 //!
-//! Cost: a range of an index of the store for each, of a page at most; `counts` counts rows.
+//! Cost: a range of an index of the store for each, of a page at most.
 //!
 //! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
 
@@ -36,12 +36,11 @@ pub(super) fn history_query(
     let state =
         |name: &String| RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")));
     let no_run = |text: &str| usage(format!("`{text}` is no run"));
-    Ok(mainspring_job::Query {
-        job,
-        states: states.iter().map(state).collect::<Result<_, _>>()?,
-        cursor: cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?,
-        limit: limit.clamp(1, MAX_ROWS),
-    })
+    let mut query = mainspring_job::Query::new(limit.clamp(1, MAX_ROWS));
+    query.job = job;
+    query.states = states.iter().map(state).collect::<Result<_, _>>()?;
+    query.cursor = cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?;
+    Ok(query)
 }
 
 pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query) -> Asking {
@@ -107,7 +106,7 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
 
 /// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) -> Asking {
-    let query = mainspring_job::Query { job: Some(name.clone()), limit: MAX_UNSTARTED, ..Default::default() };
+    let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
     let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
     let is_known = is_job || !runs.is_empty();
@@ -150,7 +149,8 @@ fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreE
     }
     let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
     let cursor = Some(RunKey::new(id.name(), later));
-    let query = mainspring_job::Query { cursor, limit: MAX_ROWS, ..Default::default() };
+    let mut query = mainspring_job::Query::new(MAX_ROWS);
+    query.cursor = cursor;
     let runs = reader.find(Shard::WHOLE, &query)?;
     let names: Vec<&JobName> = runs
         .iter()

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
@@ -203,10 +203,10 @@ impl Writer {
         self.order(Order::Again);
     }
 
-    /// How long until that is worth it.
-    pub(super) fn full_wait(&self, now: Moment) -> Option<Duration> {
+    /// When that is worth it.
+    pub(super) fn room_deadline(&self) -> Option<Instant> {
         let tried = self.tried.filter(|_| self.is_full())?;
-        Some(ROOM_WAIT.saturating_sub(now.since(tried)))
+        tried.monotonic.checked_add(ROOM_WAIT)
     }
 
     pub(super) fn renew(&self) {
@@ -282,10 +282,15 @@ impl Writer {
         self.waited(now).filter(|waited| LATE <= *waited && self.delay != Delay::Full)
     }
 
-    /// How long until people are to be told that the first batch is late.
-    pub(super) fn late_wait(&self, now: Moment) -> Option<Duration> {
-        let waited = self.waited(now).filter(|_| !self.is_said_late)?;
-        Some(LATE.saturating_sub(waited))
+    /// When people are to be told that the first batch is late.
+    pub(super) fn late_deadline(&self) -> Option<Instant> {
+        let given = self.in_flight.front().filter(|_| !self.is_said_late)?;
+        given.monotonic.checked_add(LATE)
+    }
+
+    /// When the first batch was given that is not on disk.
+    pub(super) fn waits_since(&self) -> Option<Moment> {
+        self.in_flight.front().copied()
     }
 
     /// What there is to say since the last call: that the store does not answer, or that it does again.
@@ -461,7 +466,7 @@ mod tests {
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
-            writer.commit(Batch { number, operations: vec![Operation::PauseAll(true)] }, now);
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
             // From no wait to a wait that ends about when the report comes.
             let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
             let report = loop {
