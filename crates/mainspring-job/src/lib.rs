@@ -84,7 +84,7 @@ pub use policy::{
     Timeout,
 };
 pub use record::{JobRecord, Mark, Pause};
-pub use run::{Attempt, Cause, Run, RunKey};
+pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 pub use state::RunState;
 #[cfg(feature = "contract")]
 pub use store::contract;

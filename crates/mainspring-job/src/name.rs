@@ -71,6 +71,12 @@ impl FromStr for JobName {
     }
 }
 
+impl AsRef<str> for JobName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Borrow<str> for JobName {
     fn borrow(&self) -> &str {
         &self.0

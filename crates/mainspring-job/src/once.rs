@@ -15,8 +15,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::job::Work;
-use crate::name::{JobName, NameError};
-use crate::run::{Cause, Run, RunKey};
+use crate::name::JobName;
+use crate::run::{Cause, KeyError, Run, RunKey};
 use crate::state::RunState;
 
 /// The longest idempotency key, in bytes.
@@ -66,12 +66,12 @@ impl fmt::Display for OnceId {
 }
 
 impl FromStr for OnceId {
-    type Err = NameError;
+    type Err = KeyError;
 
     /// # Errors
     /// When it is not the text of an id.
-    fn from_str(text: &str) -> Result<OnceId, NameError> {
-        read_id(text).ok_or(NameError::Character(text.chars().next().unwrap_or(' ')))
+    fn from_str(text: &str) -> Result<OnceId, KeyError> {
+        read_id(text).ok_or(KeyError::Once)
     }
 }
 

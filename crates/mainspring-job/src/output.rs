@@ -1,5 +1,6 @@
 //! What the planner wants done. Each of these is given out only when everything it rests on is on disk.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -158,6 +159,8 @@ impl fmt::Display for Refusal {
         })
     }
 }
+
+impl Error for Refusal {}
 
 /// What a log should say, because nobody asked and somebody may wonder.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,9 @@
 //! A row may also stand for many occurrences that did not run: a [`Span`] of missed ones, or of ones that passed while the job
 //! was paused. So three years of a job that is due every second are one row.
 
+use std::error::Error;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -47,6 +49,53 @@ impl fmt::Display for RunKey {
         if self.series == 0 { Ok(()) } else { write!(f, "#{}", self.series) }
     }
 }
+
+impl FromStr for RunKey {
+    type Err = KeyError;
+
+    /// # Errors
+    /// When it is not what [`RunKey`] shows.
+    fn from_str(text: &str) -> Result<RunKey, KeyError> {
+        // A job's name may hold an `@`, a time may not.
+        let read = || {
+            let (job, rest) = text.rsplit_once('@')?;
+            let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
+            let (job, nominal) = (JobName::new(job).ok()?, nominal.parse().ok()?);
+            Some(RunKey { job, nominal, series: series.parse().ok()? })
+        };
+        read().ok_or(KeyError::Run)
+    }
+}
+
+/// Says what a text is not, which was to be the key of a run or the id of a one-shot job.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{KeyError, RunKey};
+///
+/// assert_eq!("backup".parse::<RunKey>(), Err(KeyError::Run));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// No key of a run.
+    Run,
+    /// No id of a one-shot job.
+    Once,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyError::Run => {
+                "no run is called so: expected a job and a time, as in `backup@2026-11-21T03:00:00Z`"
+            }
+            KeyError::Once => "no one-shot job has this id: expected `once-` and two numbers",
+        })
+    }
+}
+
+impl Error for KeyError {}
 
 /// Says why there is a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

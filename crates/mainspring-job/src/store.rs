@@ -380,7 +380,8 @@ impl fmt::Display for StoreError {
 impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            StoreError::Io(error) => Some(error.as_ref()),
+            // It is in the text already; what caused it is not.
+            StoreError::Io(error) => error.source(),
             _ => None,
         }
     }

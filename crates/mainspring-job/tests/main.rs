@@ -3,5 +3,6 @@
 
 #[cfg(feature = "contract")]
 mod contract;
+mod errors;
 mod rules;
 mod simulation;
