@@ -23,6 +23,17 @@ use crate::state::RunState;
 use crate::timetable::Span;
 
 /// Names a run for ever. Ordered by job, then nominal time.
+///
+/// # Example
+/// ```
+/// use mainspring_job::RunKey;
+///
+/// let mut key = RunKey::new("backup".parse()?, "2026-11-21T02:30:00Z".parse()?);
+/// assert_eq!(key.to_string(), "backup@2026-11-21T02:30:00Z");
+/// key.series = 2;
+/// assert_eq!(key.to_string().parse(), Ok(key), "the second backfill");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "a key is its three parts")]
 pub struct RunKey {
@@ -98,6 +109,14 @@ impl fmt::Display for KeyError {
 impl Error for KeyError {}
 
 /// Says why there is a run.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Cause;
+///
+/// assert_eq!(Cause::from_name("backfill"), Some(Cause::Backfill));
+/// assert!(Cause::Trigger.is_counted() && !Cause::Backfill.is_counted());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cause {
@@ -149,6 +168,18 @@ impl Cause {
 }
 
 /// What the store holds of a run.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Cause, Run, RunKey, RunState};
+///
+/// let due = "2026-11-21T02:30:00Z".parse()?;
+/// let key = RunKey::new("backup".parse()?, due);
+/// let mut run = Run::new(key, Cause::Trigger, RunState::Scheduled, due, due);
+/// assert!(run.state.may_become(RunState::Running));
+/// (run.state, run.attempt, run.started) = (RunState::Running, 1, Some(due));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
@@ -207,6 +238,17 @@ impl Run {
 }
 
 /// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Attempt, Outcome, RunState};
+///
+/// let mut attempt = Attempt::new(1, "2026-11-21T02:30:00Z".parse()?);
+/// assert_eq!(attempt.ended, None);
+/// attempt.ended = Some("2026-11-21T02:31:00Z".parse()?);
+/// (attempt.state, attempt.outcome) = (Some(RunState::Succeeded), Some(Outcome::Succeeded));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Attempt {
