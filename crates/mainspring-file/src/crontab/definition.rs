@@ -17,7 +17,7 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
 use crate::jobfile::PlacedJob;
-use crate::jobfile::written::Table;
+use crate::jobfile::written::{Table, process};
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_action::names::DEFAULT_SHELL;
@@ -93,10 +93,8 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     if let Some(zone) = zone.iana_name() {
         table.text("zone", zone);
     }
-    for (key, value) in &note.words {
-        // Only this one has no string form.
-        let is_number = key == "pause_after" && value != "never";
-        if is_number { table.raw(key, value) } else { table.text(key, value) }
+    for (word, value) in &note.words {
+        table.policy(word, value);
     }
     if note.priority != 0 {
         table.raw("priority", &note.priority.to_string());
@@ -104,17 +102,7 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     if let Some(count) = note.max_runs {
         table.raw("max_runs", &count.to_string());
     }
-    let texts = [
-        ("shell", &body.shell),
-        ("interpreter", &body.interpreter),
-        ("user", &body.user),
-        ("stdin", &body.stdin),
-    ];
-    for (key, text) in texts {
-        text.iter().for_each(|text| table.text(key, text));
-    }
-    body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
-    table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    process(&mut table, body);
     table.finish()
 }
 

@@ -240,6 +240,10 @@ impl Server {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
             Request::List { after } => self.list(after.as_deref(), now),
+            Request::Pending { after, limit } => {
+                let after = queries::pending_start(after.as_deref())?;
+                query(move |reader| queries::pending(reader, after, limit))
+            }
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
                 let job = job.as_deref().map(job_name).transpose()?;
@@ -358,6 +362,7 @@ fn looks(request: &Request) -> bool {
         Request::Status
             | Request::Health
             | Request::List { .. }
+            | Request::Pending { .. }
             | Request::Show { .. }
             | Request::History { .. }
             | Request::Logs { .. }

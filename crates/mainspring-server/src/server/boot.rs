@@ -17,7 +17,6 @@ use mainspring_job::{
     Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
-use super::counted::Counted;
 use super::files::{Files, Served};
 use super::output::Outputs;
 use super::peer::Peers;
@@ -28,6 +27,7 @@ use super::questions::Questions;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::waiters::Waiters;
+use super::waits::LoopWaits;
 use super::writer::Writer;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
@@ -135,7 +135,6 @@ impl Server {
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
-            counted: Counted::default(),
             questions: Questions::start(questions).map_err(setup("a thread for questions"))?,
             lease,
             room,
@@ -156,6 +155,7 @@ impl Server {
             users: files.reader().users.clone(),
             files,
             signals,
+            waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: log_to_stdout(SUBJECT_WIDTH),
             began,

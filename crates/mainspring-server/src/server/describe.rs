@@ -18,6 +18,7 @@ use crate::protocol::{
     AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
+use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
@@ -70,6 +71,7 @@ pub(super) fn once(once: &Once) -> OnceWire {
         submitted: once.submitted.to_string(),
         action: summary(&once.work.action),
         policies: once.work.policies.to_string(),
+        definition: once_table(once),
     }
 }
 

@@ -6,7 +6,7 @@
 //! nobody:  records ─▶ what is known of the jobs ─┘
 //! ```
 //!
-//! Cost: a range of an index of the store for each, of a page at most; `counts` counts rows.
+//! Cost: a range of an index of the store for each, of a page at most.
 //!
 //! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
 
@@ -76,6 +76,25 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
     let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
     let once = once.ok_or_else(|| not_found(&format!("job `{name}`")))?;
     Ok(Next::Answer(Response::Once(describe::once(&once))))
+}
+
+/// The place in the list of one-shot jobs at which a page begins.
+///
+/// # Errors
+///
+/// When it is none.
+pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
+    let no_place = |text: &str| usage(format!("`{text}` is no place in the list of pending jobs"));
+    let first = OnceId::first_at(Timestamp::MIN);
+    after.map_or(Ok(first), |text| text.parse().map_err(|_| no_place(text)))
+}
+
+/// A page of one-shot jobs that wait, the next due first.
+pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> Asking {
+    let limit = limit.clamp(1, MAX_ROWS);
+    let found = reader.load(Shard::WHOLE, after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
+    Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
 }
 
 /// The output of a certain run.
