@@ -99,7 +99,6 @@ pub trait Rule: fmt::Debug + Send + Sync {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "almost every trigger is a schedule")]
 #[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
