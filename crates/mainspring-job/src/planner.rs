@@ -68,11 +68,37 @@ use place::Places;
 use quarantine::Quarantine;
 use window::Window;
 
+#[doc(inline)]
 pub use command::{MAX_BACKFILL_RUNS, preview};
+#[doc(inline)]
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
-/// Decides. See the head of this file.
+/// Decides. The [module's page](self) says how.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::cron::Schedule;
+/// use mainspring_job::{Action, Command, Definitions, Job, Ticket, Timetable, Work};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let job = Job::new("backup".parse()?, daily, Work::new(Action::new("process", "pg_dump orders")?));
+/// let command = Command::Apply(Definitions::new("jobs.toml", vec![job]));
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// assert_eq!(planner.next_of(&"backup".parse()?), Some("2026-11-22T02:30:00Z".parse()?));
+/// // It leaves the planner only with the commit of what it rests on: see the first page for a whole turn.
+/// let batch = planner.take_batch().expect("the job is to be recorded");
+/// let answers = store.commit(lease, &batch)?.answers;
+/// planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Planner {
     limits: Limits,

@@ -23,6 +23,17 @@ pub const MAX_BACKFILL_RUNS: usize = 1_000;
 ///
 /// # Errors
 /// When there are more than [`MAX_BACKFILL_RUNS`].
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule, preview};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let (from, to) = ("2026-11-01T00:00:00Z".parse()?, "2026-11-30T00:00:00Z".parse()?);
+/// let now = "2026-11-21T12:00:00Z".parse()?;
+/// assert_eq!(preview(&daily, from, to, now)?.len(), 21, "those that have not come yet are left out");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn preview(
     timetable: &Timetable,
     from: Timestamp,

@@ -3,6 +3,16 @@
 use crate::policy::Retention;
 
 /// Limits of one planner. The default is for one machine.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Limits, Planner};
+///
+/// let mut limits = Limits::default();
+/// limits.max_running = 16;
+/// let planner = Planner::new(1, limits);
+/// assert_eq!(planner.running_count(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
