@@ -40,6 +40,7 @@
 
 mod name;
 mod outcome;
+mod reason;
 mod state;
 
 mod exclusion;
@@ -76,6 +77,7 @@ pub use policy::{
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
     Timeout,
 };
+pub use reason::Reason;
 pub use record::{JobRecord, Mark, Pause};
 pub use run::{Attempt, Cause, Run, RunKey};
 pub use state::RunState;

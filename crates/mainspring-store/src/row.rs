@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Run, RunKey,
-    RunState, Span, StoreError, Work,
+    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Reason, Run,
+    RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -122,7 +122,7 @@ pub(super) fn run(row: &Row<'_>) -> Read<Run> {
         started: maybe_time_at(row, 8)?,
         ended: maybe_time_at(row, 9)?,
         outcome: outcome_at(row, 10)?,
-        reason: column(row, 11)?,
+        reason: Reason::read(&column::<String>(row, 11)?),
         span,
         work: if has_work { Some(Arc::new(work(row, 15)?)) } else { None },
     })
