@@ -35,5 +35,6 @@ pub mod span;
 pub mod spec;
 pub mod specs;
 mod sys;
+pub mod tail;
 pub mod waits;
 pub mod webhook;

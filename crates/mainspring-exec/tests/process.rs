@@ -27,7 +27,12 @@ struct Heard {
 
 impl Reports<u32> for Heard {
     fn line(&mut self, _run: &u32, stream: Stream, text: &str) {
-        self.lines.push(if stream == Stream::Stdout { text.to_owned() } else { format!("! {text}") });
+        let mark = match stream {
+            Stream::Stdout => "",
+            Stream::Stderr => "! ",
+            Stream::Note => "~ ",
+        };
+        self.lines.push(format!("{mark}{text}"));
     }
 
     fn ended(&mut self, _run: &u32, end: &End) {
@@ -212,13 +217,26 @@ fn programs_that_write_without_end_share_a_turn() {
 }
 
 #[test]
-fn output_beyond_the_cap_is_dropped_and_counted_and_stops_nothing() {
-    let spec = ProcessSpec { output_bytes_max: 10, ..shell("echo 12345; echo 6789; seq 100000; exit 5") };
+fn of_output_beyond_the_cap_head_and_tail_are_kept_and_nothing_stops() {
+    let spec = ProcessSpec { output_bytes_max: 40, ..shell("echo 12345; echo 6789; seq 100000; exit 5") };
     let heard = run(&spec);
-    assert_eq!(heard.lines, ["12345"]);
+    let note = "~ 99993 lines (588868 bytes) are left out here";
+    assert_eq!(heard.lines[..6], ["12345", "6789", "1", "2", "3", "4"]);
+    assert_eq!(heard.lines[6..], [note, "99998", "99999", "100000"]);
     assert_eq!(heard.ends[0].outcome, Some(Outcome::Exited(5)));
-    assert_eq!(heard.ends[0].dropped_bytes, 5 + 588_895);
-    assert!(heard.ends[0].to_string().contains("588900 bytes of output beyond the limit were dropped"));
+    assert_eq!(heard.ends[0].dropped_bytes, 588_868);
+    assert!(heard.ends[0].to_string().contains("588868 bytes of output beyond the limit are left out"));
+    // At the cap nothing is left out, and nothing is said.
+    let heard = run(&ProcessSpec { output_bytes_max: 12, ..shell("echo 12345; echo 67890") });
+    assert_eq!((heard.lines, heard.ends[0].dropped_bytes), (vec!["12345".to_owned(), "67890".to_owned()], 0));
+}
+
+#[test]
+fn the_last_words_of_a_killed_program_are_kept() {
+    let spec = ProcessSpec { output_bytes_max: 20, ..shell("seq 1000; printf 'the error' >&2; kill -9 $$") };
+    let heard = run(&spec);
+    assert_eq!(heard.lines.last().unwrap(), "! the error");
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(9)));
 }
 
 #[test]

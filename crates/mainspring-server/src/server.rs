@@ -156,7 +156,9 @@ impl Server {
             if self.is_done(now) {
                 break;
             }
-            self.wait(now)?;
+            if !self.lingers() {
+                self.wait(now)?;
+            }
         }
         self.finish()
     }
@@ -307,6 +309,14 @@ impl Server {
             let Some(fd) = self.log.fd().filter(|_| !rest.is_zero()) else { return Ok(()) };
             wait_for(&[], &[fd], Some(rest)).map_err(polling)?;
         }
+    }
+
+    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has reported.
+    fn lingers(&mut self) -> bool {
+        let now = Moment::now();
+        let due = self.planner.next_due().filter(|due| now.wall < *due);
+        let left = due.map_or(Duration::MAX, |due| due.duration_since(now.wall).unsigned_abs());
+        self.writer.linger(now, left)
     }
 
     /// When the loop is to wake if nothing else wakes it.

@@ -132,7 +132,7 @@ fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
     let sql = format!(
         "INSERT INTO pending (is_named, {PENDING}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
     );
-    let Work { action, policies, group, priority } = &*once.work;
+    let Work { action, policies, group, priority, .. } = &*once.work;
     let values = params![
         is_named,
         due,

@@ -186,7 +186,13 @@ fn counts_by(connection: &Connection, sql: &str) -> Result<Counts, StoreError> {
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
     let counts = statement.query_row([], |row| {
         let count = |index| row.get::<_, i64>(index).map(|count| u64::try_from(count).unwrap_or(0));
-        Ok(Counts { jobs: count(0)?, pending: count(1)?, open: count(2)?, runs: count(3)?, dead: count(4)? })
+        let mut counts = Counts::default();
+        counts.jobs = count(0)?;
+        counts.pending = count(1)?;
+        counts.open = count(2)?;
+        counts.runs = count(3)?;
+        counts.dead = count(4)?;
+        Ok(counts)
     });
     counts.map_err(mapped)
 }

@@ -196,7 +196,7 @@ impl SqliteStore {
         let values = params![shard.0, owner.name, owner.machine_start];
         let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover, lasts: None })
+        Ok(Lease::new(shard, u64::try_from(epoch).unwrap_or(0), takeover))
     }
 }
 

@@ -76,12 +76,12 @@ fn at(second: i64) -> Timestamp {
 fn once(number: u64) -> Once {
     let id = OnceId { due: at(i64::try_from(number).unwrap() % 1_000), number };
     let work = Work::new(Action::new("process", "x".repeat(200)).unwrap());
-    Once { id, name: id.name(), key: None, submitted: at(0), work: work.into() }
+    Once::new(id, at(0), work)
 }
 
 fn submissions(numbers: std::ops::Range<u64>) -> Batch {
     let number = numbers.start + 1;
-    Batch { number, operations: numbers.map(|number| Operation::Submit(once(number))).collect() }
+    Batch::new(number, numbers.map(|number| Operation::Submit(once(number))).collect())
 }
 
 fn pending_count(store: &mut SqliteStore) -> usize {
@@ -173,7 +173,7 @@ fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
     connection.execute_batch(rows).unwrap();
     drop(connection);
     let (mut store, lease) = folder.store();
-    let query = Query { limit: 10, ..Query::default() };
+    let query = Query::new(10);
     let reasons: Vec<Option<Reason>> =
         store.find(Shard::WHOLE, &query).unwrap().into_iter().rev().map(|run| run.reason).collect();
     let strange = Reason::Other("a sentence that nobody writes".to_owned());
@@ -186,7 +186,7 @@ fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
         at(9),
     );
     run.reason = Some(Reason::ServerDown);
-    store.commit(lease, &Batch { number: 1, operations: vec![Operation::Plan(run)] }).unwrap();
+    store.commit(lease, &Batch::new(1, vec![Operation::Plan(run)])).unwrap();
     let sql = "SELECT reason FROM run WHERE job = 'b'";
     let stored: String = store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(stored, "server_down");
@@ -206,10 +206,12 @@ fn a_file_without_counts_is_counted_once() {
     connection.execute_batch(rows).unwrap();
     drop(connection);
     let (mut store, lease) = folder.store();
-    let counted = Counts { jobs: 1, pending: 0, open: 1, runs: 3, dead: 1 };
+    let mut counted = Counts::default();
+    (counted.jobs, counted.open, counted.runs, counted.dead) = (1, 1, 3, 1);
     assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
     store.commit(lease, &submissions(0..3)).unwrap();
-    assert_eq!(store.counts(Shard::WHOLE).unwrap(), Counts { pending: 3, ..counted });
+    counted.pending = 3;
+    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
     store.connection.execute("UPDATE shard SET dead = 2", []).unwrap();
     assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 1"]);
@@ -350,7 +352,7 @@ fn a_run_of_every_kind_is_read_back() {
         at(8),
     );
     run.work = Some(once(1).work);
-    let batch = Batch { number: 1, operations: vec![Operation::Plan(run.clone())] };
+    let batch = Batch::new(1, vec![Operation::Plan(run.clone())]);
     assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
     assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
 }

@@ -23,6 +23,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -40,6 +42,11 @@ const MAX_IN_FLIGHT: usize = 2;
 /// How many commands make the next batch worth it while one is written. Fewer are better off in one batch with those that come
 /// meanwhile: of 32 clients that wait for their answers, each shares a flush with most others.
 const WORTHWHILE: usize = 256;
+
+/// How long the loop waits for the store alone after it gave a batch, and hears nothing else. A disk that is fast answers within
+/// it, and what clients asked meanwhile is found together: it shares the next flush, and costs one wake-up instead of one each.
+/// A thousandth of a second is below what any timeout or kill is held to.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -95,12 +102,15 @@ enum Delay {
 }
 
 /// The loop's side of the thread.
-#[derive(Debug)]
 pub(super) struct Writer {
     /// `None` when the thread is to end.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
     reports: Receiver<Report>,
+    /// What was received before it was asked for.
+    early: Option<Report>,
+    /// The loop waits for a report itself and needs no ring.
+    is_awaited: Arc<AtomicBool>,
     bell: Bell,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
@@ -128,7 +138,8 @@ impl Writer {
         let (ring, bell) = bell()?;
         let (orders, taken) = channel();
         let (sender, reports) = channel();
-        let tell = Tell { sender, ring };
+        let is_awaited = Arc::new(AtomicBool::new(false));
+        let tell = Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) };
         let work = move || {
             let mut hand =
                 Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false };
@@ -141,6 +152,8 @@ impl Writer {
             orders: Some(orders),
             thread: Some(thread),
             reports,
+            early: None,
+            is_awaited,
             bell,
             in_flight: VecDeque::new(),
             delay: Delay::None,
@@ -222,7 +235,7 @@ impl Writer {
 
     /// The next report, if there is one.
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
-        let report = self.reports.try_recv().ok()?;
+        let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
             Report::Committed { .. } => {
                 self.in_flight.pop_front();
@@ -237,6 +250,21 @@ impl Writer {
             _ => {}
         }
         Some(report)
+    }
+
+    /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`. Returns whether there
+    /// is a report.
+    pub(super) fn linger(&mut self, now: Moment, longest: Duration) -> bool {
+        let Some(&given) = self.in_flight.back() else { return false };
+        let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
+        if self.early.is_none() && !wait.is_zero() {
+            self.is_awaited.store(true, Ordering::SeqCst);
+            let report = self.reports.recv_timeout(wait);
+            self.is_awaited.store(false, Ordering::SeqCst);
+            // One that came in between was not rung for.
+            self.early = report.or_else(|_| self.reports.try_recv()).ok();
+        }
+        self.early.is_some()
     }
 
     /// Forgets the rings so far: reports are looked for afterwards.
@@ -311,13 +339,16 @@ impl AsFd for Writer {
 struct Tell {
     sender: Sender<Report>,
     ring: Ring,
+    is_awaited: Arc<AtomicBool>,
 }
 
 impl Tell {
     fn say(&self, report: Report) {
         // Fails only after the loop has ended.
         let _ = self.sender.send(report);
-        self.ring.ring();
+        if !self.is_awaited.load(Ordering::SeqCst) {
+            self.ring.ring();
+        }
     }
 }
 
@@ -413,5 +444,53 @@ impl Hand {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainspring_job::{MemoryStore, Operation, Owner, Shard};
+
+    use super::*;
+    use crate::waiting::wait_for;
+
+    const BATCH_COUNT: u64 = 3_000;
+
+    /// A report that is not rung for would hold the loop up for this long.
+    const RING_WAIT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn each_report_is_heard_however_long_the_loop_lingers() {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        for number in 1..=BATCH_COUNT {
+            let now = Moment::now();
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
+            // From no wait to a wait that ends about when the report comes.
+            let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
+            let report = loop {
+                if !is_there {
+                    wait_for(&[writer.as_fd()], &[], Some(RING_WAIT)).unwrap();
+                    assert!(Moment::now().since(now) < RING_WAIT, "nothing was rung for batch {number}");
+                }
+                writer.quiet();
+                // The ring of the batch before may come after its report was taken.
+                match writer.next_report(Moment::now()) {
+                    Some(report) => break report,
+                    None => is_there = false,
+                }
+            };
+            assert!(matches!(report, Report::Committed { number: written, .. } if written == number));
+            assert!(writer.is_idle());
+        }
+    }
+
+    #[test]
+    fn the_loop_does_not_linger_when_nothing_was_given() {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        assert!(!writer.linger(Moment::now(), Duration::MAX));
     }
 }

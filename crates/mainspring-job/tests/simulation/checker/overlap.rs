@@ -71,6 +71,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: Op
                 Overlap::QueueOne => 0 < most_queued,
                 Overlap::QueueAll { cap } => cap as usize <= most_queued,
                 Overlap::Replace | Overlap::KillOld | Overlap::Allow => false,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} is skipped, and nothing is in the way by {overlap}");
             let is_true = match reason {
@@ -94,6 +95,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: Op
                     !model.others(key).any(waits)
                 }
                 Overlap::Allow => true,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} becomes {to} with others in the way by {overlap}");
         }
