@@ -90,7 +90,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Any text is read: what is none of the above is a failure with that message, so that no record is unreadable.
+/// Any text is read: what is none of the above is a failure with that message, so that no record is
+/// unreadable.
 impl From<&str> for Outcome {
     fn from(text: &str) -> Outcome {
         let failure = match text {

@@ -44,7 +44,8 @@ use crate::run::{Cause, RunKey};
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must do all of them")]
 pub enum Output {
-    /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must follow.
+    /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must
+    /// follow.
     Start(Start),
     /// End an attempt that was started. Its `Ended` must still follow.
     Kill {
@@ -62,8 +63,8 @@ pub enum Output {
         /// The answer.
         reply: Reply,
     },
-    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one such request at a
-    /// time. It must be read after all commits that were handed out before.
+    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one
+    /// such request at a time. It must be read after all commits that were handed out before.
     Load {
         /// Those after this one,
         after: OnceId,
@@ -301,7 +302,8 @@ pub enum Note {
         /// How the server ended, as the record says.
         reason: String,
     },
-    /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    /// Jobs that were running when the server died start a few at a time: see
+    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
     Quarantine {
         /// How many jobs.
         count: usize,
@@ -323,15 +325,15 @@ pub enum Note {
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.
     PausedAfterCrashes(JobName),
-    /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
-    /// recorded fires again.
+    /// The clock stands before what a job has already planned: it rests until the clock has caught up,
+    /// because nothing that is recorded fires again.
     BehindWatermark {
         /// Which job.
         job: JobName,
         /// How far it is planned.
         watermark: Timestamp,
     },
-    /// The store knew the run already, and it was not started a second time. Only another owner of the store, or a fault, can
-    /// cause this.
+    /// The store knew the run already, and it was not started a second time. Only another owner of the store,
+    /// or a fault, can cause this.
     Refused(RunKey),
 }

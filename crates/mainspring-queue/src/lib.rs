@@ -35,11 +35,11 @@
 //! # Ok::<(), mainspring_queue::Rejected<&str>>(())
 //! ```
 //!
-//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a machine
-//! without an operating system is `examples/no_std`.
+//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a
+//! machine without an operating system is `examples/no_std`.
 //!
 //! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
-//! be held to the same contract.
+//! be held to the same contract. The feature `serde` writes a [`Tick`] as its number.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -78,6 +78,9 @@ pub mod wheel;
 pub mod limited;
 
 pub mod naive;
+
+#[cfg(feature = "serde")]
+mod serde;
 
 #[cfg(feature = "contract")]
 pub mod contract;

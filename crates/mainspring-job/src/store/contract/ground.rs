@@ -20,8 +20,8 @@ pub trait Ground {
     /// The same store, closed and opened again.
     fn reopened(&mut self, store: Self::Store) -> Self::Store;
 
-    /// The same store, opened a second time for another owner while the first still has it. `None` where that cannot be; the
-    /// laws for two owners then hold for two leases of one connection.
+    /// The same store, opened a second time for another owner while the first still has it. `None` where that
+    /// cannot be; the laws for two owners then hold for two leases of one connection.
     fn beside(&mut self, store: &Self::Store) -> Option<Self::Store> {
         let _ = store;
         None

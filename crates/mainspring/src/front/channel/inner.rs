@@ -6,8 +6,8 @@
 //!                 └── stop, reset: a new generation, which a firing under way finds and gives up
 //! ```
 //!
-//! Cost: a lock of the timer's own for each operation, within which the driver's is taken. It does not know whether a
-//! program holds a timer, a ticker or only the channel.
+//! Cost: a lock of the timer's own for each operation, within which the driver's is taken. It does not know
+//! whether a program holds a timer, a ticker or only the channel.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -100,8 +100,8 @@ impl Inner {
         }
     }
 
-    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back must be dropped
-    /// with the lock released, because its drop takes it.
+    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back
+    /// must be dropped with the lock released, because its drop takes it.
     fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refused<Task>> {
         let shot = Shot { inner: Arc::downgrade(self), generation: state.generation };
         let task = match &self.function {
@@ -142,8 +142,8 @@ impl Inner {
         }
         state.pending = None;
         if let (Some(sender), None) = (&state.sender, &self.function) {
-            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
-            // drops the tick.
+            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full
+            // channel drops the tick.
             sender.try_send(firing).unwrap_or_default();
         }
         if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
@@ -175,9 +175,9 @@ impl Inner {
         }
     }
 
-    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
-    /// under way and has not come to the state's lock counts as pending: the new generation prevents it. The task must be
-    /// dropped with the lock released, because its drop takes it.
+    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A
+    /// firing that is under way and has not come to the state's lock counts as pending: the new generation
+    /// prevents it. The task must be dropped with the lock released, because its drop takes it.
     fn disarm(&self, state: &mut State) -> (bool, Option<Task>) {
         state.generation += 1;
         let pending = state.pending.take();
