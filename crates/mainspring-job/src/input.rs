@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  boot:     Restore* ── Apply by command* ── Begin
-//!  then:     Tick, Command, Ended, Loaded, Committed, in any order
+//!  then:     Tick, Command, Ended, Loaded, LoadedIds, Committed, in any order
 //!  the end:  Stop, and then the same until nothing runs any more
 //! ```
 
@@ -110,6 +110,13 @@ pub enum Input {
     Loaded {
         /// In the order of their ids.
         pending: Vec<Once>,
+        /// Whether there was no more up to the end of the range.
+        is_complete: bool,
+    },
+    /// The answer to [`Output::LoadIds`](crate::Output::LoadIds).
+    LoadedIds {
+        /// In their order.
+        ids: Vec<OnceId>,
         /// Whether there was no more up to the end of the range.
         is_complete: bool,
     },

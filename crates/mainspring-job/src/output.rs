@@ -11,6 +11,7 @@ use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
+use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
 
 /// One thing to do.
@@ -63,9 +64,18 @@ pub enum Output {
         /// The answer.
         reply: Reply,
     },
-    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one
-    /// such request at a time. It must be read after all commits that were handed out before.
+    /// Read the first pending one-shot jobs, which are due, and tell [`Input::Loaded`](crate::Input::Loaded).
+    /// There is at most one such request at a time. They must be read after all commits that were handed out
+    /// before.
     Load {
+        /// Those that are due up to this time, included,
+        up_to: Timestamp,
+        /// at most so many, in order.
+        limit: usize,
+    },
+    /// Read ids of pending one-shot jobs, and tell [`Input::LoadedIds`](crate::Input::LoadedIds). The rest as
+    /// for `Load`.
+    LoadIds {
         /// Those after this one,
         after: OnceId,
         /// due up to this time, included,
@@ -286,21 +296,21 @@ pub enum Note {
         /// How many, at least.
         count: u64,
         /// Why, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped {
         /// Which.
         key: RunKey,
         /// What was in the way, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// A run was running when the server ended.
     Abandoned {
         /// Which.
         key: RunKey,
         /// How the server ended, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// Jobs that were running when the server died start a few at a time: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).

@@ -7,7 +7,7 @@
 //!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
 //!                 │ quarantine what may have killed the server (quarantine)          │
-//!                 │ near     one-shot jobs of the near future (window)               │
+//!                 │ near     ids of the one-shot jobs of the near future (window)    │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
 //! ```
@@ -16,8 +16,8 @@
 //! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
 //! order in which they were taken; there may be several on their way.
 //!
-//! The agenda is a sorted set and not one of the timer queues: those live on a clock that never runs back, and this one is about
-//! wall time, which people set. The shell needs one timer, at [`Planner::next_due`].
+//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not: `wall_ticks` translates.
+//! The shell needs one timer, at [`Planner::next_due`].
 //!
 //! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
 //! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
@@ -43,6 +43,8 @@ mod place;
 mod quarantine;
 mod tick;
 mod wait;
+mod wall_queue;
+mod wall_ticks;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -178,6 +180,9 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.turn += 1;
+        self.agenda.tell(now);
+        self.near.tell(now);
+        let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -187,7 +192,8 @@ impl Planner {
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
-            Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
+            Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
+            Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
@@ -198,7 +204,10 @@ impl Planner {
         }
         self.prune_histories(now);
         self.ledger.end_unit();
-        self.request_load(now);
+        self.request_ids(now);
+        if is_look {
+            self.request_portion(now);
+        }
         self.ledger.release(outputs);
     }
 
@@ -215,7 +224,7 @@ impl Planner {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
-        let load = self.near.next_load(&self.limits);
+        let load = self.near.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
@@ -231,7 +240,8 @@ impl Planner {
         self.places.running_count()
     }
 
-    /// How many one-shot jobs are in memory.
+    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
+    /// its time has come.
     pub fn near_count(&self) -> usize {
         self.near.len()
     }
@@ -273,7 +283,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
+            let is_on_agenda = live.wakes.is_some_and(|entry| self.agenda.holds(entry));
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,
@@ -290,8 +300,8 @@ impl Planner {
         let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
         assert_eq!(running, self.places.running_count(), "places are taken by what runs");
         for (name, tracked) in &self.jobs {
-            if let Some(at) = tracked.next {
-                assert!(self.agenda.holds_job(at, name), "{name} is on the agenda where it says");
+            if let Some(entry) = tracked.next {
+                assert!(self.agenda.holds(entry), "{name} is on the agenda where it says");
             }
         }
         self.check_gates();

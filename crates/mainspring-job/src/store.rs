@@ -3,7 +3,7 @@
 //! ```text
 //!  Store    acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
 //!           renew, release, hints                  the owner's: what may be tried again; may be lost
-//!  Reader   load(after, up_to)                     near one-shot jobs, in order of (due, number)
+//!  Reader   load, load_ids(after, up_to)           one-shot jobs that are due, ids of near ones, by (due, number)
 //!           jobs, open_runs                        at boot
 //!           find, run, attempts, last_ended, ..    for people, over a connection of their own
 //! ```
@@ -325,6 +325,21 @@ pub trait Reader {
         up_to: Timestamp,
         limit: usize,
     ) -> Result<Vec<Once>, StoreError>;
+
+    /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so
+    /// by writing this anew.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn load_ids(
+        &mut self,
+        shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<OnceId>, StoreError> {
+        Ok(self.load(shard, after, up_to, limit)?.into_iter().map(|once| once.id).collect())
+    }
 
     /// The records of all jobs, removed ones too, and whether everything is paused.
     ///

@@ -1,6 +1,7 @@
 //! Ticks as numbers for serde: the feature `serde`.
 //!
-//! A tick means something to one clock only, so what is written is for whoever has the same clock, or its origin and resolution.
+//! A tick means something to one clock only, so what is written is for whoever has the same clock, or its
+//! origin and resolution.
 //!
 //! Cost: none.
 

@@ -32,6 +32,16 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::load(connection, after, up_to, limit))
             }
 
+            fn load_ids(
+                &mut self,
+                _shard: Shard,
+                after: OnceId,
+                up_to: Timestamp,
+                limit: usize,
+            ) -> Result<Vec<OnceId>, StoreError> {
+                self.ask(|connection| read::load_ids(connection, after, up_to, limit))
+            }
+
             fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
                 self.ask(|connection| read::jobs(connection, shard))
             }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Run, RunKey,
-    RunState, Span, StoreError, Work,
+    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Reason, Run,
+    RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -91,10 +91,14 @@ fn work(row: &Row<'_>, index: usize) -> Read<Work> {
 
 /// A row of [`PENDING`].
 pub(super) fn once(row: &Row<'_>) -> Read<Once> {
-    let id = OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) };
-    let mut once = Once::new(id, time_at(row, 4)?, work(row, 5)?);
+    let mut once = Once::new(once_id(row)?, time_at(row, 4)?, work(row, 5)?);
     (once.name, once.key) = (name_at(row, 2)?, column(row, 3)?);
     Ok(once)
+}
+
+/// The first two columns of [`PENDING`].
+pub(super) fn once_id(row: &Row<'_>) -> Read<OnceId> {
+    Ok(OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) })
 }
 
 /// A row of [`RUN`].
@@ -116,7 +120,7 @@ pub(super) fn run(row: &Row<'_>) -> Read<Run> {
     run.started = maybe_time_at(row, 8)?;
     run.ended = maybe_time_at(row, 9)?;
     run.outcome = outcome_at(row, 10)?;
-    run.reason = column(row, 11)?;
+    run.reason = Reason::read(&column::<String>(row, 11)?);
     run.span = span;
     run.work = if has_work { Some(Arc::new(work(row, 15)?)) } else { None };
     Ok(run)

@@ -245,6 +245,8 @@ fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &
     {
         let found = store.load(shard, after, up_to, limit).map_err(text)?;
         same("pending jobs", &found, &oracle.load(shard, after, up_to, limit).map_err(text)?)?;
+        let found = store.load_ids(shard, after, up_to, limit).map_err(text)?;
+        same("ids of pending jobs", &found, &oracle.load_ids(shard, after, up_to, limit).map_err(text)?)?;
     }
     let queries = [Query { limit: 1_000, ..Query::default() }, generator.query()];
     for query in queries {

@@ -25,6 +25,10 @@ macro_rules! is_its_clock {
                 (**self).now()
             }
 
+            fn has_long_begun(&self, tick: Tick) -> bool {
+                (**self).has_long_begun(tick)
+            }
+
             fn after(&self, delay: Duration) -> Tick {
                 (**self).after(delay)
             }
