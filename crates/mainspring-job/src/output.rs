@@ -19,7 +19,7 @@ use crate::run::{Cause, RunKey};
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Output, Reader};
+/// use mainspring_job::{OnceId, Output, Reader, jiff::Timestamp};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -32,10 +32,16 @@ use crate::run::{Cause, RunKey};
 ///         Output::Start(start) => println!("start {}: {}", start.key, start.work.action.body()),
 ///         Output::Kill { key, kill, .. } => println!("send {key} the signal {}", kill.signal.name()),
 ///         Output::Reply { ticket, reply } => println!("answer {ticket:?}: {reply:?}"),
-///         Output::Load { after, up_to, limit } => {
-///             let pending = store.load(Shard::WHOLE, after, up_to, limit)?;
+///         Output::Load { up_to, limit } => {
+///             let first = OnceId::first_at(Timestamp::MIN);
+///             let pending = store.load(Shard::WHOLE, first, up_to, limit)?;
 ///             let is_complete = pending.len() < limit;
 ///             planner.handle(now, Input::Loaded { pending, is_complete }, &mut Vec::new());
+///         }
+///         Output::LoadIds { after, up_to, limit } => {
+///             let ids = store.load_ids(Shard::WHOLE, after, up_to, limit)?;
+///             let is_complete = ids.len() < limit;
+///             planner.handle(now, Input::LoadedIds { ids, is_complete }, &mut Vec::new());
 ///         }
 ///         Output::Note(note) => println!("{note:?}"),
 ///     }

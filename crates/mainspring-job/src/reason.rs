@@ -15,6 +15,14 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Says why a run is in its state.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Reason;
+///
+/// assert_eq!(Reason::Cancelled.to_string(), "it was cancelled by request");
+/// assert_ne!(Reason::Cancelled, Reason::Withdrawn);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {

@@ -187,7 +187,23 @@ impl std::error::Error for Violation {}
 /// The first law or script that the store does not keep to.
 ///
 /// # Example
-/// See the [page of the suite](self).
+/// ```
+/// use mainspring_job::{MemoryStore, contract};
+///
+/// struct InMemory;
+///
+/// impl contract::Ground for InMemory {
+///     type Store = MemoryStore;
+///     fn fresh(&mut self) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+///     fn reopened(&mut self, store: MemoryStore) -> MemoryStore {
+///         store
+///     }
+/// }
+///
+/// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
+/// ```
 pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;

@@ -10,6 +10,25 @@ use crate::operation::{Answer, Batch, Operation};
 use crate::store::{Lease, Store, StoreError};
 
 /// Where stores come from.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, contract};
+///
+/// struct InMemory;
+///
+/// impl contract::Ground for InMemory {
+///     type Store = MemoryStore;
+///     fn fresh(&mut self) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+///     fn reopened(&mut self, store: MemoryStore) -> MemoryStore {
+///         store
+///     }
+/// }
+///
+/// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
+/// ```
 pub trait Ground {
     /// The kind of store.
     type Store: Store;
