@@ -48,13 +48,17 @@
 //!
 //! # The promise
 //! - A job is acknowledged only when it is on disk.
-//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything starts.
+//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything
+//!   starts.
 //! - Nothing acknowledged is lost, at any moment of a crash.
-//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does not name `abandoned`
-//!   leaves it at that, and makes no dead letter of it. So the outside effect happens at most once by default, at least once where the job asks for that (`retry=3,on=failed+timed_out+abandoned`), and effectively
-//!   once for a receiver that keeps the idempotency key it is sent. Never "exactly once".
+//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does
+//!   not name `abandoned` leaves it at that, and makes no dead letter of it. So the outside effect happens at
+//!   most once by default, at least once where the job asks for that
+//!   (`retry=3,on=failed+timed_out+abandoned`), and effectively once for a receiver that keeps the
+//!   idempotency key it is sent. Never "exactly once".
 //! - A job that kills the server does not kill it for ever: see [`MAX_CRASHES`].
-//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock does.
+//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock
+//!   does.
 //! - What did not run is a record with a reason, and not silence.
 //!
 //! | to read | see |

@@ -5,9 +5,10 @@
 //!          ◀── Input::Committed { number, answers } ──────────┘   one answer for each operation
 //! ```
 //!
-//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start of the same attempt
-//! is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the store remembers the last one with
-//! its answers, so that a batch whose answer was lost can be sent again as often as one likes.
+//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start
+//! of the same attempt is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the
+//! store remembers the last one with its answers, so that a batch whose answer was lost can be sent again as
+//! often as one likes.
 
 use jiff::Timestamp;
 
@@ -109,7 +110,8 @@ pub enum Operation {
         /// Why, if the state does not say it all.
         reason: Option<Reason>,
     },
-    /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the server.
+    /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the
+    /// server.
     Clear {
         /// Of which run.
         key: RunKey,
@@ -144,7 +146,8 @@ pub enum Operation {
     Mark(Mark),
     /// Drops the definition of a job, and keeps its mark.
     Forget(JobName),
-    /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of them.
+    /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of
+    /// them.
     Prune {
         /// Whose; `None` for those of all one-shot jobs together.
         job: Option<JobName>,
@@ -177,8 +180,8 @@ pub const MAX_PRUNED: usize = 1_000;
 pub enum Answer {
     /// It was done.
     New,
-    /// It had been done before, by this or another; nothing changed. For a submission, the id of the other if that is pending
-    /// or known.
+    /// It had been done before, by this or another; nothing changed. For a submission, the id of the other if
+    /// that is pending or known.
     Duplicate(Option<OnceId>),
     /// What it was to change has moved on.
     Gone,
@@ -207,8 +210,8 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
-    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel. Nothing that ran is
-    /// suspected of that.
+    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel.
+    /// Nothing that ran is suspected of that.
     Rebooted,
 }
 

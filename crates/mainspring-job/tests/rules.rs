@@ -1,4 +1,5 @@
-//! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
+//! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a
+//! number.
 
 mod change;
 mod clock;

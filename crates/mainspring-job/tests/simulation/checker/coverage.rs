@@ -1,4 +1,5 @@
-//! Every occurrence is on record once, and each look at a job makes of what has passed what the manual's table says.
+//! Every occurrence is on record once, and each look at a job makes of what has passed what the manual's
+//! table says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +71,8 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     reader.judge(&batch)
 }
 
-/// What is due by the last look is planned, unless the job is done or as many runs are open as may be; and no job has more runs than it may.
+/// What is due by the last look is planned, unless the job is done or as many runs are open as may be; and no
+/// job has more runs than it may.
 pub(crate) fn watch_end(model: &Model<'_>, event: &Event) -> Verdict {
     let most = |name: &JobName| model.script.subjects[Script::index(name).unwrap()].max_runs;
     match event {

@@ -1,8 +1,8 @@
 //! Which check judges which sentence of the manual.
 //!
-//! All that the sections on the promise and on the rules say stands here, word for word; of the tables of the job file what is about
-//! planning. A sentence that changes has to be read again, and so does its check. A check is a function of the checker, or a
-//! test of `rules` where a history cannot tell.
+//! All that the sections on the promise and on the rules say stands here, word for word; of the tables of the
+//! job file what is about planning. A sentence that changes has to be read again, and so does its check. A
+//! check is a function of the checker, or a test of `rules` where a history cannot tell.
 
 use std::fs;
 use std::path::Path;
