@@ -1,8 +1,9 @@
 //! What people see of a server, and what is not kept from them.
 
 use std::fs;
+use std::os::unix::net::UnixDatagram;
 
-use crate::program::mainspring;
+use crate::program::{Running, mainspring};
 use crate::served::{IDLE, Served, folder, write};
 use crate::typed::Typed;
 
@@ -198,4 +199,30 @@ fn a_secret_that_is_sent_nowhere_is_warned_of() {
     write(&file, &hook("{secret.TOKEN}"));
     let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
     assert!(checked.contains("1 job, no problems\n"), "{checked}");
+}
+
+#[test]
+fn systemd_is_told_how_the_server_is() {
+    let folder = folder("notify");
+    write(&folder.join("jobs.toml"), IDLE);
+    let socket = UnixDatagram::bind(folder.join("notify.sock")).unwrap();
+    socket.set_read_timeout(Some(crate::program::BOUND)).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let export = format!("export NOTIFY_SOCKET='{}'", path("notify.sock"));
+    let running = Running::after(&export, &["serve", "--data", &path("data"), &path("jobs.toml")]);
+    let said = |wanted: &str| {
+        let mut buffer = [0; 64];
+        loop {
+            let count = socket.recv(&mut buffer).unwrap();
+            if buffer[..count] == *wanted.as_bytes() {
+                return;
+            }
+        }
+    };
+    said("READY=1");
+    said("WATCHDOG=1");
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    said("STOPPING=1");
+    running.end();
+    let _ = fs::remove_dir_all(&folder);
 }

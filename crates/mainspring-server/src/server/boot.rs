@@ -37,6 +37,7 @@ use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
+use crate::supervisor;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::descriptors;
@@ -237,6 +238,7 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+        supervisor::tell(supervisor::READY);
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
         if capacity < MAX_RUNNING {
