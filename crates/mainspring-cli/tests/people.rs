@@ -1,6 +1,7 @@
 //! What people see of a server, and what is not kept from them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::{Running, mainspring};
@@ -199,6 +200,16 @@ fn a_secret_that_is_sent_nowhere_is_warned_of() {
     write(&file, &hook("{secret.TOKEN}"));
     let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
     assert!(checked.contains("1 job, no problems\n"), "{checked}");
+}
+
+#[test]
+fn doctor_sees_a_socket_that_others_may_write_to() {
+    let served = Served::start("open-door", IDLE);
+    assert!(!served.ask(&["doctor"]).stdout.contains("has mode"));
+    let socket = served.folder.join("data/mainspring.sock");
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
+    served.says(&["doctor"], 1, "has mode 666: others may have any command run");
+    served.stop();
 }
 
 #[test]

@@ -11,7 +11,9 @@
 //!
 //! Does not repair anything.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -69,6 +71,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     let asked = match ask(&place) {
         Ok((status, health)) => {
             findings.extend(server(&status, &health, now));
+            findings.extend(open_socket(&place));
             findings.extend(files(&status));
             findings.extend(judged(&health));
             "server"
@@ -113,6 +116,16 @@ fn directory(place: &Place) -> Finding {
             Ok(()) => Finding::ok("data", path.to_string()),
         },
     }
+}
+
+/// A socket that others may write to: whoever can has commands run as the server's user.
+fn open_socket(place: &Place) -> Option<Finding> {
+    let path = place.socket();
+    let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o022 != 0).then(|| {
+        let text = format!("{} has mode {mode:03o}: others may have any command run", path.display());
+        Finding::bad("socket", text, format!("chmod 600 {}", path.display()))
+    })
 }
 
 fn zone() -> Finding {
