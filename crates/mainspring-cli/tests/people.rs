@@ -203,12 +203,61 @@ fn a_secret_that_is_sent_nowhere_is_warned_of() {
 }
 
 #[test]
+fn the_next_times_of_a_job_leave_out_what_it_excludes() {
+    let jobs = "[jobs.report]\ncron = ['30 17 * * mon-fri', '0 12 * * sat']\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n\
+                exclude_dates = ['2099-01-01..2099-01-02']\n";
+    let served = Served::start("next-job", jobs);
+    let (data, file) = (served.data(), served.file());
+    let rest = ["--from", "2098-12-31T00:00:00Z", "-n", "3"];
+    let expected = "2098-12-31T17:30:00+00:00\n2099-01-03T12:00:00+00:00\n2099-01-05T17:30:00+00:00\n";
+    let of_server = mainspring(&[&["next", "report", "--data", &data], &rest[..]].concat());
+    assert_eq!((of_server.code, of_server.stdout.as_str()), (0, expected), "{}", of_server.stderr);
+    let of_file = mainspring(&[&["next", "report", "--in", file.to_str().unwrap()], &rest[..]].concat());
+    assert_eq!((of_file.code, of_file.stdout.as_str()), (0, expected), "{}", of_file.stderr);
+    let nobody = mainspring(&["next", "nobody", "--in", file.to_str().unwrap()]);
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (4, ""), "{}", nobody.stderr);
+    let shown = served.ask(&["show", "report", "-n", "3"]).stdout;
+    assert_eq!(shown.lines().filter(|line| line.starts_with("next  2")).count(), 3, "{shown}");
+    served.stop();
+}
+
+#[test]
+fn a_pause_of_everything_is_seen_where_people_look() {
+    let mut served = Served::start("pause-all", "[jobs.often]\nevery = '1h'\ncwd = '/'\nshell = 'true'\n");
+    served.says(&["pause", "--all"], 0, "");
+    let list = served.ask(&["list"]).stdout;
+    assert!(list.contains("often  paused with everything  -"), "{list}");
+    assert_eq!(served.json(&["list", "--json"])["jobs"]["jobs"][0]["next"], serde_json::Value::Null);
+    let data = served.data();
+    let mut waiting = Running::any(&["run", "--data", &data, "often", "--wait"]);
+    waiting.wait_for_error("everything is paused: the run waits until `mainspring resume --all`");
+    served.says(&["resume", "--all"], 0, "");
+    served.running.wait_for(&["often", "end    exit status 0"]);
+    waiting.wait_for(&["succeeded"]);
+    served.stop();
+}
+
+#[test]
 fn doctor_sees_a_socket_that_others_may_write_to() {
     let served = Served::start("open-door", IDLE);
     assert!(!served.ask(&["doctor"]).stdout.contains("has mode"));
     let socket = served.folder.join("data/mainspring.sock");
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
     served.says(&["doctor"], 1, "has mode 666: others may have any command run");
+    served.stop();
+}
+
+#[test]
+fn what_is_not_there_is_called_by_its_name() {
+    let served = Served::start("names", IDLE);
+    for args in [&["pause", "nobody"][..], &["resume", "nobody"], &["run", "nobody"]] {
+        served.says(args, 4, "there is no job `nobody`");
+    }
+    served.says(
+        &["backfill", "idle", "2026-01-02 00:00", "2026-01-01 00:00", "--yes"],
+        2,
+        "FROM is after TO",
+    );
     served.stop();
 }
 

@@ -98,7 +98,7 @@ impl View {
     }
 
     /// A time in the zone; UTC has a `Z`, as in the names of runs.
-    fn absolute(&self, time: Timestamp) -> String {
+    pub(super) fn absolute(&self, time: Timestamp) -> String {
         match self.zone == TimeZone::UTC {
             true => time.to_string(),
             false => rfc3339(&time.to_zoned(self.zone.clone())),
