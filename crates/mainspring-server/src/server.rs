@@ -50,6 +50,7 @@ mod describe;
 mod effects;
 mod feed;
 mod files;
+mod hand;
 mod health;
 mod look;
 mod output;

@@ -54,7 +54,8 @@ impl Server {
                     }
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { after, up_to, limit } => self.writer.load(after, up_to, limit),
+                Output::Load { up_to, limit } => self.writer.load(up_to, limit),
+                Output::LoadIds { after, up_to, limit } => self.writer.load_ids(after, up_to, limit),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

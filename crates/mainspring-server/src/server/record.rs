@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Command, Input, Output, StoreError};
 
-use super::writer::Report;
+use super::hand::Report;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::waiting::wait_for;
@@ -84,6 +84,9 @@ impl Server {
                 }
                 Report::Loaded { pending, is_complete } => {
                     self.inputs.push_back(Input::Loaded { pending, is_complete });
+                }
+                Report::LoadedIds { ids, is_complete } => {
+                    self.inputs.push_back(Input::LoadedIds { ids, is_complete });
                 }
                 Report::Answered(answered) => self.take_answer(answered),
                 Report::Note(text) => self.note(now.wall, &text),
