@@ -84,6 +84,7 @@
 
 pub mod name;
 pub mod outcome;
+pub mod reason;
 pub mod state;
 
 pub mod exclusion;
@@ -135,6 +136,8 @@ pub use policy::{
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
     Timeout,
 };
+#[doc(inline)]
+pub use reason::Reason;
 #[doc(inline)]
 pub use record::{JobRecord, Mark, Pause};
 #[doc(inline)]

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::outcome::Outcome;
+use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
@@ -105,8 +106,8 @@ pub enum Operation {
         outcome: Option<Outcome>,
         /// How many attempts in a row have died with the server, this one included.
         crashes: u32,
-        /// Why, for people.
-        reason: String,
+        /// Why, if the state does not say it all.
+        reason: Option<Reason>,
     },
     /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the server.
     Clear {
@@ -127,8 +128,8 @@ pub enum Operation {
         due: Timestamp,
         /// When this was decided; the end of the run if `to` is an end.
         at: Timestamp,
-        /// Why, for people.
-        reason: String,
+        /// Why, if the state does not say it all.
+        reason: Option<Reason>,
     },
     /// Keeps the definition of a job, and makes its record if it has none.
     Define {

@@ -67,6 +67,22 @@ pub enum Failure {
     Other(String),
 }
 
+impl Outcome {
+    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, or which failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed(Failure::Exit(_)) => "exit",
+            Outcome::Failed(Failure::Signal(_)) => "signal",
+            Outcome::Failed(Failure::Status(_)) => "status",
+            Outcome::Failed(Failure::NotStarted(_)) => "not_started",
+            Outcome::Failed(Failure::Other(_)) => "failed",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Killed => "killed",
+        }
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

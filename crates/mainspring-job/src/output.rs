@@ -11,6 +11,7 @@ use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
+use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
 
 /// One thing to do.
@@ -292,21 +293,21 @@ pub enum Note {
         /// How many, at least.
         count: u64,
         /// Why, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped {
         /// Which.
         key: RunKey,
         /// What was in the way, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// A run was running when the server ended.
     Abandoned {
         /// Which.
         key: RunKey,
         /// How the server ended, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     Quarantine {

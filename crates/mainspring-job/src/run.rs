@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use crate::job::Work;
 use crate::name::JobName;
 use crate::outcome::Outcome;
+use crate::reason::Reason;
 use crate::state::RunState;
 use crate::timetable::Span;
 
@@ -207,8 +208,8 @@ pub struct Run {
     pub ended: Option<Timestamp>,
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,
-    /// Why it is in its state, for people: `the server ended while it ran`. Empty if the state says it all.
-    pub reason: String,
+    /// Why it is in its state. `None` if the state says it all.
+    pub reason: Option<Reason>,
     /// Set if this row stands for several occurrences; then it never runs.
     pub span: Option<Span>,
     /// What to do, for runs without a definition: one-shot jobs. Else `None`, and the job's definition says it.
@@ -216,6 +217,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Why it is in its state, as a sentence; empty if the state says it all.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
     /// A run that has not been attempted.
     pub fn new(key: RunKey, cause: Cause, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
         Run {
@@ -230,7 +236,7 @@ impl Run {
             started: None,
             ended: None,
             outcome: None,
-            reason: String::new(),
+            reason: None,
             span: None,
             work: None,
         }

@@ -24,7 +24,7 @@ use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
     Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation, Outcome, Output,
-    Owner, Planner, Prune, Query, Reader, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
+    Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
     Submission, Ticket, Timetable, Work, preview,
 };
 
@@ -123,7 +123,7 @@ fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
             shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
         }
         let run = shell.runs("j").remove(0);
-        assert_eq!((run.state.name(), run.reason.as_str()), (state, reason), "{policies} {ends}");
+        assert_eq!((run.state.name(), run.why().as_str()), (state, reason), "{policies} {ends}");
     }
 }
 

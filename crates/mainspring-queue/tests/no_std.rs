@@ -1,5 +1,6 @@
 //! The program without an operating system, whose crate is compiled with `no_std`, runs.
 
+#[expect(unreachable_pub, reason = "it is public in the crate of the example")]
 #[path = "../examples/no_std/pulse.rs"]
 mod pulse;
 

@@ -330,8 +330,10 @@ export interface Run {
   started: Instant | null;
   ended: Instant | null;
   outcome: string | null;
+  /** succeeded, exit, signal, status, not_started, failed, timed_out, killed */
+  outcome_code?: string | null;
   reason: string;
-  /** (+) server_down, overlap, paused, by_request, .. or "" */
+  /** server_down, earlier_running, paused, cancelled, .. or "" */
   reason_code: string;
   count: number;
   last: Instant | null;

@@ -16,6 +16,8 @@
 //!
 //! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -286,12 +288,50 @@ pub struct FileStateWire {
     pub problems: String,
 }
 
+/// How a job is, for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It runs when it is due.
+    #[default]
+    Active,
+    /// It was paused by request.
+    Paused,
+    /// It is paused because it failed too often in a row.
+    #[serde(rename = "paused_failures")]
+    PausedAfterFailures,
+    /// It is paused because the server died in its runs too often in a row.
+    #[serde(rename = "paused_crashes")]
+    PausedAfterCrashes,
+    /// It starts with few others at a time, because the server died while it ran.
+    Quarantined,
+    /// It has no further time.
+    Done,
+}
+
+/// The words, for people.
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JobState::Active => "active",
+            JobState::Paused => "paused",
+            JobState::PausedAfterFailures => "paused after failures",
+            JobState::PausedAfterCrashes => "paused: the server died in it",
+            JobState::Quarantined => "in quarantine",
+            JobState::Done => "done",
+        })
+    }
+}
+
 /// A job, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
 pub struct JobWire {
     pub name: String,
+    /// The words for [`state_code`](Self::state_code).
     pub state: String,
+    #[serde(default)]
+    pub state_code: JobState,
     pub next: Option<String>,
     pub triggers: Vec<String>,
     pub action: String,
@@ -337,8 +377,16 @@ pub struct RunWire {
     pub due: String,
     pub started: Option<String>,
     pub ended: Option<String>,
+    /// The text for people: `exit 3`.
     pub outcome: Option<String>,
+    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`, `killed`.
+    #[serde(default)]
+    pub outcome_code: Option<String>,
+    /// The sentence for people; empty if the state says it all.
     pub reason: String,
+    /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.
+    #[serde(default)]
+    pub reason_code: String,
     /// More than 1 for a record of several occurrences.
     pub count: u64,
     /// The last of them.

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Run, RunKey, RunState,
-    StoreError, Work,
+    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Reason, Run, RunKey,
+    RunState, StoreError, Work,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -29,7 +29,7 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
         Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at, tally),
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
             let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
-            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason };
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };
             end_attempt(connection, key, &end, tally)
         }
         Operation::Clear { key, attempt } => clear(connection, key, *attempt),
@@ -47,7 +47,16 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
             execute(
                 connection,
                 sql,
-                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended, is_forgiven],
+                params![
+                    job,
+                    nominal,
+                    series,
+                    to.name(),
+                    nanoseconds(*due),
+                    stored(reason.as_ref()),
+                    ended,
+                    is_forgiven
+                ],
             )?;
             tally.move_run(*from, *to);
             Ok(Answer::New)
@@ -69,6 +78,11 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
     connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)
+}
+
+/// The column `reason`: a code, and empty if there is none.
+fn stored(reason: Option<&Reason>) -> String {
+    reason.map(Reason::stored).unwrap_or_default()
 }
 
 fn new_or_missing(changed_count: usize) -> Answer {
@@ -151,7 +165,7 @@ fn take_pending(connection: &Connection, id: OnceId, tally: &mut Tally) -> Resul
 fn withdrawn(once: &Once, at: Timestamp) -> Run {
     let mut run = once.run(RunState::Cancelled, once.id.due, at);
     run.ended = Some(at);
-    "it was withdrawn".clone_into(&mut run.reason);
+    run.reason = Some(Reason::Withdrawn);
     run
 }
 
@@ -174,7 +188,7 @@ fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
         run.started.map(nanoseconds),
         run.ended.map(nanoseconds),
         run.outcome.as_ref().map(ToString::to_string),
-        run.reason,
+        stored(run.reason.as_ref()),
         run.span.map(|span| nanoseconds(span.last)),
         run.span.map(|span| number(span.count)),
         run.span.map(|span| span.is_exact),
@@ -247,7 +261,7 @@ struct End<'o> {
     at: Timestamp,
     outcome: Option<&'o Outcome>,
     crashes: u32,
-    reason: &'o str,
+    reason: Option<&'o Reason>,
 }
 
 fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut Tally) -> Applied {
@@ -260,7 +274,7 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut
     let (at, outcome) = (nanoseconds(end.at), end.outcome.map(ToString::to_string));
     let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
-    let (state, reason) = (end.state.name(), end.reason);
+    let (state, reason) = (end.state.name(), stored(end.reason));
     execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Run, RunKey,
-    RunState, Span, StoreError, Work,
+    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Reason, Run,
+    RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -120,7 +120,7 @@ pub(super) fn run(row: &Row<'_>) -> Read<Run> {
     run.started = maybe_time_at(row, 8)?;
     run.ended = maybe_time_at(row, 9)?;
     run.outcome = outcome_at(row, 10)?;
-    run.reason = column(row, 11)?;
+    run.reason = Reason::read(&column::<String>(row, 11)?);
     run.span = span;
     run.work = if has_work { Some(Arc::new(work(row, 15)?)) } else { None };
     Ok(run)

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Owner, Reader, Run,
-    RunKey, RunState, Shard, Store, StoreError, Work, contract,
+    Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Owner, Query, Reader,
+    Reason, Run, RunKey, RunState, Shard, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -155,6 +155,41 @@ fn a_file_of_version_1_is_migrated_and_keeps_its_runs() {
     assert_eq!(store.attempts(Shard::WHOLE, &key("b")).unwrap(), []);
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
+}
+
+#[test]
+fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
+    let folder = Folder::new();
+    let connection = Connection::open(folder.file()).unwrap();
+    schema::STEPS[..5].iter().for_each(|step| connection.execute_batch(step).unwrap());
+    let rows =
+        "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (0, 1, 'a', 0, 0, '');
+        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, reason) VALUES
+            ('a', 1, 0, 'trigger', 'cancelled', 0, 1, 1, 'somebody cancelled it'),
+            ('a', 2, 0, 'trigger', 'dead', 3, 2, 2, 'none of its 3 attempts succeeded'),
+            ('a', 3, 0, 'trigger', 'missed', 0, 3, 3, 'a sentence that nobody writes'),
+            ('a', 4, 0, 'trigger', 'succeeded', 1, 4, 4, '');
+        PRAGMA user_version = 5;";
+    connection.execute_batch(rows).unwrap();
+    drop(connection);
+    let (mut store, lease) = folder.store();
+    let query = Query::new(10);
+    let reasons: Vec<Option<Reason>> =
+        store.find(Shard::WHOLE, &query).unwrap().into_iter().rev().map(|run| run.reason).collect();
+    let strange = Reason::Other("a sentence that nobody writes".to_owned());
+    assert_eq!(reasons, [Some(Reason::Cancelled), Some(Reason::AttemptsUsedUp(3)), Some(strange), None]);
+    let mut run = Run::new(
+        RunKey::new(JobName::new("b").unwrap(), at(9)),
+        Cause::Trigger,
+        RunState::Missed,
+        at(9),
+        at(9),
+    );
+    run.reason = Some(Reason::ServerDown);
+    store.commit(lease, &Batch::new(1, vec![Operation::Plan(run)])).unwrap();
+    let sql = "SELECT reason FROM run WHERE job = 'b'";
+    let stored: String = store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(stored, "server_down");
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     show(&args.ask, &last)?;
     Ok(match &last {
         Response::Ended(run) if run.state == "succeeded" => Exit::Ok,
-        Response::Ended(run) if run.outcome.as_deref() == Some("timed out") => Exit::TimedOut,
+        Response::Ended(run) if run.outcome_code.as_deref() == Some("timed_out") => Exit::TimedOut,
         _ => Exit::Failed,
     })
 }

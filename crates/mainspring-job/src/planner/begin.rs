@@ -10,6 +10,7 @@ use super::{Live, Planner, wait};
 use crate::once::OnceId;
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
+use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -56,7 +57,7 @@ impl Planner {
         live.open = if !is_recorded {
             Some(self.record_run(live.run.clone()))
         } else if from != RunState::Queued {
-            let (to, reason) = (RunState::Queued, String::new());
+            let (to, reason) = (RunState::Queued, None);
             let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason };
             Some(self.ledger.record_for(operation, Subject::Run(key)))
         } else {
@@ -98,7 +99,7 @@ impl Planner {
     }
 
     /// Asks for the end of a running attempt, once.
-    pub(super) fn kill(&mut self, key: &RunKey, reason: &'static str) {
+    pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) {
         let Some(live) = self.runs.get_mut(key) else { return };
         if live.run.state != RunState::Running || live.kill_reason.is_some() {
             return;

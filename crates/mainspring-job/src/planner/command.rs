@@ -11,6 +11,7 @@ use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
+use crate::reason::Reason;
 use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -109,7 +110,7 @@ impl Planner {
 
     fn cancel(&mut self, now: Timestamp, key: &RunKey) -> Reply {
         let Some(live) = self.runs.get(key) else { return Reply::Refused(Refusal::NoSuchRun) };
-        let reason = "somebody cancelled it";
+        let reason = Reason::Cancelled;
         if live.run.state == RunState::Running {
             self.kill(key, reason);
             return Reply::Done;
@@ -119,7 +120,7 @@ impl Planner {
     }
 
     /// Ends a run that waits for its time or its place.
-    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
+    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
         let mut live = self.leave(key);
         if let Some(entry) = live.wakes.take() {
             self.agenda.cancel(entry);
@@ -233,7 +234,7 @@ impl Planner {
         }
         run.due = now;
         let key = run.key.clone();
-        let reason = "somebody wants it tried again".to_owned();
+        let reason = Some(Reason::RetryRequested);
         let (from, to) = (RunState::Dead, RunState::Scheduled);
         let operation = Operation::Move { key, from, to, due: now, at: now, reason };
         let place = self.ledger.record_for(operation, Subject::Revived(run));
@@ -241,7 +242,7 @@ impl Planner {
     }
 
     fn drop_dead(&mut self, now: Timestamp, ticket: Ticket, key: RunKey) {
-        let (from, to, reason) = (RunState::Dead, RunState::Cancelled, "somebody let it go".to_owned());
+        let (from, to, reason) = (RunState::Dead, RunState::Cancelled, Some(Reason::Dropped));
         let place = self.ledger.record(Operation::Move { key, from, to, due: now, at: now, reason });
         self.reply_if_dead(ticket, place);
     }

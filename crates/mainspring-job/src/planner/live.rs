@@ -10,6 +10,7 @@ use super::agenda::Entry;
 use super::ledger::Place;
 use crate::job::{Job, Work};
 use crate::policy::Retention;
+use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::Run;
 
@@ -46,7 +47,7 @@ pub(super) struct Live {
     pub(super) run: Run,
     pub(super) work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
-    pub(super) kill_reason: Option<&'static str>,
+    pub(super) kill_reason: Option<Reason>,
     /// Its entry on the agenda, while it is scheduled.
     pub(super) wakes: Option<Entry>,
     /// The turn in which it was admitted to its line.

@@ -14,6 +14,7 @@ use crate::once::Once;
 use crate::operation::Operation;
 use crate::output::Output;
 use crate::policy::CatchUp;
+use crate::reason::Reason;
 use crate::state::RunState;
 
 impl Planner {
@@ -77,8 +78,7 @@ impl Planner {
             open: None,
         };
         if is_expired {
-            let reason = "its time had passed by more than its grace";
-            self.end_unstarted(now, live, false, RunState::Missed, reason);
+            self.end_unstarted(now, live, false, RunState::Missed, Reason::PastGrace);
         } else {
             self.admit(now, live, false);
         }

@@ -15,6 +15,7 @@ use super::{
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
+use crate::reason::Reason;
 use crate::record::{JobRecord, Mark};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
@@ -183,7 +184,7 @@ impl MemoryStore {
         }
         (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
         (run.ended, run.outcome) = (None, None);
-        run.reason.clear();
+        run.reason = None;
         self.add_attempt(key, attempt, at);
         Answer::New
     }
@@ -229,7 +230,7 @@ impl MemoryStore {
 fn withdrawn(once: &Once, at: Timestamp) -> Run {
     let mut run = once.run(RunState::Cancelled, once.id.due, at);
     run.ended = Some(at);
-    "it was withdrawn".clone_into(&mut run.reason);
+    run.reason = Some(Reason::Withdrawn);
     run
 }
 

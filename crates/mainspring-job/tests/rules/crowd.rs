@@ -50,5 +50,5 @@ fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
         assert_eq!(nominals[..60], expected[..], "{name}: each is on record, in order");
     }
     let first = shell.runs("none").remove(0);
-    assert_eq!((first.state, first.reason.as_str()), (RunState::Missed, "too many runs were open"));
+    assert_eq!((first.state, first.why().as_str()), (RunState::Missed, "too many runs were open"));
 }

@@ -32,7 +32,7 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
         live_with_poison(&mut shell, "poison", "2026-01-01T00:20:30Z");
         assert_eq!(shell.states("poison"), states, "{policies}");
         let reason = shell.runs("poison").pop().unwrap().reason;
-        assert_eq!(reason, "the server died in it 3 times", "{policies}");
+        assert_eq!(reason, Some(Reason::CrashLoop(3)), "{policies}");
         let mark = shell.planner.jobs().find(|(job, _)| job.name == name("poison")).unwrap().1.clone();
         assert_eq!((mark.crashes, mark.pause.is_some()), (3, is_paused), "{policies}");
         assert!(shell.notes.contains(&Note::PausedAfterCrashes(name("poison"))), "{policies}");
@@ -57,7 +57,7 @@ fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
     live_with_poison(&mut shell, "poison", "2026-01-01T01:00:00Z");
     assert_eq!(shell.started.len(), 3);
     let run = shell.runs("poison").remove(0);
-    assert_eq!((run.state, run.reason.as_str()), (RunState::Dead, "the server died in it 3 times"));
+    assert_eq!((run.state, run.why().as_str()), (RunState::Dead, "the server died in it 3 times"));
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn each_stretch_that_is_missed_says_why_it_was() {
     let missed: Vec<Run> = shell.runs("j").into_iter().filter(|run| run.state == RunState::Missed).collect();
     let stretches: Vec<(String, bool)> = missed
         .iter()
-        .map(|run| (run.key.nominal.to_string(), run.reason == "the server was not running at that time"))
+        .map(|run| (run.key.nominal.to_string(), run.reason == Some(Reason::ServerDown)))
         .collect();
     let expected = [("2026-01-01T10:10:00Z".to_owned(), true), ("2026-01-01T11:50:00Z".to_owned(), false)];
     assert_eq!(stretches, expected);

@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Reply, Run, RunKey, RunState, Scope, Shard, Store,
-    Ticket,
+    Answer, Batch, Cause, Command, Operation, Owner, Reason, Reply, Run, RunKey, RunState, Scope, Shard,
+    Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -155,7 +155,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             } => Some(reason),
             _ => None,
         });
-        why?.insert(0, '!');
+        *why? = Some(Reason::Crowded);
         Some(())
     }),
     ("quarantine::check", "a job kills the server without end", |world| {
@@ -190,7 +190,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             }
             _ => None,
         });
-        *why? = "an earlier run was in quarantine".to_owned();
+        *why? = Some(Reason::EarlierQuarantined);
         Some(())
     }),
     ("overlap::watch_kills", "what does not run is killed", |world| {

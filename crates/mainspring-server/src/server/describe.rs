@@ -15,7 +15,7 @@ use mainspring_job::{
 use super::files::Served;
 use crate::message::PROGRAM;
 use crate::protocol::{
-    AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire,
+    AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobState, JobWire, OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
@@ -35,17 +35,18 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
 pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
-        Some(Pause::Failures) => "paused after failures",
-        Some(Pause::Crashes) => "paused: the server died in it",
-        Some(_) => "paused",
-        None if 0 < mark.crashes => "in quarantine",
-        None if next.is_none() && !job.timetable.is_at_boot() => "done",
-        None => "active",
+        Some(Pause::Failures) => JobState::PausedAfterFailures,
+        Some(Pause::Crashes) => JobState::PausedAfterCrashes,
+        Some(_) => JobState::Paused,
+        None if 0 < mark.crashes => JobState::Quarantined,
+        None if next.is_none() && !job.timetable.is_at_boot() => JobState::Done,
+        None => JobState::Active,
     };
     let work = &job.work;
     JobWire {
         name: job.name.to_string(),
-        state: state.to_owned(),
+        state: state.to_string(),
+        state_code: state,
         next: next.map(|next| next.to_string()),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),
@@ -96,7 +97,9 @@ pub(super) fn run(run: &Run) -> RunWire {
         started: text(run.started),
         ended: text(run.ended),
         outcome: run.outcome.as_ref().map(ToString::to_string),
-        reason: run.reason.clone(),
+        outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+        reason: run.why(),
+        reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
         last: run.span.map(|span| span.last.to_string()),
     }
