@@ -286,3 +286,17 @@ fn systemd_is_told_how_the_server_is() {
     running.end();
     let _ = fs::remove_dir_all(&folder);
 }
+
+#[test]
+fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
+    let served = Served::start("newer", IDLE);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    let store = rusqlite::Connection::open(folder.join("data/mainspring.db")).unwrap();
+    store.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    let looked = mainspring(&["doctor", "--data", &data]);
+    assert_eq!(looked.code, 1, "{}", looked.stdout);
+    assert!(looked.stdout.contains("hint: a newer version wrote it: use that one"), "{}", looked.stdout);
+    let _ = fs::remove_dir_all(&folder);
+}

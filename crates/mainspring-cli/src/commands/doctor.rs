@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION, StoreError};
 use serde::Serialize;
 
 use super::finding::{Finding, Level};
@@ -179,7 +179,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
     let hint = "make room on the disk of the data directory; all goes on by itself then";
     findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
-    let text = format!("{jobs}, {} pending, {} open runs", status.pending, status.open);
+    let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");
+    let text = format!("{jobs}, {} pending, {open}", status.pending);
     findings.push(Finding::ok("jobs", text));
     if 0 < status.refused {
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
@@ -304,6 +305,11 @@ fn alone(place: &Place, is_json: bool, findings: &mut Vec<Finding>) -> &'static 
     progress.finish();
     match checked {
         Err(error) => {
+            let hint = match &error {
+                Error::Store(StoreError::TooNew { .. }) => "a newer version wrote it: use that one",
+                error if error.exit() == Exit::Denied => "look at it as its owner",
+                _ => hint,
+            };
             findings.push(Finding::bad(
                 "store",
                 format!("{}: {}", path.display(), with_causes(&error)),
