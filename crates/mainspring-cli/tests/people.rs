@@ -288,6 +288,23 @@ fn systemd_is_told_how_the_server_is() {
 }
 
 #[test]
+fn a_store_that_lost_what_it_knew_is_spoken_of() {
+    let mut served = Served::start("lost-store", "[jobs.x]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n");
+    served.running.wait_for(&["x", "end    exit status 0"]);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    for name in ["mainspring.db-wal", "mainspring.db-shm"] {
+        let _ = fs::remove_file(folder.join("data").join(name));
+    }
+    fs::write(folder.join("data/mainspring.db"), "").unwrap();
+    let file = folder.join("jobs.toml");
+    let mut again = Running::any(&["serve", "--data", &data, file.to_str().unwrap()]);
+    again.wait_for(&["the store is new, and there is output of earlier runs"]);
+    again.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
     let served = Served::start("newer", IDLE);
     let (folder, data) = (served.folder.clone(), served.data());

@@ -11,6 +11,7 @@
 //! Source: own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fs;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune,
@@ -174,7 +175,7 @@ impl Server {
             Ok(()) => Ok(server),
             Err(error) => {
                 // It leaves in good order: nothing was started.
-                let _ = std::fs::remove_file(server.place.socket());
+                let _ = fs::remove_file(server.place.socket());
                 let _ = server.release_store();
                 Err(error)
             }
@@ -220,6 +221,7 @@ impl Server {
         }
         self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         self.say_hello(names.len(), now);
+        self.say_if_store_is_lost(now);
         self.outputs.keeps = !self.room.is_short();
         if let Some(trouble) = self.room.trouble() {
             self.note(now.wall, trouble);
@@ -247,6 +249,17 @@ impl Server {
                 descriptors::NEEDED
             );
             self.note(now.wall, &text);
+        }
+    }
+
+    /// A store that nobody had before, beside what earlier runs wrote, has lost what it knew.
+    fn say_if_store_is_lost(&mut self, now: Moment) {
+        let has_output =
+            || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());
+        if self.keeping == Keeping::OnDisk && self.lease.epoch == 1 && has_output() {
+            let text = "the store is new, and there is output of earlier runs: what an earlier store knew is lost, \
+                        and with it what was submitted by `at` and `every`; restore a copy if there is one";
+            self.note(now.wall, text);
         }
     }
 
