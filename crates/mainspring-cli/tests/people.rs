@@ -288,6 +288,25 @@ fn systemd_is_told_how_the_server_is() {
 }
 
 #[test]
+fn no_more_runs_go_on_than_are_wanted() {
+    let folder = folder("max-running");
+    let job = |name: &str| {
+        format!("[jobs.{name}]\nat_boot = true\ncwd = '/'\nshell = 'echo begun; exec sleep 1000'\n")
+    };
+    write(&folder.join("jobs.toml"), &format!("{}{}", job("a"), job("b")));
+    let mut served = Served::start_in(folder, &["--max-running", "1"]);
+    let first = served.running.wait_for(&["stdout begun"]);
+    let status = served.json(&["status", "--json"]);
+    assert_eq!((&status["status"]["open"], &status["status"]["running"]), (&2.into(), &1.into()), "{status}");
+    let (first, second) = if first.contains(" a ") { ("a", "b") } else { ("b", "a") };
+    served.says(&["cancel", first], 0, "");
+    served.running.wait_for(&[second, "stdout begun"]);
+    served.says(&["cancel", second], 0, "");
+    served.running.wait_for(&[second, "end "]);
+    served.stop();
+}
+
+#[test]
 fn a_store_that_lost_what_it_knew_is_spoken_of() {
     let mut served = Served::start("lost-store", "[jobs.x]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n");
     served.running.wait_for(&["x", "end    exit status 0"]);

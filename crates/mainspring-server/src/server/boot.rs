@@ -78,6 +78,8 @@ pub struct Serving {
     pub rates: Rates,
     /// What the store is.
     pub keeping: Keeping,
+    /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
+    pub running_max: usize,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -118,7 +120,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, running_max } = serving;
         let Stores { mut store, reader: questions } = stores;
         let stored = Stored::read(&mut *store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
@@ -131,7 +133,7 @@ impl Server {
             Keeping::InMemory => Room::without(place.directory()),
         };
         descriptors::raise();
-        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let mut limits = Limits::default();
         limits.max_running = capacity;
         let mut server = Server {
