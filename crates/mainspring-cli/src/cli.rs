@@ -138,6 +138,12 @@ pub struct CheckArgs {
     /// Warnings count as problems: they make the exit code 6
     #[arg(long)]
     pub strict: bool,
+    /// Looks also at this machine: who may write the files, and whether programs, folders and secrets are there
+    #[arg(long)]
+    pub here: bool,
+    /// Prints one JSON document
+    #[arg(long)]
+    pub json: bool,
     /// Time zone of the entries above which no CRON_TZ stands [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,

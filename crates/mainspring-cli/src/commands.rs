@@ -29,6 +29,7 @@ mod serve;
 mod simulate;
 mod takeover;
 mod translate;
+mod upcoming;
 
 use printing::{
     json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,

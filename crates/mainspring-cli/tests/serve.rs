@@ -54,7 +54,7 @@ fn a_run_by_hand_tells_how_it_ended() {
     served.says(&["run", "bad", "--wait"], 1, "failed: exit 3");
     served.says(&["run", "slow", "--wait"], 124, "timed out");
     served.says(&["run", "gone", "--wait"], 1, "not started: cannot execute no-such-program");
-    served.says(&["run", "nobody"], 4, "there is no such job");
+    served.says(&["run", "nobody"], 4, "there is no job `nobody`");
     served.says(&["show", "nobody"], 4, "there is no job `nobody`");
     served.says(&["logs", "nobody"], 4, "there is no job `nobody`");
     served.stop();

@@ -74,6 +74,9 @@ impl fmt::Display for Error {
             Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
             Error::Directory(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
+            Error::Unreachable { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                write!(f, "the server at {} is not ours to ask", path.display())
+            }
             Error::Unreachable { path, .. } => {
                 write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
             }

@@ -33,6 +33,7 @@ use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
+use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
@@ -249,6 +250,7 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         self.looked = now;
+        supervisor::tell(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);
         self.look_at_store(now);

@@ -60,7 +60,8 @@ Shown are a job's triggers, policies and state, its last run, and its definition
 file; or a pending job of `at`.
 
 Examples:
-  mainspring show backup";
+  mainspring show backup
+  mainspring show backup -n 10";
 
 pub(super) const HISTORY: &str = "\
 The latest run comes first. States are scheduled, queued, running, succeeded, failed, timed_out,

@@ -25,7 +25,7 @@ use mainspring_file::jobfile::written::Table;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::{counted, say};
+use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
@@ -33,6 +33,12 @@ const MAX_PAST_SECONDS: i64 = 60;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;
+    if args.wait
+        && let Response::Status(status) = client.ask(Request::Status)?
+        && status.paused
+    {
+        say(&format!("{PROGRAM}: everything is paused: the run waits until `mainspring resume --all`\n"));
+    }
     let first = client.ask(Request::Run { job: args.job.clone(), wait: args.wait })?;
     if !args.wait {
         return show(&args.ask, &first);
@@ -112,9 +118,14 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
 pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
     let (now, zone) = (Moment::now().wall, zone_or_system(None));
     let time = |moment: &crate::cli::value::Moment, zone: &TimeZone| {
-        moment.resolve(now, zone).map(|time| time.to_string()).map_err(|error| beyond(&error))
+        moment.resolve(now, zone).map_err(|error| beyond(&error))
     };
     let (from, to) = (time(&args.from, &zone)?, time(&args.to, &zone)?);
+    if to < from {
+        let (from, to) = (rfc3339(&from.to_zoned(zone.clone())), rfc3339(&to.to_zoned(zone)));
+        return Err(Error::Usage(format!("FROM is after TO: {from}, {to}")));
+    }
+    let (from, to) = (from.to_string(), to.to_string());
     let request =
         |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
     let mut client = Client::connect(&args.ask.place.place())?;
@@ -162,6 +173,9 @@ fn wait_for_all(
     }
     progress.finish();
     failed.iter().try_for_each(|ended| show(&args.ask, ended).map(drop))?;
+    if !args.ask.json {
+        print(&format!("{} of {} succeeded\n", times.len() - failed.len(), counted(times.len(), "run")))?;
+    }
     Ok(if failed.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 

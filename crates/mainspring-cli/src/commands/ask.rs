@@ -97,11 +97,12 @@ impl View {
         View { now: Moment::now().wall, zone, screen: Screen::stdout() }
     }
 
-    /// A time in the zone; UTC has a `Z`, as in the names of runs.
-    fn absolute(&self, time: Timestamp) -> String {
-        match self.zone == TimeZone::UTC {
-            true => time.to_string(),
-            false => rfc3339(&time.to_zoned(self.zone.clone())),
+    /// A time in the zone, to the millisecond; UTC has a `Z`, as in the names of runs.
+    pub(super) fn absolute(&self, time: Timestamp) -> String {
+        let time = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+        match self.zone.iana_name() {
+            Some("UTC" | "Etc/UTC") => time.to_string(),
+            _ => rfc3339(&time.to_zoned(self.zone.clone())),
         }
     }
 }
@@ -367,6 +368,10 @@ mod tests {
         let response = Response::Submitted { name: "tea".into(), due: "2026-11-21T16:30:00Z".into() };
         assert_eq!(text(&response, &view()), "tea is due in 4h 30m (2026-11-21T17:30:00+01:00)\n");
         let utc = View { zone: TimeZone::UTC, ..view() };
+        assert_eq!(
+            utc.absolute("2026-11-21T16:30:00.006860122Z".parse().unwrap()),
+            "2026-11-21T16:30:00.006Z"
+        );
         assert_eq!(text(&response, &utc), "tea is due in 4h 30m (2026-11-21T16:30:00Z)\n");
     }
 

@@ -34,7 +34,8 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let stopping = Stopping { drain: args.drain, grace: args.grace };
     let files = args.files;
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
-    let serving = |place| Serving { place, files, reader, stopping, rates, keeping };
+    let running_max = args.max_running as usize;
+    let serving = |place| Serving { place, files, reader, stopping, rates, keeping, running_max };
     if args.memory {
         return memory::run(args.place.data.as_deref(), serving);
     }

@@ -234,7 +234,7 @@ impl Server {
         self.has_room_for(&request, now)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
-            Some(job) => job_name(&job).map(Scope::Job),
+            Some(job) => self.known(&job).map(Scope::Job),
         };
         match request {
             Request::Status => self.status(now),
@@ -247,12 +247,13 @@ impl Server {
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
                 let job = job.as_deref().map(job_name).transpose()?;
+                let is_job = job.as_ref().is_none_or(|name| self.planner.job(name).is_some());
                 let asked = queries::history_query(job, &states, limit, cursor.as_deref())?;
-                query(move |reader| queries::history(reader, &asked))
+                query(move |reader| queries::history(reader, &asked, is_job))
             }
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait } => {
-                let command = Command::Trigger(job_name(&job)?);
+                let command = Command::Trigger(self.known(&job)?);
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
             }
             Request::Wait { run } => {
@@ -287,6 +288,13 @@ impl Server {
         };
         let text = || self.troubles(now).join("; ");
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
+    }
+
+    /// The name of a job that there is.
+    fn known(&self, text: &str) -> Result<JobName, ErrorWire> {
+        let name = job_name(text)?;
+        let is_known = self.planner.job(&name).is_some();
+        is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
     }
 
     fn define(&mut self, text: &str, replace: bool) -> Asking {

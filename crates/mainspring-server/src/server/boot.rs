@@ -11,6 +11,7 @@
 //! Source: own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::fs;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune,
@@ -37,6 +38,7 @@ use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
+use crate::supervisor;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::descriptors;
@@ -76,6 +78,8 @@ pub struct Serving {
     pub rates: Rates,
     /// What the store is.
     pub keeping: Keeping,
+    /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
+    pub running_max: usize,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -116,7 +120,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, running_max } = serving;
         let Stores { mut store, reader: questions } = stores;
         let stored = Stored::read(&mut *store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
@@ -129,7 +133,7 @@ impl Server {
             Keeping::InMemory => Room::without(place.directory()),
         };
         descriptors::raise();
-        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let mut limits = Limits::default();
         limits.max_running = capacity;
         let mut server = Server {
@@ -173,7 +177,7 @@ impl Server {
             Ok(()) => Ok(server),
             Err(error) => {
                 // It leaves in good order: nothing was started.
-                let _ = std::fs::remove_file(server.place.socket());
+                let _ = fs::remove_file(server.place.socket());
                 let _ = server.release_store();
                 Err(error)
             }
@@ -219,6 +223,7 @@ impl Server {
         }
         self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         self.say_hello(names.len(), now);
+        self.say_if_store_is_lost(now);
         self.outputs.keeps = !self.room.is_short();
         if let Some(trouble) = self.room.trouble() {
             self.note(now.wall, trouble);
@@ -237,6 +242,7 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+        supervisor::tell(supervisor::READY);
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
         if capacity < MAX_RUNNING {
@@ -245,6 +251,17 @@ impl Server {
                 descriptors::NEEDED
             );
             self.note(now.wall, &text);
+        }
+    }
+
+    /// A store that nobody had before, beside what earlier runs wrote, has lost what it knew.
+    fn say_if_store_is_lost(&mut self, now: Moment) {
+        let has_output =
+            || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());
+        if self.keeping == Keeping::OnDisk && self.lease.epoch == 1 && has_output() {
+            let text = "the store is new, and there is output of earlier runs: what an earlier store knew is lost, \
+                        and with it what was submitted by `at` and `every`; restore a copy if there is one";
+            self.note(now.wall, text);
         }
     }
 

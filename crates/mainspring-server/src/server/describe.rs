@@ -60,6 +60,14 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     }
 }
 
+/// Nothing is due while everything is paused.
+pub(super) fn rest_with_all(wire: &mut JobWire) {
+    wire.next = None;
+    if matches!(wire.state.as_str(), "active" | "in quarantine") {
+        wire.state = "paused with everything".to_owned();
+    }
+}
+
 fn summary(action: &mainspring_job::Action) -> String {
     Body::decode(action).map_or_else(|error| error.to_string(), |body| body.summary())
 }

@@ -72,6 +72,9 @@ impl Server {
     /// What is known of a job without the store.
     fn job(&self, job: &Job, mark: &Mark, now: Moment) -> JobWire {
         let mut wire = describe::job(job, mark, now.wall);
+        if self.planner.is_paused() {
+            describe::rest_with_all(&mut wire);
+        }
         for run in self.planner.runs_of(&job.name) {
             wire.running += usize::from(run.state == RunState::Running);
             wire.queued += usize::from(run.state == RunState::Queued);

@@ -43,11 +43,25 @@ pub(super) fn history_query(
     Ok(query)
 }
 
-pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query) -> Asking {
+/// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
+pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> Asking {
     let runs = reader.find(Shard::WHOLE, query).map_err(store_failed)?;
+    if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
+        check_known(reader, name)?;
+    }
     let is_full = runs.len() == query.limit;
     let cursor = runs.last().filter(|_| is_full).map(|run| run.key.to_string());
     Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
+}
+
+/// Whether a job that is not defined has left runs, or waits once.
+fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
+    let any = mainspring_job::Query::new(1).of(name.clone());
+    let has_runs = !reader.find(Shard::WHOLE, &any).map_err(store_failed)?.is_empty();
+    if has_runs || reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?.is_some() {
+        return Ok(());
+    }
+    Err(not_found(&format!("job `{name}`")))
 }
 
 /// A page of jobs, to which is added how the last run of each went.

@@ -23,6 +23,7 @@ use mainspring_job::{Input, Outcome};
 use super::phase::Phase;
 use super::reports::{Ended, Heard};
 use super::{Keeping, Server};
+use crate::supervisor;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::orphans;
 use mainspring_exec::run::KillCause;
@@ -67,6 +68,7 @@ impl Server {
     fn drain(&mut self, now: Moment) {
         self.inputs.push_back(Input::Stop);
         self.phase = Phase::Draining { since: now };
+        supervisor::tell(supervisor::STOPPING);
         if self.stopping.drain.is_zero() {
             return self.ask_to_end(now);
         }
