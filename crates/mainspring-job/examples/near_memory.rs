@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // All within the minute of which everything is near, in no order.
         let offset_ms = i64::try_from(number * 7_919 % 60_000).unwrap_or(0);
         let due = now + SignedDuration::from_millis(offset_ms);
-        let submission = Submission { due, name: None, key: None, work: Arc::clone(&work) };
+        let submission = Submission::new(due, Arc::clone(&work));
         let command = Command::Submit(submission);
         tell(planner, now, Input::Command { ticket: Ticket(number), command });
     };

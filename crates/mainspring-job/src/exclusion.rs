@@ -22,6 +22,7 @@ const ALL_HOURS: u32 = (1 << 24) - 1;
 
 /// Leaves occurrences out.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Exclusion {
     /// Whole days in a zone, both included.
     Dates {

@@ -18,10 +18,12 @@ use crate::run::{Run, RunKey};
 
 /// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
 pub struct Ticket(pub u64);
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Input {
     /// What the store holds, before [`Input::Begin`]; in as many parts as one likes.
     Restore {
@@ -98,6 +100,7 @@ pub enum Input {
 
 /// Says whom a pause is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// Everything, one-shot jobs included.
     All,
@@ -107,6 +110,7 @@ pub enum Scope {
 
 /// What people and programs ask for.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Command {
     /// Do this once.
     Submit(Submission),
@@ -149,6 +153,7 @@ pub enum Command {
 
 /// A set of definitions from one source.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Definitions {
     /// Where they came from.
     pub source: String,
@@ -160,8 +165,28 @@ pub struct Definitions {
     pub prune: Prune,
 }
 
+impl Definitions {
+    /// Jobs from a source, without groups. What the source held before and is not among them stays.
+    pub fn new(source: impl Into<String>, jobs: Vec<Job>) -> Definitions {
+        Definitions { source: source.into(), jobs, groups: Vec::new(), prune: Prune::Keep }
+    }
+
+    /// The same with groups.
+    #[must_use]
+    pub fn with_groups(self, groups: Vec<Group>) -> Definitions {
+        Definitions { groups, ..self }
+    }
+
+    /// The same, and this becomes of what the source held before.
+    #[must_use]
+    pub fn with_prune(self, prune: Prune) -> Definitions {
+        Definitions { prune, ..self }
+    }
+}
+
 /// Says what becomes of jobs that a new set does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Prune {
     /// They stay.
     Keep,

@@ -64,6 +64,7 @@ impl Action {
 
 /// What a run does, and by which policies.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Work {
     /// What to do.
     pub action: Action,
@@ -80,10 +81,17 @@ impl Work {
     pub fn new(action: Action) -> Work {
         Work { action, policies: Policies::default(), group: None, priority: 0 }
     }
+
+    /// The same work by other policies.
+    #[must_use]
+    pub fn with_policies(self, policies: Policies) -> Work {
+        Work { policies, ..self }
+    }
 }
 
 /// Jobs that share a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Group {
     /// Its name.
     pub name: JobName,
@@ -91,8 +99,16 @@ pub struct Group {
     pub limit: u32,
 }
 
+impl Group {
+    /// A group of which at most `limit` runs may be running at once; at least 1.
+    pub fn new(name: JobName, limit: u32) -> Group {
+        Group { name, limit }
+    }
+}
+
 /// A job's definition.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Job {
     /// Its name.
     pub name: JobName,
@@ -108,6 +124,14 @@ pub struct Job {
     pub source: String,
     /// The definition as the source's reader can read it again. Kept in the store for jobs that came by command.
     pub text: String,
+}
+
+impl Job {
+    /// A job without an end, from no source and without a text: the fields say the rest.
+    pub fn new(name: JobName, timetable: Timetable, work: impl Into<Arc<Work>>) -> Job {
+        let (source, text) = (String::new(), String::new());
+        Job { name, timetable, max_runs: None, work: work.into(), source, text }
+    }
 }
 
 /// Says why an action is refused.

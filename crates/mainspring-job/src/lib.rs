@@ -20,7 +20,8 @@
 //!
 //! | to read | see |
 //! |---|---|
-//! | what a job is | [`Job`], [`Timetable`], [`Once`] |
+//! | what a job is | [`Job`], [`Timetable`], [`Trigger`], [`Once`] |
+//! | a rule of one's own that says when | [`Rule`] |
 //! | the policies, each with its exact rule | [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
 //! | what the planner is told and wants | [`Input`], [`Output`] |
@@ -37,6 +38,10 @@
 //! ```
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What a version 1.0 would freeze is chosen, and what a page must say is said.
+#![warn(missing_debug_implementations)]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
 mod name;
 mod outcome;
@@ -45,6 +50,7 @@ mod state;
 mod exclusion;
 mod policy;
 mod timetable;
+mod trigger;
 
 mod job;
 mod once;
@@ -60,7 +66,8 @@ mod planner;
 
 mod store;
 
-pub use mainspring_cron::Schedule as Trigger;
+pub use jiff;
+pub use mainspring_cron as cron;
 
 pub use exclusion::Exclusion;
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
@@ -88,6 +95,7 @@ pub use store::{
 pub use timetable::{
     MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
 };
+pub use trigger::{Rule, Trigger};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -27,6 +27,7 @@ const PREFIX: &str = "once-";
 
 /// Names a one-shot job for ever. The order is that in which they fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "an id is its two parts")]
 pub struct OnceId {
     /// When it is due.
     pub due: Timestamp,
@@ -46,6 +47,10 @@ impl OnceId {
     }
 
     /// The name of the job if it was given none; the id can be read back from it.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "an id is letters, digits and hyphens, which a name may have"
+    )]
     pub fn name(self) -> JobName {
         JobName::new(&self.to_string()).expect("letters, digits and hyphens are a name")
     }
@@ -92,6 +97,7 @@ fn base36(mut number: u128) -> String {
 
 /// What somebody wants done once.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Submission {
     /// When, by the store's clock. In the past it is due at once.
     pub due: Timestamp,
@@ -103,8 +109,28 @@ pub struct Submission {
     pub work: Arc<Work>,
 }
 
+impl Submission {
+    /// Something to do at a time, without a name and without a key.
+    pub fn new(due: Timestamp, work: impl Into<Arc<Work>>) -> Submission {
+        Submission { due, name: None, key: None, work: work.into() }
+    }
+
+    /// The same under a name.
+    #[must_use]
+    pub fn with_name(self, name: JobName) -> Submission {
+        Submission { name: Some(name), ..self }
+    }
+
+    /// The same with an idempotency key.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<String>) -> Submission {
+        Submission { key: Some(key.into()), ..self }
+    }
+}
+
 /// A one-shot job that has not fired.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Once {
     /// Which.
     pub id: OnceId,
@@ -119,6 +145,11 @@ pub struct Once {
 }
 
 impl Once {
+    /// One without a key, under the name that its id has.
+    pub fn new(id: OnceId, submitted: Timestamp, work: impl Into<Arc<Work>>) -> Once {
+        Once { id, name: id.name(), key: None, submitted, work: work.into() }
+    }
+
     /// The run that it becomes.
     pub fn run(&self, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
         let key = RunKey::new(self.name.clone(), self.id.due);

@@ -42,6 +42,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a store must do all of them")]
 pub enum Operation {
     /// Adds a pending one-shot job.
     Submit(Once),
@@ -140,6 +141,7 @@ pub const MAX_PRUNED: usize = 1_000;
 
 /// Says what an operation found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the planner must read all of them")]
 pub enum Answer {
     /// It was done.
     New,
@@ -154,6 +156,7 @@ pub enum Answer {
 
 /// Says how the owner before ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "an owner must tell them apart")]
 pub enum Takeover {
     /// It gave the shard up in good order, or there was none.
     Clean,
@@ -166,9 +169,17 @@ pub enum Takeover {
 
 /// Operations that become durable together.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Batch {
     /// Counts up from 1 for each epoch. The same number again is the same batch again.
     pub number: u64,
     /// In the order in which they are applied.
     pub operations: Vec<Operation>,
+}
+
+impl Batch {
+    /// Operations under a number. The planner makes batches; this is for the tests of stores.
+    pub fn new(number: u64, operations: Vec<Operation>) -> Batch {
+        Batch { number, operations }
+    }
 }

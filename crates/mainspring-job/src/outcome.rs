@@ -21,6 +21,7 @@ pub const MAX_MESSAGE_BYTES: usize = 512;
 
 /// Says how an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of four ways")]
 pub enum Outcome {
     /// It did what it should.
     Succeeded,
@@ -34,6 +35,7 @@ pub enum Outcome {
 
 /// Says what went wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// A process exited with this code, which is not 0.
     Exit(i32),
@@ -104,7 +106,12 @@ fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
 }
 
 fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)]
+    // `str::floor_char_boundary` needs Rust 1.91.
+    let mut end = MAX_MESSAGE_BYTES.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::run::{Cause, RunKey};
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a shell must do all of them")]
 pub enum Output {
     /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must follow.
     Start(Start),
@@ -56,6 +57,7 @@ pub enum Output {
 
 /// What an executor needs to know.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Start {
     /// Which run; its text is the idempotency key that a receiver sees.
     pub key: RunKey,
@@ -71,6 +73,7 @@ pub struct Start {
 
 /// The answer to a command, given when what it says is on disk.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Reply {
     /// It is so.
     Done,
@@ -106,6 +109,7 @@ pub enum Reply {
 
 /// What a new set of definitions changed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Applied {
     /// New jobs.
     pub added: Vec<JobName>,
@@ -164,6 +168,7 @@ impl fmt::Display for Refusal {
 
 /// What a log should say, because nobody asked and somebody may wonder.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Note {
     /// Occurrences passed and do not run; the record says which.
     Missed {

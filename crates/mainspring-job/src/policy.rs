@@ -41,6 +41,7 @@ pub const MAX_JITTER: Duration = Duration::from_secs(86_400);
 /// Says what happens to a run that has used up its attempts on outcomes which [`RetryOn`] names. On any other outcome it stays
 /// what that outcome made it, whatever this says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum DeadLetters {
     /// It becomes `dead` if the job has retries; else it stays what its one attempt made it.
     #[default]
@@ -76,6 +77,7 @@ impl DeadLetters {
 /// # Ok::<(), mainspring_job::PolicyError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Policies {
     /// What becomes of occurrences whose time passed.
     pub misfire: Misfire,

@@ -9,6 +9,7 @@ use crate::name::JobName;
 
 /// Says why a job rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pause {
     /// Somebody paused it.
     Asked,
@@ -36,6 +37,7 @@ impl Pause {
 
 /// How far a job is: the part of its record that every run changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mark {
     /// Which job.
     pub job: JobName,
@@ -65,6 +67,7 @@ impl Mark {
 
 /// All of a job but its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobRecord {
     /// How far it is.
     pub mark: Mark,
@@ -73,4 +76,11 @@ pub struct JobRecord {
     pub source: Option<String>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
+}
+
+impl JobRecord {
+    /// The record of a job whose definition is not kept by the store.
+    pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
+        JobRecord { mark, source, text: String::new() }
+    }
 }

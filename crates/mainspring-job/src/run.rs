@@ -22,6 +22,7 @@ use crate::timetable::Span;
 
 /// Names a run for ever. Ordered by job, then nominal time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a key is its three parts")]
 pub struct RunKey {
     /// Whose run.
     pub job: JobName,
@@ -49,6 +50,7 @@ impl fmt::Display for RunKey {
 
 /// Says why there is a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// A trigger was due.
     Trigger,
@@ -99,6 +101,7 @@ impl Cause {
 
 /// What the store holds of a run.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Run {
     /// Which.
     pub key: RunKey,
@@ -156,6 +159,7 @@ impl Run {
 
 /// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Attempt {
     /// From 1.
     pub number: u32,
@@ -167,4 +171,11 @@ pub struct Attempt {
     pub state: Option<RunState>,
     /// How it ended, as the executor saw it.
     pub outcome: Option<Outcome>,
+}
+
+impl Attempt {
+    /// One that has begun and not ended.
+    pub fn new(number: u32, started: Timestamp) -> Attempt {
+        Attempt { number, started, ended: None, state: None, outcome: None }
+    }
 }

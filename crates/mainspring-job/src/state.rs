@@ -31,6 +31,7 @@ use std::fmt;
 
 /// Says how far a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "the states are closed: see the table")]
 pub enum RunState {
     /// Its time has not come.
     Scheduled,

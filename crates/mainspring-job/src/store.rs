@@ -72,6 +72,7 @@ pub const MAX_PAGE: usize = 10_000;
 
 /// A part of the jobs that has one owner. An embedded store has one: [`Shard::WHOLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
 pub struct Shard(pub u16);
 
 impl Shard {
@@ -81,6 +82,7 @@ impl Shard {
 
 /// Who takes a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Owner {
     /// For people.
     pub name: String,
@@ -95,6 +97,12 @@ impl Owner {
         Owner { name: name.into(), machine_start: String::new() }
     }
 
+    /// The same owner on a machine whose start is known: see [`Owner::machine_start`].
+    #[must_use]
+    pub fn with_machine_start(self, machine_start: impl Into<String>) -> Owner {
+        Owner { machine_start: machine_start.into(), ..self }
+    }
+
     /// How the owner before ended that did not release its shard, as far as this one can tell.
     pub fn takeover_from(&self, machine_start: &str) -> Takeover {
         let is_known = !self.machine_start.is_empty() && !machine_start.is_empty();
@@ -104,6 +112,7 @@ impl Owner {
 
 /// The right to write to a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lease {
     /// Which shard.
     pub shard: Shard,
@@ -116,8 +125,16 @@ pub struct Lease {
     pub lasts: Option<Duration>,
 }
 
+impl Lease {
+    /// A lease that lasts as long as the store is open.
+    pub fn new(shard: Shard, epoch: u64, takeover: Takeover) -> Lease {
+        Lease { shard, epoch, takeover, lasts: None }
+    }
+}
+
 /// A batch that is on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Committed {
     /// What became of each operation, in their order.
     pub answers: Vec<Answer>,
@@ -134,6 +151,7 @@ impl Committed {
 
 /// A lease that still holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Renewed {
     /// The store's time, as in [`Committed::now`].
     pub now: Option<Timestamp>,
@@ -291,6 +309,7 @@ pub trait Reader {
 
 /// Asks for a page of runs.
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Query {
     /// Only runs of this job.
     pub job: Option<JobName>,
@@ -302,8 +321,22 @@ pub struct Query {
     pub limit: usize,
 }
 
+impl Query {
+    /// Asks for at most so many runs of all jobs, in all states.
+    pub fn new(limit: usize) -> Query {
+        Query { limit, ..Query::default() }
+    }
+
+    /// Asks for the runs of this job only.
+    #[must_use]
+    pub fn of(self, job: JobName) -> Query {
+        Query { job: Some(job), ..self }
+    }
+}
+
 /// How much a store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// Jobs, without those that were removed.
     pub jobs: u64,

@@ -431,6 +431,8 @@ export interface Once {
   submitted: Instant;
   action: string;
   policies: string;
+  /** As a table of a job file; not in lists. */
+  definition?: string;
   id: string;
   civil: Civils;
 }

@@ -56,6 +56,8 @@ pub enum Request {
     Health,
     /// Jobs after a name, in order.
     List { after: Option<String> },
+    /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
+    Pending { after: Option<String>, limit: usize },
     /// One job, or one pending one-shot job.
     Show { job: String },
     /// Runs, the latest nominal time first.
@@ -137,6 +139,11 @@ pub enum Response {
     Health(Box<HealthWire>),
     Jobs {
         jobs: Vec<JobWire>,
+        after: Option<String>,
+    },
+    /// A page of one-shot jobs that wait; `after` is the place at which the next page begins.
+    Pending {
+        pending: Vec<OnceWire>,
         after: Option<String>,
     },
     Job(Box<JobWire>),
@@ -312,6 +319,9 @@ pub struct OnceWire {
     pub submitted: String,
     pub action: String,
     pub policies: String,
+    /// The definition as a table of a job file; not in `list`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
 }
 
 /// A run, or several that did not run in one record.
@@ -335,7 +345,7 @@ pub struct RunWire {
     pub last: Option<String>,
 }
 
-/// A line that a run wrote.
+/// A line that a run wrote, or that says something of its output: the stream `note`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `logs`")]
 pub struct LineWire {

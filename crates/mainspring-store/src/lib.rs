@@ -26,6 +26,7 @@ mod read;
 mod reader;
 mod row;
 mod schema;
+mod tally;
 #[cfg(test)]
 mod tests;
 

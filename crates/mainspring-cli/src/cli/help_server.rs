@@ -48,8 +48,11 @@ Examples:
   sudo mainspring serve --system /etc/crontab";
 
 pub(super) const LIST: &str = "\
+Jobs come in the order of their names. Those of `at` that wait follow, the next due first, at most -n.
+
 Examples:
   mainspring list
+  mainspring list --pending -n 100
   mainspring list --json";
 
 pub(super) const SHOW: &str = "\
@@ -70,7 +73,8 @@ Examples:
   mainspring history --state failed,timed_out,dead --json";
 
 pub(super) const LOGS: &str = "\
-Lines of standard error are marked with `!`. Secrets are not in them. Without a server the files of the
+Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
+output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of the
 data directory are read; -f follows a server.
 
 Examples:

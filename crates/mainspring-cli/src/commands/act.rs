@@ -5,14 +5,14 @@
 //! Does not check what the server checks better.
 
 use std::env;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use jiff::tz::TimeZone;
 use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{print, print_json, zone_or_system};
+use super::{print, print_json, printed, zone_or_system};
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
@@ -73,10 +73,8 @@ pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
     table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
     policies(&args.policies)?;
     for policy in &args.policies {
-        let (name, value) = policy.split_once('=').unwrap_or((policy, ""));
-        let is_number = name.replace('-', "_") == "pause_after" && value != "never";
-        let name = name.replace('-', "_");
-        if is_number { table.raw(&name, value) } else { table.text(&name, value) }
+        let (word, value) = policy.split_once('=').unwrap_or((policy, ""));
+        table.policy(word, value);
     }
     ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
 }
@@ -161,6 +159,8 @@ fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
         return Ok(false);
     }
     print(&format!("Add {runs} of {job}? [y/N] "))?;
+    // Without a line end the question would stay in the buffer.
+    printed(io::stdout().flush())?;
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     Ok(read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -213,12 +213,8 @@ impl<'s> World<'s> {
     /// Gives the planner the jobs; returns the names that it refuses.
     fn define(&mut self) -> Vec<JobName> {
         let jobs = self.scenario.jobs.iter().map(|simulated| simulated.job.clone()).collect();
-        let definitions = Definitions {
-            source: SOURCE.to_owned(),
-            jobs,
-            groups: self.scenario.groups.clone(),
-            prune: Prune::Remove,
-        };
+        let groups = self.scenario.groups.clone();
+        let definitions = Definitions::new(SOURCE, jobs).with_groups(groups).with_prune(Prune::Remove);
         let replies = self.tell(Input::Command { ticket: Ticket(1), command: Command::Apply(definitions) });
         let applied = replies.into_iter().find_map(|reply| match reply {
             Reply::Applied(applied) => Some(applied.refused),
@@ -314,5 +310,7 @@ impl<'s> World<'s> {
 
 /// Those of `serve`.
 fn limits() -> Limits {
-    Limits { max_running: MAX_RUNNING, ..Limits::default() }
+    let mut limits = Limits::default();
+    limits.max_running = MAX_RUNNING;
+    limits
 }

@@ -4,6 +4,7 @@ use crate::policy::Retention;
 
 /// Limits of one planner. The default is for one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Runs that are running at once; at least 1. A thousand processes are a busy machine.
     pub max_running: usize,

@@ -32,6 +32,14 @@ impl Planner {
         self.jobs.get(name)?.next.map(|entry| entry.at)
     }
 
+    /// The jobs with a definition, how far each is, and when it is looked at next as [`next_of`](Self::next_of) says. One walk.
+    pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
+        self.jobs.values().filter_map(|tracked| {
+            let next = tracked.next.map(|entry| entry.at);
+            Some((tracked.job.as_deref()?, &tracked.mark, next))
+        })
+    }
+
     /// An open run.
     pub fn run(&self, key: &RunKey) -> Option<&Run> {
         self.runs.get(key).map(|live| &live.run)

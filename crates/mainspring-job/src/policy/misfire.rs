@@ -46,6 +46,7 @@ const MAX_WINDOW: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Says which misfired occurrences run late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CatchUp {
     /// None of them.
     None,
@@ -62,6 +63,7 @@ pub enum CatchUp {
 
 /// Says what happens to misfired occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Misfire {
     /// Which of them run late.
     pub catch_up: CatchUp,

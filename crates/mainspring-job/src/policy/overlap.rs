@@ -30,6 +30,7 @@ pub const MAX_QUEUED_RUNS: u32 = 1_000;
 
 /// Says what happens to a run that is due while another is in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Overlap {
     /// It is skipped.
     #[default]

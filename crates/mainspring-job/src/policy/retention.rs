@@ -17,6 +17,7 @@ const MAX_DAYS: u32 = 36_525;
 
 /// Says how much history is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retention {
     /// So many ended runs, from 1 to [`MAX_KEPT_RUNS`]; more until the next look.
     pub keep: u32,

@@ -37,6 +37,7 @@ const MAX_FACTOR: u32 = 100;
 
 /// Says which ends are retried, and lead to the dead letters when no attempt is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryOn {
     /// The attempt failed.
     pub failed: bool,
@@ -62,6 +63,7 @@ impl RetryOn {
 
 /// Says how a failure is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retry {
     /// How often, after the first attempt; 0 is never. At most [`MAX_RETRIES`].
     pub max: u32,
@@ -97,6 +99,7 @@ impl Retry {
     }
 
     /// The wait after attempt number `attempt`, from 1. `hash` places it within the jitter.
+    #[expect(clippy::missing_panics_doc, reason = "the longest wait is far below what a u64 holds")]
     pub fn wait(&self, attempt: u32, hash: u64) -> Duration {
         let factor = self.factor.checked_pow(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
         let wait = self.backoff.saturating_mul(factor).min(self.cap).min(MAX_BACKOFF);

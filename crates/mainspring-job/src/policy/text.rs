@@ -15,6 +15,7 @@ use jiff::SignedDuration;
 
 /// Says what in the text of a policy cannot be read, and what could stand there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PolicyError {
     /// The policy, or the part of it: `overlap`, `part of retry`.
     pub what: String,

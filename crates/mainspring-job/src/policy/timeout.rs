@@ -21,6 +21,7 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Asks a process to end. The names are those of POSIX, without `SIG`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Signal {
     /// SIGTERM.
     #[default]
@@ -67,6 +68,7 @@ impl Signal {
 
 /// Says how an attempt is ended: a signal, then after a while KILL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kill {
     /// What comes first.
     pub signal: Signal,
@@ -82,6 +84,7 @@ impl Default for Kill {
 
 /// Says how long an attempt may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Timeout {
     /// Then it is killed. `None`: it may take as long as it likes.
     pub after: Option<Duration>,

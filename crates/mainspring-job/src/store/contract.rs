@@ -30,6 +30,7 @@ mod generator;
 mod ground;
 mod laws;
 mod owners;
+mod rule;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -42,9 +43,11 @@ use generator::Generator;
 use ground::{Held, committed, same, text};
 
 pub use ground::Ground;
+pub use rule::exercise_rule;
 
 /// Says what a store did that it should not.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The law, or the script with its seed.
     pub law: String,

@@ -3,7 +3,7 @@
 use super::*;
 
 fn submit(shell: &mut Shell, due: &str) -> OnceId {
-    let submission = Submission { due: at(due), name: None, key: None, work: Arc::new(work("")) };
+    let submission = Submission::new(at(due), work(""));
     match shell.command(Command::Submit(submission)) {
         Reply::Submitted { id, .. } => id,
         reply => panic!("{reply:?}"),
@@ -12,7 +12,8 @@ fn submit(shell: &mut Shell, due: &str) -> OnceId {
 
 /// Two jobs that are due at one time, the first of which runs; there is no room for the second, which was read.
 fn with_one_that_was_read() -> (Shell, OnceId) {
-    let limits = Limits { max_open: 1, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.max_open = 1;
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     submit(&mut shell, "2026-01-01T00:00:10Z");
     let second = submit(&mut shell, "2026-01-01T00:00:10Z");
@@ -65,7 +66,8 @@ fn a_near_job_that_is_withdrawn_costs_one_look_and_leaves_nothing() {
 
 #[test]
 fn a_crowd_that_is_due_at_once_fires_whole_in_the_order_of_submission() {
-    let limits = Limits { per_turn: 7, page: 10, max_near: 20, ..Limits::default() };
+    let mut limits = Limits::default();
+    (limits.per_turn, limits.page, limits.max_near) = (7, 10, 20);
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     let ids: Vec<OnceId> = (0..100).map(|_| submit(&mut shell, "2026-01-01T00:00:10Z")).collect();
     assert!(shell.planner.near_count() <= 20);

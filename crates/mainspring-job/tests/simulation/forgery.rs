@@ -79,7 +79,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let mut run = planned(&world.log[index])?.clone();
         (run.key.nominal, run.state) = (run.key.nominal + DAY * 1_000, RunState::Queued);
         let lease = world.disk.acquire(Shard::WHOLE, &Owner::new("forger")).unwrap();
-        let batch = Batch { number: 1, operations: vec![Operation::Plan(run)] };
+        let batch = Batch::new(1, vec![Operation::Plan(run)]);
         world.disk.commit(lease, &batch).unwrap();
         Some(())
     }),

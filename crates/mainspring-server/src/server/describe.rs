@@ -18,6 +18,7 @@ use crate::protocol::{
     AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobWire, OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
+use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
@@ -34,9 +35,9 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
 pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
-        Some(Pause::Asked) => "paused",
         Some(Pause::Failures) => "paused after failures",
         Some(Pause::Crashes) => "paused: the server died in it",
+        Some(_) => "paused",
         None if 0 < mark.crashes => "in quarantine",
         None if next.is_none() && !job.timetable.is_at_boot() => "done",
         None => "active",
@@ -46,7 +47,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         name: job.name.to_string(),
         state: state.to_owned(),
         next: next.map(|next| next.to_string()),
-        triggers: job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect(),
+        triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
@@ -70,6 +71,7 @@ pub(super) fn once(once: &Once) -> OnceWire {
         submitted: once.submitted.to_string(),
         action: summary(&once.work.action),
         policies: once.work.policies.to_string(),
+        definition: once_table(once),
     }
 }
 
@@ -145,6 +147,8 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
+        // The answer to a command that nothing here sends.
+        other => Response::Error(ErrorWire::new(ErrorKind::Failed, format!("{other:?}"))),
     }
 }
 
@@ -182,5 +186,6 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }
+        other => (PROGRAM.to_owned(), format!("{other:?}")),
     }
 }

@@ -62,8 +62,8 @@ impl Server {
     }
 
     /// Tries again what could not be started before.
-    pub(super) fn start_postponed(&mut self, has_room: bool, now: Moment) {
-        for (start, since) in self.postponed.due(has_room, now) {
+    pub(super) fn start_postponed(&mut self, now: Moment) {
+        for (start, since) in self.postponed.take_starts() {
             self.start(start, since, now);
         }
     }

@@ -23,9 +23,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
@@ -40,6 +42,11 @@ const MAX_IN_FLIGHT: usize = 2;
 /// How many commands make the next batch worth it while one is written. Fewer are better off in one batch with those that come
 /// meanwhile: of 32 clients that wait for their answers, each shares a flush with most others.
 const WORTHWHILE: usize = 256;
+
+/// How long the loop waits for the store alone after it gave a batch, and hears nothing else. A disk that is fast answers within
+/// it, and what clients asked meanwhile is found together: it shares the next flush, and costs one wake-up instead of one each.
+/// A thousandth of a second is below what any timeout or kill is held to.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -103,12 +110,15 @@ enum Delay {
 }
 
 /// The loop's side of the thread.
-#[derive(Debug)]
 pub(super) struct Writer {
     /// `None` when the thread is to end.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
     reports: Receiver<Report>,
+    /// What was received before it was asked for.
+    early: Option<Report>,
+    /// The loop waits for a report itself and needs no ring.
+    is_awaited: Arc<AtomicBool>,
     bell: Bell,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
@@ -136,7 +146,8 @@ impl Writer {
         let (ring, bell) = bell()?;
         let (orders, taken) = channel();
         let (sender, reports) = channel();
-        let tell = Tell { sender, ring };
+        let is_awaited = Arc::new(AtomicBool::new(false));
+        let tell = Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) };
         let work = move || {
             let mut hand =
                 Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false };
@@ -149,6 +160,8 @@ impl Writer {
             orders: Some(orders),
             thread: Some(thread),
             reports,
+            early: None,
+            is_awaited,
             bell,
             in_flight: VecDeque::new(),
             delay: Delay::None,
@@ -198,10 +211,10 @@ impl Writer {
         self.order(Order::Again);
     }
 
-    /// How long until that is worth it.
-    pub(super) fn full_wait(&self, now: Moment) -> Option<Duration> {
+    /// When that is worth it.
+    pub(super) fn room_deadline(&self) -> Option<Instant> {
         let tried = self.tried.filter(|_| self.is_full())?;
-        Some(ROOM_WAIT.saturating_sub(now.since(tried)))
+        tried.monotonic.checked_add(ROOM_WAIT)
     }
 
     pub(super) fn renew(&self) {
@@ -235,7 +248,7 @@ impl Writer {
 
     /// The next report, if there is one.
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
-        let report = self.reports.try_recv().ok()?;
+        let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
             Report::Committed { .. } => {
                 self.in_flight.pop_front();
@@ -250,6 +263,21 @@ impl Writer {
             _ => {}
         }
         Some(report)
+    }
+
+    /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`. Returns whether there
+    /// is a report.
+    pub(super) fn linger(&mut self, now: Moment, longest: Duration) -> bool {
+        let Some(&given) = self.in_flight.back() else { return false };
+        let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
+        if self.early.is_none() && !wait.is_zero() {
+            self.is_awaited.store(true, Ordering::SeqCst);
+            let report = self.reports.recv_timeout(wait);
+            self.is_awaited.store(false, Ordering::SeqCst);
+            // One that came in between was not rung for.
+            self.early = report.or_else(|_| self.reports.try_recv()).ok();
+        }
+        self.early.is_some()
     }
 
     /// Forgets the rings so far: reports are looked for afterwards.
@@ -267,10 +295,15 @@ impl Writer {
         self.waited(now).filter(|waited| LATE <= *waited && self.delay != Delay::Full)
     }
 
-    /// How long until people are to be told that the first batch is late.
-    pub(super) fn late_wait(&self, now: Moment) -> Option<Duration> {
-        let waited = self.waited(now).filter(|_| !self.is_said_late)?;
-        Some(LATE.saturating_sub(waited))
+    /// When people are to be told that the first batch is late.
+    pub(super) fn late_deadline(&self) -> Option<Instant> {
+        let given = self.in_flight.front().filter(|_| !self.is_said_late)?;
+        given.monotonic.checked_add(LATE)
+    }
+
+    /// When the first batch was given that is not on disk.
+    pub(super) fn waits_since(&self) -> Option<Moment> {
+        self.in_flight.front().copied()
     }
 
     /// What there is to say since the last call: that the store does not answer, or that it does again.
@@ -319,13 +352,16 @@ impl AsFd for Writer {
 struct Tell {
     sender: Sender<Report>,
     ring: Ring,
+    is_awaited: Arc<AtomicBool>,
 }
 
 impl Tell {
     fn say(&self, report: Report) {
         // Fails only after the loop has ended.
         let _ = self.sender.send(report);
-        self.ring.ring();
+        if !self.is_awaited.load(Ordering::SeqCst) {
+            self.ring.ring();
+        }
     }
 }
 
@@ -433,3 +469,6 @@ fn page<T>(read: Result<Vec<T>, StoreError>, limit: usize) -> Result<(Vec<T>, bo
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

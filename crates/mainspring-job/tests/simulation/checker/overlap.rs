@@ -69,6 +69,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &s
                 Overlap::QueueOne => 0 < most_queued,
                 Overlap::QueueAll { cap } => cap as usize <= most_queued,
                 Overlap::Replace | Overlap::KillOld | Overlap::Allow => false,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} is skipped, and nothing is in the way by {overlap}");
             let is_true = if reason.contains("was running") {
@@ -92,6 +93,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &s
                     !model.others(key).any(waits)
                 }
                 Overlap::Allow => true,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} becomes {to} with others in the way by {overlap}");
         }
