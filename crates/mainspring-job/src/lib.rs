@@ -77,7 +77,9 @@ pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
-pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview};
+pub use planner::{
+    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview, rewind_preview,
+};
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,

@@ -68,7 +68,7 @@ use place::Places;
 use quarantine::Quarantine;
 use window::Window;
 
-pub use command::{MAX_BACKFILL_RUNS, preview};
+pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
