@@ -22,7 +22,8 @@ pub mod simulate;
 pub mod value;
 
 use act::{
-    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
+    ScopeArgs,
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
@@ -84,6 +85,9 @@ pub enum Command {
     /// Runs a job for times that have passed, after a preview
     #[command(after_help = with_codes(help_server::BACKFILL))]
     Backfill(BackfillArgs),
+    /// Lets a job go on that rests because the clock was ahead, after a preview
+    #[command(after_help = with_codes(help_server::REWIND))]
+    Rewind(RewindArgs),
     /// Shows, retries and drops runs that failed for good
     #[command(subcommand, after_help = with_codes(help_server::DEAD))]
     Dead(DeadCommand),

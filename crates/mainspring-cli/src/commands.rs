@@ -55,6 +55,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Cancel(args) => act::cancel(&args),
         Command::Remove(args) => act::remove(&args),
         Command::Backfill(args) => act::backfill(&args),
+        Command::Rewind(args) => act::rewind(&args),
         Command::Dead(command) => act::dead(command),
         Command::Apply(args) => apply::apply(&args),
         Command::Export(args) => look::export(&args),

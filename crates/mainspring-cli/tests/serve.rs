@@ -134,6 +134,10 @@ fn a_range_is_run_again_after_a_preview() {
         0,
         "3 runs of backfill 2 are on disk",
     );
+    for rewind in [&["rewind", "day"][..], &["rewind", "day", "--yes"]] {
+        served.says(rewind, 5, "the job does not rest for the clock");
+    }
+    served.says(&["rewind", "nobody", "--yes"], 4, "there is no such job");
     let runs = served.json(&["history", "day", "--state", "succeeded", "--json"]);
     let ended = runs["runs"]["runs"].as_array().unwrap();
     assert_eq!(ended.iter().filter(|run| run["run"].as_str().unwrap().ends_with("#2")).count(), 3, "{runs}");

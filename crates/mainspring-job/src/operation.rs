@@ -41,8 +41,9 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
+/// | `Rewind` | the job | `New`; its watermark is that of the mark |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
-/// | `Mark`, `Forget` | no such job | `Missing` |
+/// | `Mark`, `Rewind`, `Forget` | no such job | `Missing` |
 ///
 /// # Example
 /// ```
@@ -144,6 +145,8 @@ pub enum Operation {
     },
     /// Keeps how far a job is.
     Mark(Mark),
+    /// Keeps how far a job is, where that is less far than before: the clock was ahead.
+    Rewind(Mark),
     /// Drops the definition of a job, and keeps its mark.
     Forget(JobName),
     /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of

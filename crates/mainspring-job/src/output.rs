@@ -171,6 +171,11 @@ pub enum Reply {
         /// Its number: the series in their keys.
         series: u32,
     },
+    /// The job is planned from now on.
+    Rewound {
+        /// How far it was planned before.
+        from: Timestamp,
+    },
     /// The definitions are in force.
     Applied(Applied),
     /// Nothing changed, for this reason.
@@ -242,6 +247,8 @@ pub enum Refusal {
     NoSuchOnce,
     /// The backfill would be more than [`MAX_BACKFILL_RUNS`](crate::MAX_BACKFILL_RUNS) runs.
     BackfillTooLarge,
+    /// The job is not planned beyond what the clock shows.
+    NotAhead,
     /// There are as many open runs as the limit allows: try again later.
     TooManyRuns,
     /// There are as many jobs as the limit allows.
@@ -263,6 +270,7 @@ impl fmt::Display for Refusal {
             Refusal::NoSuchRun => "there is no such run, or it has ended",
             Refusal::NoSuchOnce => "there is no such pending job, or it has fired",
             Refusal::BackfillTooLarge => "the range holds too many occurrences for one backfill",
+            Refusal::NotAhead => "the job does not rest for the clock: nothing of it is planned ahead of now",
             Refusal::TooManyRuns => "too many runs are waiting already",
             Refusal::TooManyJobs => "there are too many jobs already",
             Refusal::Conflict => "that name is taken",

@@ -84,6 +84,8 @@ pub enum Request {
     Cancel { of: String },
     /// Run the occurrences of a range, or only tell them.
     Backfill { job: String, from: String, to: String, preview: bool },
+    /// Plan a job from now on that rests for a clock that was ahead, or only tell what would run.
+    Rewind { job: String, preview: bool },
     /// Run a dead letter again.
     DeadRetry { run: String },
     /// Let go of a dead letter.
@@ -172,6 +174,15 @@ pub enum Response {
     Backfilled {
         count: usize,
         series: u32,
+    },
+    /// What a rewind would let run: the first times, and how many there are, those that do not run again among them.
+    Rewinding {
+        times: Vec<String>,
+        count: u64,
+        planned: String,
+    },
+    Rewound {
+        from: String,
     },
     Applied(AppliedWire),
     Export {

@@ -133,6 +133,19 @@ pub struct BackfillArgs {
     pub ask: AskArgs,
 }
 
+/// The arguments of `rewind`.
+#[derive(Debug, Args)]
+pub struct RewindArgs {
+    /// The job's name
+    pub job: String,
+    /// Rewinds it without asking
+    #[arg(long, short)]
+    pub yes: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
 /// What to do with dead letters.
 #[derive(Debug, Subcommand)]
 pub enum DeadCommand {

@@ -144,6 +144,16 @@ Examples:
   mainspring backfill report '2026-11-01 00:00' '2026-11-07 23:59'
   mainspring backfill report 2026-11-01T00:00:00Z 2026-11-08T00:00:00Z --yes";
 
+pub(super) const REWIND: &str = "\
+A job rests until the clock has caught up with what was planned of it: after the clock was ahead, for as
+long as it was. This lets it plan from now on. First the next times are shown; on a terminal there is a
+question, elsewhere nothing happens without --yes. What has a record under its own time does not run again.
+`doctor` names the jobs that rest so.
+
+Examples:
+  mainspring rewind report
+  mainspring rewind report --yes";
+
 pub(super) const DEAD: &str = "\
 A run whose attempts have all failed becomes a dead letter, if the job's policy dead_letters says so.
 

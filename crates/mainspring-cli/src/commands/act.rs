@@ -1,4 +1,4 @@
-//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `dead`.
+//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `rewind`, `dead`.
 //!
 //! Cost: one connection.
 //!
@@ -14,7 +14,8 @@ use super::ask::{ask, show};
 use super::progress::Progress;
 use super::{print, print_json, printed, zone_or_system};
 use crate::cli::act::{
-    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
+    ScopeArgs,
 };
 use crate::client::Client;
 use crate::relative::relative;
@@ -138,8 +139,12 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
         let Response::Preview { times: found } = preview else { return Ok(Exit::Failed) };
         times = found;
     }
-    if !args.yes && (times.is_empty() || !is_confirmed(&args.job, times.len())?) {
-        return Ok(Exit::Ok);
+    if !args.yes {
+        let (runs, job) = (counted(times.len(), "run"), &args.job);
+        let said = format!("{runs} of {job} would be added; --yes adds them");
+        if times.is_empty() || !is_confirmed(&said, &format!("Add {runs} of {job}?"))? {
+            return Ok(Exit::Ok);
+        }
     }
     let answer = client.ask(request(false))?;
     show(&args.ask, &answer)?;
@@ -179,14 +184,29 @@ fn wait_for_all(
     Ok(if failed.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-/// Asks a person; where there is none, the answer is no.
-fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
-    let runs = counted(count, "run");
+pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
+    let request = |preview| Request::Rewind { job: args.job.clone(), preview };
+    let mut client = Client::connect(&args.ask.place.place())?;
+    if !args.yes {
+        show(&args.ask, &client.ask(request(true))?)?;
+        let job = &args.job;
+        let (said, asked) =
+            (format!("{job} would plan from now on; --yes lets it"), format!("Rewind {job}?"));
+        if !is_confirmed(&said, &asked)? {
+            return Ok(Exit::Ok);
+        }
+    }
+    let answer = client.ask(request(false))?;
+    show(&args.ask, &answer)
+}
+
+/// Asks a person; where there is none, says what would be done, and the answer is no.
+fn is_confirmed(said: &str, asked: &str) -> Result<bool, Error> {
     if !io::stdin().is_terminal() {
-        say(&format!("mainspring: {runs} of {job} would be added; --yes adds them\n"));
+        say(&format!("mainspring: {said}\n"));
         return Ok(false);
     }
-    print(&format!("Add {runs} of {job}? [y/N] "))?;
+    print(&format!("{asked} [y/N] "))?;
     // Without a line end the question would stay in the buffer.
     printed(io::stdout().flush())?;
     let mut answer = String::new();

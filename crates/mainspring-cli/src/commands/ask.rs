@@ -131,11 +131,15 @@ pub(super) fn text(response: &Response, view: &View) -> String {
             let name = name.as_deref().unwrap_or("a job with that key");
             format!("{} is there already: nothing changed\n", plain::line(name))
         }
-        Response::Preview { times } => {
-            let shown = |time: &String| {
-                time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
-            };
-            times.iter().map(|time| format!("{}\n", shown(time))).collect()
+        Response::Preview { times } => times_text(times, view),
+        Response::Rewinding { times, count, planned } => {
+            let times = times_text(times, view);
+            let all = counted(usize::try_from(*count).unwrap_or(usize::MAX), "time");
+            let planned = plain::line(&when(planned, view)).into_owned();
+            format!("{times}these first, of {all} up to {planned}, as far as they have no record\n")
+        }
+        Response::Rewound { from } => {
+            format!("planned from now on, and no longer from {} on\n", plain::line(&when(from, view)))
         }
         Response::Backfilled { count, series } => {
             format!("{} of backfill {series} are on disk\n", counted(*count, "run"))
@@ -143,6 +147,13 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Applied(applied) => applied_text(applied),
         Response::Export { texts, .. } => texts.join("\n"),
     }
+}
+
+fn times_text(times: &[String], view: &View) -> String {
+    let shown = |time: &String| {
+        time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
+    };
+    times.iter().map(|time| format!("{}\n", shown(time))).collect()
 }
 
 /// A line of output, of standard error or about the output with a mark.

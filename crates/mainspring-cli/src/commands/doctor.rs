@@ -265,7 +265,11 @@ fn planned(health: &HealthWire) -> Option<Finding> {
     let when = relative(planned, now);
     if 0 < health.behind.count {
         let text = format!("the clock was set back: {} rest until it shows {planned}", names(&health.behind));
-        return Some(Finding::bad("planned", text, "nothing fires twice; set the clock right, or wait"));
+        return Some(Finding::bad(
+            "planned",
+            text,
+            "nothing fires twice; set the clock right, wait, or see `mainspring help rewind`",
+        ));
     }
     if MAX_IDLE_SECONDS < now.as_second() - planned.as_second() {
         let text = format!("the last occurrence was planned {when}");

@@ -121,6 +121,11 @@ impl MemoryStore {
             }
             Operation::Define { mark, source, text } => self.define(mark, source, text),
             Operation::Mark(mark) => self.mark(mark),
+            Operation::Rewind(mark) => {
+                let Some(record) = self.jobs.get_mut(&mark.job) else { return Answer::Missing };
+                record.mark = mark.clone();
+                Answer::New
+            }
             Operation::Forget(name) => {
                 let Some(record) = self.jobs.get_mut(name) else { return Answer::Missing };
                 (record.source, record.text) = (None, String::new());

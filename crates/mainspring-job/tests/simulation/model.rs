@@ -255,6 +255,11 @@ impl<'s> Model<'s> {
                     job.mark = mark.clone();
                 }
             }
+            Operation::Rewind(mark) => {
+                let job = self.jobs.get_mut(&mark.job).unwrap();
+                job.era += 1;
+                job.mark = mark.clone();
+            }
             Operation::Forget(name) => {
                 let job = self.jobs.get_mut(name).unwrap();
                 (job.is_defined, job.mark.pause) = (false, None);

@@ -13,8 +13,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Reader, Reply, RunKey, Scope, Submission,
-    Ticket, Work, preview,
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Reader, Refusal, Reply, RunKey, Scope,
+    Submission, Ticket, Work, preview, rewind_preview,
 };
 
 use super::asking::{
@@ -36,6 +36,9 @@ use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
+
+/// How many times a preview of a rewind shows: enough to see what it is about.
+const MAX_SHOWN: usize = 20;
 
 fn time(text: &str) -> Result<Timestamp, ErrorWire> {
     text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
@@ -267,6 +270,7 @@ impl Server {
             Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),
             Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
+            Request::Rewind { job, preview } => self.rewind(&job, preview, now),
             Request::DeadRetry { run } => {
                 let key = dead_key(&run)?;
                 query(move |reader| queries::dead(reader, &key, |run| Command::RetryDead(Box::new(run))))
@@ -357,6 +361,18 @@ impl Server {
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
         Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
     }
+
+    fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> Asking {
+        let name = job_name(job)?;
+        if !is_preview {
+            return Ok(Next::Command(Command::Rewind(name)));
+        }
+        let (found, mark) = self.planner.job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let planned = mark.watermark;
+        let (times, count) = rewind_preview(&found.timetable, planned, now.wall, MAX_SHOWN)
+            .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;
+        query(move |reader| queries::rewinding(reader, &name, times, count, planned))
+    }
 }
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
@@ -387,6 +403,7 @@ fn adds(request: &Request) -> bool {
             | Request::Submit(_)
             | Request::Define { .. }
             | Request::Backfill { preview: false, .. }
+            | Request::Rewind { preview: false, .. }
             | Request::DeadRetry { .. }
             | Request::Apply { preview: false, .. }
     )

@@ -131,7 +131,7 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
         Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
-        Refusal::Conflict => ErrorKind::Conflict,
+        Refusal::Conflict | Refusal::NotAhead => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
         _ => ErrorKind::Failed,
     }
@@ -156,6 +156,7 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Duplicate { .. } => Response::Duplicate { name: None },
         Reply::Planned { key } => Response::Planned { run: key.to_string() },
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
+        Reply::Rewound { from } => Response::Rewound { from: from.to_string() },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
         // The answer to a command that nothing here sends.

@@ -64,6 +64,24 @@ fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire>
     Err(not_found(&format!("job `{name}`")))
 }
 
+/// What a rewind would let run, without the times that have a record of their own.
+pub(super) fn rewinding(
+    reader: &mut dyn Reader,
+    job: &JobName,
+    times: Vec<Timestamp>,
+    count: u64,
+    planned: Timestamp,
+) -> Asking {
+    let mut left = Vec::new();
+    for time in times {
+        let key = RunKey::new(job.clone(), time);
+        if reader.run(Shard::WHOLE, &key).map_err(store_failed)?.is_none() {
+            left.push(time.to_string());
+        }
+    }
+    Ok(Next::Answer(Response::Rewinding { times: left, count, planned: planned.to_string() }))
+}
+
 /// A page of jobs, to which is added how the last run of each went.
 pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> Asking {
     add_last(reader, &mut jobs)?;

@@ -221,6 +221,15 @@ const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "`rewind JOB` lets it plan from now on: it shows what would run then, and asks.",
+        &["coverage::check", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "What has a record under its own time does not run again, nor does the first of a stretch that \
+         is on record as one; the others of it do.",
+        &["attempts::stories", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
         "A wait that is a length of time, that of a retry or within `spread`, takes no longer for it.",
         &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
     ),
