@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::program::mainspring;
-use crate::served::{IDLE, Served, write};
+use crate::served::{IDLE, Served, folder, write};
 use crate::typed::Typed;
 
 #[test]
@@ -132,4 +132,70 @@ fn people_see_times_of_their_zone_and_programs_utc() {
     assert!(show(&["--utc"]).contains("-01-01T17:30:00Z)"), "{}", show(&["--utc"]));
     assert!(show(&["--json"]).contains("-01-01T17:30:00Z\""), "{}", show(&["--json"]));
     served.stop();
+}
+
+#[test]
+fn a_time_that_is_past_is_refused_unless_it_is_asked_for() {
+    let mut served = Served::start("past", IDLE);
+    let past = "2020-01-01 00:00";
+    served.says(&["at", past, "--name", "p", "--", "echo", "ran"], 2, "ago: a mistake?");
+    assert!(served.ask(&["history"]).stdout.contains("there are no runs"));
+    served.says(&["at", past, "--name", "p", "--even-if-past", "--", "echo", "ran"], 0, "p is due");
+    served.running.wait_for(&["p", "stdout ran"]);
+    served.stop();
+    let file = folder("past-job").join("jobs.toml");
+    write(&file, "[jobs.x]\nat = 2020-01-01T00:00:00Z\nshell = 'true'\n");
+    let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+    assert!(
+        checked.contains("warning: @at 2020-01-01T00:00:00Z: that time is past: it never runs"),
+        "{checked}"
+    );
+}
+
+#[test]
+fn history_says_how_many_and_why() {
+    let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'sleep 0.2; exit 3'\nretry = '1,backoff=1ms'\n\
+                [jobs.often]\nevery = '1ms'\ncwd = '/'\nshell = 'true'\n";
+    let mut served = Served::start("why", jobs);
+    served.says(&["pause", "often"], 0, "");
+    served.running.wait_for(&["bad", "is a dead letter"]);
+    served.says(&["history", "bad"], 0, "exit 3, none of its 2 attempts succeeded");
+    served.says(&["resume", "often"], 0, "");
+    served.says(&["history", "often", "--state", "skipped_paused"], 0, " occurrences, ");
+    served.stop();
+}
+
+#[test]
+fn whoever_looks_is_told_that_no_server_runs() {
+    let served = Served::start("silent", IDLE);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    for args in [&["list", "--data", &data][..], &["history", "--json", "--data", &data]] {
+        let looked = mainspring(args);
+        assert_eq!(looked.code, 0);
+        assert!(looked.stderr.contains("no server runs for "), "{args:?}: {}", looked.stderr);
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_secret_that_is_sent_nowhere_is_warned_of() {
+    let file = folder("secret-nowhere").join("jobs.toml");
+    let hook = |header: &str| {
+        format!(
+            "[jobs.x]\nevery = '1h'\n[jobs.x.webhook]\nurl = 'https://example.com/'\n\
+             headers = {{ Authorization = 'Bearer {header}' }}\nsecrets = {{ TOKEN = '/etc/secrets/token' }}\n"
+        )
+    };
+    for wrong in ["{TOKEN}", "$TOKEN", "{secrets.TOKEN}", "{secret:TOKEN}"] {
+        write(&file, &hook(wrong));
+        let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+        assert!(
+            checked.contains("the secret `TOKEN` is sent nowhere: {secret.TOKEN} stands"),
+            "{wrong}: {checked}"
+        );
+    }
+    write(&file, &hook("{secret.TOKEN}"));
+    let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
+    assert!(checked.contains("1 job, no problems\n"), "{checked}");
 }

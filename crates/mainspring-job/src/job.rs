@@ -12,7 +12,7 @@
 //!       └─ source, text            where its definition came from, and the definition as written
 //! ```
 //!
-//! A [`Once`] is a job with one due time and no definition: `at` on the command line.
+//! A [`Once`](crate::Once) is a job with one due time and no definition: `at` on the command line.
 
 use std::error::Error;
 use std::fmt;
@@ -29,6 +29,16 @@ pub const MAX_BODY_BYTES: usize = 256 * 1024;
 pub const MAX_KIND_BYTES: usize = 32;
 
 /// What an executor is to do. The planner and the stores carry it and never look inside.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Action;
+///
+/// // Which executor, and what it is to do: the second is in its own format.
+/// let action = Action::new("process", "pg_dump orders")?;
+/// assert_eq!((action.kind(), action.body()), ("process", "pg_dump orders"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action {
     kind: String,
@@ -63,6 +73,17 @@ impl Action {
 }
 
 /// What a run does, and by which policies.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Work};
+///
+/// let action = Action::new("process", "pg_dump orders")?;
+/// let mut work = Work::new(action).with_policies("retry=3 overlap=queue-one".parse()?);
+/// work.priority = 10;
+/// assert_eq!(work.policies.retry.max, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Work {
@@ -90,6 +111,16 @@ impl Work {
 }
 
 /// Jobs that share a limit.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Group;
+///
+/// // At most two jobs at once that say `group = "database"`.
+/// let group = Group::new("database".parse()?, 2);
+/// assert_eq!(group.limit, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Group {
@@ -107,6 +138,17 @@ impl Group {
 }
 
 /// A job's definition.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Job, Timetable, Work, cron::Schedule};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "Europe/Berlin")?])?;
+/// let mut job = Job::new("backup".parse()?, daily, Work::new(Action::new("process", "pg_dump orders")?));
+/// job.max_runs = Some(10);
+/// assert_eq!(job.name.as_str(), "backup");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Job {
@@ -135,6 +177,15 @@ impl Job {
 }
 
 /// Says why an action is refused.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, JobError, MAX_BODY_BYTES};
+///
+/// let error = Action::new("process", "x".repeat(MAX_BODY_BYTES + 1)).unwrap_err();
+/// assert_eq!(error, JobError::BodyTooLong { bytes: 262_145 });
+/// assert_eq!(error.to_string(), "the action has 262145 bytes, and 262144 is the limit");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError {

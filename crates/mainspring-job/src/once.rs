@@ -15,8 +15,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::job::Work;
-use crate::name::{JobName, NameError};
-use crate::run::{Cause, Run, RunKey};
+use crate::name::JobName;
+use crate::run::{Cause, KeyError, Run, RunKey};
 use crate::state::RunState;
 
 /// The longest idempotency key, in bytes.
@@ -26,6 +26,17 @@ pub const MAX_KEY_BYTES: usize = 256;
 const PREFIX: &str = "once-";
 
 /// Names a one-shot job for ever. The order is that in which they fire.
+///
+/// # Example
+/// ```
+/// use mainspring_job::OnceId;
+///
+/// let id = OnceId { due: "2026-11-21T09:00:00Z".parse()?, number: 7 };
+/// // It can be given to people, and read back.
+/// assert_eq!(id.to_string().parse(), Ok(id));
+/// assert!(OnceId::first_at(id.due) < id && id < OnceId::last_at(id.due));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_structs, reason = "an id is its two parts")]
 pub struct OnceId {
@@ -66,12 +77,12 @@ impl fmt::Display for OnceId {
 }
 
 impl FromStr for OnceId {
-    type Err = NameError;
+    type Err = KeyError;
 
     /// # Errors
     /// When it is not the text of an id.
-    fn from_str(text: &str) -> Result<OnceId, NameError> {
-        read_id(text).ok_or(NameError::Character(text.chars().next().unwrap_or(' ')))
+    fn from_str(text: &str) -> Result<OnceId, KeyError> {
+        read_id(text).ok_or(KeyError::Once)
     }
 }
 
@@ -96,6 +107,17 @@ fn base36(mut number: u128) -> String {
 }
 
 /// What somebody wants done once.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Submission, Work};
+///
+/// let due = "2026-11-21T09:00:00Z".parse()?;
+/// let work = Work::new(Action::new("mail", "to: ada")?);
+/// let submission = Submission::new(due, work).with_name("welcome-ada".parse()?).with_key("user 7");
+/// assert_eq!(submission.key.as_deref(), Some("user 7"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Submission {
@@ -129,6 +151,21 @@ impl Submission {
 }
 
 /// A one-shot job that has not fired.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Once, OnceId, RunState, Work};
+///
+/// let due = "2026-11-21T09:00:00Z".parse()?;
+/// let submitted = "2026-11-20T09:00:00Z".parse()?;
+/// let work = Work::new(Action::new("mail", "to: ada")?);
+/// let once = Once::new(OnceId { due, number: 7 }, submitted, work);
+/// // Without a name of its own it has that of its id; its run is due when it is.
+/// assert_eq!(once.name, once.id.name());
+/// let run = once.run(RunState::Scheduled, due, submitted);
+/// assert_eq!(run.key.nominal, due);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Once {

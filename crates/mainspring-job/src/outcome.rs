@@ -20,6 +20,15 @@ use std::str::FromStr;
 pub const MAX_MESSAGE_BYTES: usize = 512;
 
 /// Says how an attempt ended.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Failure, Outcome};
+///
+/// let outcome = Outcome::Failed(Failure::Exit(3));
+/// assert_eq!(outcome.to_string(), "exit 3");
+/// assert_eq!(Outcome::from("exit 3"), outcome);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of four ways")]
 pub enum Outcome {
@@ -34,6 +43,15 @@ pub enum Outcome {
 }
 
 /// Says what went wrong.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Failure, Outcome};
+///
+/// let failure = Failure::NotStarted("no such file".to_owned());
+/// assert_eq!(failure.to_string(), "not started: no such file");
+/// assert_eq!(Outcome::from("not started: no such file"), Outcome::Failed(failure));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Failure {

@@ -8,6 +8,14 @@ use jiff::Timestamp;
 use crate::name::JobName;
 
 /// Says why a job rests.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Pause;
+///
+/// assert_eq!(Pause::from_name("asked"), Some(Pause::Asked));
+/// assert_eq!(Pause::Failures.name(), "failures");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pause {
@@ -36,6 +44,17 @@ impl Pause {
 }
 
 /// How far a job is: the part of its record that every run changes.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Mark;
+///
+/// let mut mark = Mark::new("backup".parse()?, "2026-11-21T08:00:00Z".parse()?, "30 2 * * * UTC cron".to_owned());
+/// // Nothing up to here is planned again.
+/// mark.watermark = "2026-11-22T02:30:00Z".parse()?;
+/// assert_eq!((mark.runs, mark.pause), (0, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mark {
@@ -66,6 +85,16 @@ impl Mark {
 }
 
 /// All of a job but its runs.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{JobRecord, Mark};
+///
+/// let mark = Mark::new("backup".parse()?, "2026-11-21T08:00:00Z".parse()?, String::new());
+/// let record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
+/// assert!(record.text.is_empty(), "its definition is in the file");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobRecord {

@@ -37,6 +37,17 @@ pub const MAX_STEPS: usize = 1_000;
 pub const MAX_COUNTED: u64 = 1_000;
 
 /// Answers when the next occurrence is.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Next, Timetable, cron::Schedule};
+///
+/// let once = Timetable::new([Schedule::parse("@at 2030-01-31T08:00:00Z", "UTC")?])?;
+/// let due = "2030-01-31T08:00:00Z".parse()?;
+/// assert_eq!(once.next_after("2026-01-01T00:00:00Z".parse()?), Next::At(due));
+/// assert_eq!(once.next_after(due), Next::Never);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a moment, a wait, or neither: there is no fourth answer")]
 pub enum Next {
@@ -254,6 +265,16 @@ impl fmt::Display for Timetable {
 }
 
 /// Many occurrences in one record, from the run's nominal time up to `last`.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule};
+///
+/// let minutes = Timetable::new([Schedule::parse("@every 1m", "UTC")?])?;
+/// let span = minutes.count("2026-11-21T00:00:00Z".parse()?, "2026-11-22T00:00:00Z".parse()?);
+/// assert_eq!((span.count, span.is_exact), (1_441, true), "both ends are counted");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "the plain fields of a record")]
 pub struct Span {
@@ -266,6 +287,13 @@ pub struct Span {
 }
 
 /// Says why a timetable is refused.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, TimetableError, Trigger};
+///
+/// assert_eq!(Timetable::new(Vec::<Trigger>::new()), Err(TimetableError::NoTrigger));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimetableError {

@@ -6,6 +6,7 @@ mod count;
 mod crowd;
 mod exclusion;
 mod group;
+mod near;
 mod order;
 mod pause;
 mod quarantine;
@@ -22,8 +23,8 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
-    Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
+    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation, Outcome, Output,
+    Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
     Submission, Ticket, Timetable, Work, preview,
 };
 

@@ -43,6 +43,7 @@ mod describe;
 mod effects;
 mod feed;
 mod files;
+mod hand;
 mod health;
 mod look;
 mod output;

@@ -17,6 +17,7 @@
 pub mod sqlite;
 
 mod apply;
+mod asked;
 mod connection;
 mod directory;
 mod fault;

@@ -47,6 +47,21 @@ pub(super) fn load(
     rows(connection, &load_sql(), values, row::once)
 }
 
+/// The question behind `load_ids`, which the order of the table answers without a job.
+pub(super) fn load_ids_sql() -> &'static str {
+    "SELECT due, number FROM pending WHERE (due, number) > (?1, ?2) AND due <= ?3 ORDER BY due, number LIMIT ?4"
+}
+
+pub(super) fn load_ids(
+    connection: &Connection,
+    after: OnceId,
+    up_to: Timestamp,
+    limit: usize,
+) -> Result<Vec<OnceId>, StoreError> {
+    let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
+    rows(connection, load_ids_sql(), values, row::once_id)
+}
+
 pub(super) fn jobs(connection: &Connection, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
     let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], row::job)?;
     let sql = "SELECT is_paused FROM shard WHERE shard = ?1";

@@ -91,10 +91,14 @@ fn work(row: &Row<'_>, index: usize) -> Read<Work> {
 
 /// A row of [`PENDING`].
 pub(super) fn once(row: &Row<'_>) -> Read<Once> {
-    let id = OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) };
-    let mut once = Once::new(id, time_at(row, 4)?, work(row, 5)?);
+    let mut once = Once::new(once_id(row)?, time_at(row, 4)?, work(row, 5)?);
     (once.name, once.key) = (name_at(row, 2)?, column(row, 3)?);
     Ok(once)
+}
+
+/// The first two columns of [`PENDING`].
+pub(super) fn once_id(row: &Row<'_>) -> Read<OnceId> {
+    Ok(OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) })
 }
 
 /// A row of [`RUN`].

@@ -21,10 +21,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query,
-    Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover,
+    Answer, Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
@@ -157,6 +155,15 @@ impl SqliteStore {
         result
     }
 
+    /// Asks the connection, and remembers what became of it.
+    pub(super) fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = question(&self.connection);
+        self.judged(result)
+    }
+
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
@@ -280,64 +287,6 @@ impl Store for SqliteStore {
         self.stand()?;
         let result = self.commit_batch(lease, batch).map(Committed::new);
         let result = self.weighed(result);
-        self.judged(result)
-    }
-}
-
-impl Reader for SqliteStore {
-    fn load(
-        &mut self,
-        _shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
-        let result = read::load(&self.connection, after, up_to, limit);
-        self.judged(result)
-    }
-
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
-        let result = read::jobs(&self.connection, shard);
-        self.judged(result)
-    }
-
-    fn open_runs(
-        &mut self,
-        _shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        let result = read::open_runs(&self.connection, after, limit);
-        self.judged(result)
-    }
-
-    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        let result = read::find(&self.connection, query);
-        self.judged(result)
-    }
-
-    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
-        let result = read::last_ended(&self.connection, jobs);
-        self.judged(result)
-    }
-
-    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        let result = read::run(&self.connection, key);
-        self.judged(result)
-    }
-
-    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-        let result = read::attempts(&self.connection, key);
-        self.judged(result)
-    }
-
-    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-        let result = read::pending_named(&self.connection, name);
-        self.judged(result)
-    }
-
-    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
-        let result = read::counts(&self.connection);
         self.judged(result)
     }
 }

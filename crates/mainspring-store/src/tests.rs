@@ -336,6 +336,8 @@ fn hot_questions_are_answered_from_a_key() {
             statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get::<_, String>(3)).unwrap();
         rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
     };
+    let ids = "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)";
+    assert_eq!(plan(read::load_ids_sql()), ids);
     assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
     assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
 }

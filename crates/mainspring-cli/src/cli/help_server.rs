@@ -93,8 +93,9 @@ Examples:
 pub(super) const AT: &str = "\
 The command runs once, without a shell, in the current directory, with the current PATH and otherwise
 the environment of a cron job. It is on disk when its name is printed. With --key a second submission
-with the same key is answered with the name of the first. With --webhook a POST request is sent
-instead; its URL and its body are templates, as those of a job file.
+with the same key is answered with the name of the first. A time that is past is refused, because it is
+more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
+With --webhook a POST request is sent instead; its URL and its body are templates.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'

@@ -17,14 +17,19 @@ use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;
+use crate::relative::relative;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
 use mainspring_file::jobfile::written::Table;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
 use mainspring_server::message::{counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+
+/// How far a time may be past for `at`: the minute that a clock shows is not over.
+const MAX_PAST_SECONDS: i64 = 60;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;
@@ -45,7 +50,16 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
-    let due = args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?;
+    let (now, zone) = (Moment::now().wall, zone_or_system(None));
+    let due = args.when.resolve(now, &zone).map_err(|error| beyond(&error))?;
+    if due.as_second() + MAX_PAST_SECONDS < now.as_second() && !args.even_if_past {
+        let text = format!(
+            "{} was {}: a mistake? `now` runs a command at once, and --even-if-past what is late",
+            rfc3339(&due.to_zoned(zone)),
+            relative(due, now)
+        );
+        return Err(Error::Usage(text));
+    }
     let submission = SubmitWire {
         due: due.to_string(),
         name: args.name.as_ref().map(ToString::to_string),

@@ -18,7 +18,7 @@ use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::counted;
+use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{
     AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
@@ -43,7 +43,13 @@ impl Looking {
         match Client::connect(place) {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
-                Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
+                Ok(Some(alone)) => {
+                    let place = plain::line(&place.directory().to_string_lossy()).into_owned();
+                    say(&format!(
+                        "{PROGRAM}: no server runs for {place}: this is what its store holds, and nothing starts\n"
+                    ));
+                    Ok(Looking::Alone(Box::new(alone)))
+                }
                 Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
@@ -193,14 +199,15 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
         return "there are no runs\n".to_owned();
     }
     let row = |run: &RunWire| {
-        let reason = match (&run.outcome, run.count) {
-            _ if !run.reason.is_empty() => run.reason.clone(),
-            (_, 2..) => format!("{} occurrences", run.count),
-            (Some(outcome), _) if *outcome != run.state => outcome.clone(),
-            _ => String::new(),
-        };
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        vec![run.run.clone(), run.state.clone(), near(run.started.as_ref(), view), took(run), attempt, reason]
+        vec![
+            run.run.clone(),
+            run.state.clone(),
+            near(run.started.as_ref(), view),
+            took(run),
+            attempt,
+            why(run),
+        ]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
     let columns = [
@@ -214,6 +221,16 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     table(&columns, &rows, view.screen)
 }
 
+/// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
+fn why(run: &RunWire) -> String {
+    let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
+    let outcome = run.outcome.clone().filter(|outcome| *outcome != run.state);
+    // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
+    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == "dead");
+    let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
+    count.into_iter().chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
+}
+
 fn took(run: &RunWire) -> String {
     let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
     let took = time(&run.started).zip(time(&run.ended));
@@ -221,7 +238,7 @@ fn took(run: &RunWire) -> String {
         || "-".to_owned(),
         |(started, ended)| {
             let ms = ended.as_millisecond() - started.as_millisecond();
-            crate::relative::span(u64::try_from(ms).unwrap_or(0))
+            crate::relative::length(u64::try_from(ms).unwrap_or(0))
         },
     )
 }
@@ -391,9 +408,22 @@ mod tests {
             run("missed", None, "", 7),
             run("cancelled", None, "somebody asked", 1),
             run("succeeded", Some("succeeded"), "", 1),
+            run("skipped_paused", None, "the job is paused", 303),
+            run("dead", Some("exit 3"), "none of its 2 attempts succeeded", 1),
         ];
         let text = text(&Response::Runs { runs, cursor: None }, &view());
         let whys: Vec<&str> = text.lines().map(|line| line.rsplit("  ").next().unwrap()).collect();
-        assert_eq!(whys, ["WHY", "exit 3", "7 occurrences", "somebody asked", "-"]);
+        assert_eq!(
+            whys,
+            [
+                "WHY",
+                "exit 3",
+                "7 occurrences",
+                "somebody asked",
+                "-",
+                "303 occurrences, the job is paused",
+                "exit 3, none of its 2 attempts succeeded"
+            ]
+        );
     }
 }

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
+    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, OnceId, Output, Owner,
+    Planner, Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
 };
 
 use super::tally::{Event, Outcome, Tally, What};
@@ -241,11 +241,18 @@ impl<'s> World<'s> {
                     Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),
                     Output::Reply { reply, .. } => replies.push(reply),
                     Output::Note(note) => self.note(&note),
-                    Output::Load { after, up_to, limit } => {
-                        let pending = self.store.load(Shard::WHOLE, after, up_to, limit);
+                    Output::Load { up_to, limit } => {
+                        let first = OnceId::first_at(Timestamp::MIN);
+                        let pending = self.store.load(Shard::WHOLE, first, up_to, limit);
                         let pending = pending.expect("memory can be read");
                         let is_complete = pending.len() < limit;
                         inputs.push_back(Input::Loaded { pending, is_complete });
+                    }
+                    Output::LoadIds { after, up_to, limit } => {
+                        let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit);
+                        let ids = ids.expect("memory can be read");
+                        let is_complete = ids.len() < limit;
+                        inputs.push_back(Input::LoadedIds { ids, is_complete });
                     }
                 }
             }

@@ -148,8 +148,8 @@ impl Planner {
         self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
-        if let Some(at) = tracked.next.take() {
-            self.agenda.remove(at, super::agenda::Item::Job(name.clone()));
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
         }
         self.ledger.record(Operation::Forget(name.clone()));
     }

@@ -87,14 +87,7 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     pub(super) fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live {
-            run: run.clone(),
-            work,
-            kill_reason: None,
-            wakes: Timestamp::MIN,
-            admitted: 0,
-            open: None,
-        })
+        Some(Live { run: run.clone(), work, kill_reason: None, wakes: None, admitted: 0, open: None })
     }
 
     fn resume_run(&mut self, now: Timestamp, live: Live) {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Item;
 use super::ledger::{Otherwise, Subject};
 use super::{Phase, Planner};
 use crate::input::{Command, Scope, Ticket};
@@ -25,6 +24,17 @@ pub const MAX_BACKFILL_RUNS: usize = 1_000;
 ///
 /// # Errors
 /// When there are more than [`MAX_BACKFILL_RUNS`].
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule, preview};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let (from, to) = ("2026-11-01T00:00:00Z".parse()?, "2026-11-30T00:00:00Z".parse()?);
+/// let now = "2026-11-21T12:00:00Z".parse()?;
+/// assert_eq!(preview(&daily, from, to, now)?.len(), 21, "those that have not come yet are left out");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn preview(
     timetable: &Timetable,
     from: Timestamp,
@@ -85,7 +95,7 @@ impl Planner {
         let id = self.new_id(due);
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let place = self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(once));
+        let place = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
         self.ledger.perform_if_new(place, reply, Otherwise::Duplicate);
     }
@@ -111,9 +121,9 @@ impl Planner {
 
     /// Ends a run that waits for its time or its place.
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
-        let live = self.leave(key);
-        if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.wakes, Item::Run(key.clone()));
+        let mut live = self.leave(key);
+        if let Some(entry) = live.wakes.take() {
+            self.agenda.cancel(entry);
         }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);

@@ -73,7 +73,9 @@ impl Planner {
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
         let room = self.limits.max_open.saturating_sub(self.runs.len());
         let Some(tracked) = self.jobs.get_mut(name) else { return };
-        tracked.next = None;
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
+        }
         let was_crowded = std::mem::take(&mut tracked.is_crowded);
         let Some(job) = tracked.job.clone() else { return };
         if tracked.mark.pause.is_none() {
@@ -100,16 +102,15 @@ impl Planner {
     /// Puts a job on the agenda at its next occurrence, instead of where it was.
     pub(super) fn expect(&mut self, name: &JobName) {
         let Some(tracked) = self.jobs.get_mut(name) else { return };
-        if let Some(at) = tracked.next.take() {
-            self.agenda.remove(at, Item::Job(name.clone()));
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
         }
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() || is_done(job, tracked.mark.runs) {
             return;
         }
         if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
-            tracked.next = Some(at);
-            self.agenda.add(at, Item::Job(name.clone()));
+            tracked.next = Some(self.agenda.add(at, Item::Job(name.clone())));
         }
     }
 
@@ -183,7 +184,7 @@ impl Planner {
             run,
             work: Arc::clone(&job.work),
             kill_reason: None,
-            wakes: Timestamp::MIN,
+            wakes: None,
             admitted: 0,
             open: None,
         };

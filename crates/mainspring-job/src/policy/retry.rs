@@ -36,6 +36,16 @@ const MAX_BACKOFF: Duration = Duration::from_secs(31 * 86_400);
 const MAX_FACTOR: u32 = 100;
 
 /// Says which ends are retried, and lead to the dead letters when no attempt is left.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Retry, RunState};
+///
+/// let retry: Retry = "3,on=failed+abandoned".parse()?;
+/// assert!(retry.on.holds(RunState::Abandoned));
+/// assert!(!retry.on.holds(RunState::TimedOut));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryOn {
@@ -62,6 +72,18 @@ impl RetryOn {
 }
 
 /// Says how a failure is tried again.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Retry, RunState};
+/// use std::time::Duration;
+///
+/// let retry: Retry = "3,backoff=10s,factor=2,jitter=0%".parse()?;
+/// assert!(retry.follows(3, RunState::Failed), "the third attempt is followed by a fourth,");
+/// assert!(!retry.follows(4, RunState::Failed), "which is the last");
+/// assert_eq!(retry.wait(3, 0), Duration::from_secs(40));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Retry {

@@ -21,6 +21,20 @@ use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 
 /// Keeps jobs and runs in memory, for one shard.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Owner, Shard, Store, Takeover};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// // A clone is what a crash would leave.
+/// let mut disk = store.clone();
+/// assert_eq!(disk.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Unclean);
+/// store.release(lease)?;
+/// assert_eq!(store.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Clean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u64,

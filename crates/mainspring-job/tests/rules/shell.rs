@@ -124,11 +124,18 @@ impl Shell {
                 Output::Kill { .. } => self.killed_count += 1,
                 Output::Reply { reply, .. } => self.replies.push(reply),
                 Output::Note(note) => self.notes.push(note),
-                Output::Load { after, up_to, limit } => {
+                Output::Load { up_to, limit } => {
                     self.load_count += 1;
-                    let pending = self.store.load(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let first = OnceId::first_at(Timestamp::MIN);
+                    let pending = self.store.load(Shard::WHOLE, first, up_to, limit).unwrap();
                     let is_complete = pending.len() < limit;
                     self.tell(Input::Loaded { pending, is_complete });
+                }
+                Output::LoadIds { after, up_to, limit } => {
+                    self.load_count += 1;
+                    let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let is_complete = ids.len() < limit;
+                    self.tell(Input::LoadedIds { ids, is_complete });
                 }
             }
         }

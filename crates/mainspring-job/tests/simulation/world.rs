@@ -305,6 +305,14 @@ impl<'s> World<'s> {
         Ok(())
     }
 
+    /// What was read is told at once.
+    fn answer(&mut self, input: Input) -> Result<(), Crash> {
+        let mut outputs = Vec::new();
+        self.told_count += 1;
+        self.planner.handle(self.now, input, &mut outputs);
+        self.perform(outputs)
+    }
+
     fn perform_one(&mut self, output: Output) -> Result<(), Crash> {
         match output {
             Output::Start(start) => {
@@ -336,16 +344,19 @@ impl<'s> World<'s> {
                     self.log.push(Event::Acknowledged { ticket, command, reply });
                 }
             }
-            Output::Load { after, up_to, limit } => {
-                let mut pending = self.disk.load(Shard::WHOLE, after, up_to, limit).unwrap();
+            Output::Load { up_to, limit } => {
+                let first = OnceId::first_at(Timestamp::MIN);
+                let mut pending = self.disk.load(Shard::WHOLE, first, up_to, limit).unwrap();
                 let is_complete = pending.len() < limit;
                 if self.flaw == Flaw::ShortPage {
                     pending.pop();
                 }
-                let mut outputs = Vec::new();
-                self.told_count += 1;
-                self.planner.handle(self.now, Input::Loaded { pending, is_complete }, &mut outputs);
-                self.perform(outputs)?;
+                self.answer(Input::Loaded { pending, is_complete })?;
+            }
+            Output::LoadIds { after, up_to, limit } => {
+                let ids = self.disk.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                let is_complete = ids.len() < limit;
+                self.answer(Input::LoadedIds { ids, is_complete })?;
             }
             Output::Note(_) => (),
         }

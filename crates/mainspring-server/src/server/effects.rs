@@ -29,7 +29,8 @@ impl Server {
                     self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { after, up_to, limit } => self.owner.load(after, up_to, limit),
+                Output::Load { up_to, limit } => self.owner.load(up_to, limit),
+                Output::LoadIds { after, up_to, limit } => self.owner.load_ids(after, up_to, limit),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

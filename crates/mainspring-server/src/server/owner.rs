@@ -21,9 +21,10 @@ use mainspring_job::{
 };
 
 use super::asking::{Answered, Question};
+use super::hand::Report;
 use super::questions::Questions;
 use super::reports::Attempted;
-use super::writer::{Report, Writer};
+use super::writer::Writer;
 use crate::error::Error;
 use mainspring_exec::clock::Moment;
 
@@ -187,6 +188,10 @@ impl Owner {
                 self.tell(Input::Loaded { pending, is_complete });
                 News::Nothing
             }
+            Report::LoadedIds { ids, is_complete } => {
+                self.tell(Input::LoadedIds { ids, is_complete });
+                News::Nothing
+            }
             Report::Answered(answered) => News::Answered(answered),
             Report::Note(text) => News::Note(text),
             Report::Full => News::Full,
@@ -209,9 +214,14 @@ impl Owner {
         self.writer.renew();
     }
 
-    /// Has pending one-shot jobs loaded.
-    pub(super) fn load(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.writer.load(after, up_to, limit);
+    /// Has the first pending one-shot jobs loaded.
+    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
+        self.writer.load(up_to, limit);
+    }
+
+    /// Has ids of pending one-shot jobs loaded.
+    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
+        self.writer.load_ids(after, up_to, limit);
     }
 
     /// Gives the shard up.

@@ -1,19 +1,8 @@
-//! The store's thread: it owns the connection that writes, so that no flush of a disk holds the loop up.
+//! The loop's side of the store's thread, which keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── batch, load, renewal ──▶ channel ──▶ thread: store ── Report ──▶ channel ──▶ loop
-//!                                                            └─ a byte on a socket pair, so that poll wakes
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ thread (hand) ── Report ──▶ channel, bell ──▶ Writer ── loop
 //! ```
-//!
-//! | the store says | the thread |
-//! |---|---|
-//! | done | reports the answers |
-//! | busy, unknown | says so once, and tries again each [`TRY_WAIT`] until it is done, however long that takes |
-//! | full | says so, and tries again when the loop has made room |
-//! | anything else | says so, and ends: the server stops |
-//!
-//! Batches are written in the order in which they were given. Loads, renewals and questions are answered between two tries,
-//! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
 //!
 //! Cost: two switches between threads for each batch. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
 //! planner gathers what comes, and the next batch has all of it: the second is given only when it is large.
@@ -25,15 +14,16 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
+use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
 
-use super::asking::{Answered, Question};
-use mainspring_exec::bell::{Bell, Ring, bell};
+use super::asking::Question;
+use super::hand::{Hand, Order, Report, Tell};
+use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
@@ -48,50 +38,11 @@ const WORTHWHILE: usize = 256;
 /// A thousandth of a second is below what any timeout or kill is held to.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// How long the thread waits before it tries a batch again for which the store was busy.
-const TRY_WAIT: Duration = Duration::from_millis(10);
-
 /// How often a batch is tried again for which the disk has no room.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// After this time a commit is late, and people are told.
 const LATE: Duration = Duration::from_secs(1);
-
-/// What the thread is to do.
-enum Order {
-    Commit(Batch),
-    /// There may be room for what the store was too full for.
-    Again,
-    Renew,
-    Load {
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    },
-    Ask(Question),
-    Release,
-}
-
-/// What the thread has done.
-pub(super) enum Report {
-    Committed {
-        number: u64,
-        answers: Vec<Answer>,
-    },
-    /// The store has no room for the first batch; the thread waits for [`Writer::again`].
-    Full,
-    /// The first batch waits because the store is busy.
-    Busy,
-    Loaded {
-        pending: Vec<Once>,
-        is_complete: bool,
-    },
-    Answered(Answered),
-    /// What the store did of itself.
-    Note(String),
-    Released(Result<(), StoreError>),
-    Failed(StoreError),
-}
 
 /// Why the first batch is not written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,14 +90,8 @@ impl Writer {
         let (orders, taken) = channel();
         let (sender, reports) = channel();
         let is_awaited = Arc::new(AtomicBool::new(false));
-        let tell = Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) };
-        let work = move || {
-            let mut hand =
-                Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false };
-            if let Err(error) = hand.work(&taken) {
-                hand.tell.say(Report::Failed(error));
-            }
-        };
+        let hand = Hand::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
+        let work = move || hand.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
             orders: Some(orders),
@@ -213,8 +158,13 @@ impl Writer {
         self.order(Order::Renew);
     }
 
-    pub(super) fn load(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.order(Order::Load { after, up_to, limit });
+    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
+        self.order(Order::Load { up_to, limit });
+    }
+
+    /// Reads ids of pending one-shot jobs.
+    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
+        self.order(Order::LoadIds { after, up_to, limit });
     }
 
     /// Asks the store that writes, where it has no reader.
@@ -332,118 +282,6 @@ impl Drop for Writer {
 impl AsFd for Writer {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
-    }
-}
-
-/// The way back to the loop.
-struct Tell {
-    sender: Sender<Report>,
-    ring: Ring,
-    is_awaited: Arc<AtomicBool>,
-}
-
-impl Tell {
-    fn say(&self, report: Report) {
-        // Fails only after the loop has ended.
-        let _ = self.sender.send(report);
-        if !self.is_awaited.load(Ordering::SeqCst) {
-            self.ring.ring();
-        }
-    }
-}
-
-/// The thread's side.
-struct Hand {
-    store: Box<dyn Store + Send>,
-    lease: Lease,
-    tell: Tell,
-    /// What is to be written, the next first.
-    batches: VecDeque<Batch>,
-    /// The store was too full for the first, and the loop has not said that there is room.
-    is_full: bool,
-    /// The loop knows that the first waits.
-    is_said_busy: bool,
-}
-
-impl Hand {
-    /// Does what it is told, until the loop has ended or the store fails.
-    fn work(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
-        loop {
-            let can_write = !self.batches.is_empty() && !self.is_full;
-            let wait = match (can_write, self.is_said_busy) {
-                (false, _) => None,
-                (true, false) => Some(Duration::ZERO),
-                (true, true) => Some(TRY_WAIT),
-            };
-            match wait
-                .map_or_else(|| orders.recv().map_err(RecvTimeoutError::from), |it| orders.recv_timeout(it))
-            {
-                Ok(order) => self.take(order)?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => self.write()?,
-            }
-            for note in self.store.notes() {
-                self.tell.say(Report::Note(note));
-            }
-        }
-    }
-
-    fn take(&mut self, order: Order) -> Result<(), StoreError> {
-        match order {
-            Order::Commit(batch) => self.batches.push_back(batch),
-            Order::Again => self.is_full = false,
-            Order::Renew => match self.store.renew(self.lease) {
-                // Room and patience are for the next commit.
-                Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-                Err(error) => return Err(error),
-            },
-            Order::Load { after, up_to, limit } => {
-                match self.store.load(self.lease.shard, after, up_to, limit) {
-                    Ok(pending) => {
-                        let is_complete = pending.len() < limit.min(MAX_PAGE);
-                        self.tell.say(Report::Loaded { pending, is_complete });
-                    }
-                    // The planner asks again when it is told that nothing was read.
-                    Err(StoreError::Busy | StoreError::Unknown) => {
-                        self.tell.say(Report::Loaded { pending: Vec::new(), is_complete: false });
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            Order::Ask(question) => {
-                let reader: &mut dyn Reader = &mut *self.store;
-                self.tell.say(Report::Answered(question.answer(reader)));
-            }
-            Order::Release => {
-                let released = self.store.release(self.lease);
-                self.tell.say(Report::Released(released));
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self) -> Result<(), StoreError> {
-        let Some(batch) = self.batches.front() else { return Ok(()) };
-        match self.store.commit(self.lease, batch) {
-            Ok(committed) => {
-                let report = Report::Committed { number: batch.number, answers: committed.answers };
-                self.batches.pop_front();
-                self.is_said_busy = false;
-                self.tell.say(report);
-            }
-            Err(StoreError::Busy | StoreError::Unknown) => {
-                if !self.is_said_busy {
-                    self.is_said_busy = true;
-                    self.tell.say(Report::Busy);
-                }
-            }
-            Err(StoreError::Full(_)) => {
-                self.is_full = true;
-                self.tell.say(Report::Full);
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
     }
 }
 
