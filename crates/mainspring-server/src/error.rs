@@ -5,8 +5,6 @@
 //! Cost: none.
 //!
 //! Does not describe what a running command does: that is in the log.
-//!
-//! Source: own.
 
 use std::path::PathBuf;
 use std::{fmt, io};

@@ -21,7 +21,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use mainspring_action::body::ProcessBody;
+use mainspring_action::body::{ProcessBody, WebhookBody};
 
 mod health;
 
@@ -105,7 +105,12 @@ pub struct SubmitWire {
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// What is started, unless there is a webhook.
+    #[serde(default)]
     pub process: ProcessBody,
+    /// What is sent instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<WebhookBody>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub policies: String,
 }
@@ -189,6 +194,20 @@ pub enum Response {
         texts: Vec<String>,
         after: Option<String>,
     },
+}
+
+impl Response {
+    /// The line that answers a request: what [`Answered`] is as JSON, with the end of the line. Serde would copy each field of an
+    /// answer before it writes a flattened one, which took half the time of a list.
+    ///
+    /// # Panics
+    ///
+    /// Never: the types have string keys and finite numbers.
+    pub fn line(&self, id: u64) -> String {
+        let body = serde_json::to_string(self).expect("wire types have string keys and finite numbers");
+        let rest = body.strip_prefix('{').expect("each answer is an object with one field");
+        format!("{{\"id\":{id},{rest}\n")
+    }
 }
 
 /// Nothing more to say.
@@ -453,6 +472,17 @@ mod tests {
         let text = serde_json::to_string(&answered).unwrap();
         assert_eq!(text, r#"{"id":7,"error":{"kind":"not_found","message":"no"}}"#);
         assert_eq!(serde_json::from_str::<Answered>(&text).unwrap(), answered);
+        let run = RunWire { run: "a@b".into(), ..RunWire::default() };
+        let answers = [
+            Response::Done(Done {}),
+            ErrorWire::response(ErrorKind::Usage, "a \"quoted\" word"),
+            Response::Jobs { jobs: vec![JobWire { last: Some(run), ..JobWire::default() }], after: None },
+            Response::Planned { run: "a".into() },
+        ];
+        for response in answers {
+            let line = response.line(7);
+            assert_eq!(line, serde_json::to_string(&Answered { id: 7, response }).unwrap() + "\n");
+        }
         let done = Answered { id: 0, response: Response::Done(Done {}) };
         assert_eq!(serde_json::from_str::<Answered>(&serde_json::to_string(&done).unwrap()).unwrap(), done);
     }

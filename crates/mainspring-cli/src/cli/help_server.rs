@@ -96,11 +96,13 @@ The command runs once, without a shell, in the current directory, with the curre
 the environment of a cron job. It is on disk when its name is printed. With --key a second submission
 with the same key is answered with the name of the first. A time that is past is refused, because it is
 more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
+With --webhook a POST request is sent instead; its URL and its body are templates.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'
   mainspring at 17:30 --name home -- echo 'time to go'
-  mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books";
+  mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books
+  mainspring at +1h --webhook https://example.com/hooks/{job} --body 'it is {nominal}'";
 
 pub(super) const EVERY: &str = "\
 The job is defined until `mainspring remove` removes it. The command runs without a shell, in the

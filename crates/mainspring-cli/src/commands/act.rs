@@ -19,7 +19,7 @@ use crate::cli::act::{
 };
 use crate::client::Client;
 use crate::relative::relative;
-use mainspring_action::body::ProcessBody;
+use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
 use mainspring_file::jobfile::written::Table;
@@ -71,12 +71,19 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
         due: due.to_string(),
         name: args.name.as_ref().map(ToString::to_string),
         key: args.key.clone(),
-        process: ProcessBody {
-            run: args.command.clone(),
-            cwd: env::current_dir().ok(),
-            env: search_path().into_iter().collect(),
-            ..ProcessBody::default()
+        process: match args.webhook {
+            Some(_) => ProcessBody::default(),
+            None => ProcessBody {
+                run: args.command.clone(),
+                cwd: env::current_dir().ok(),
+                env: search_path().into_iter().collect(),
+                ..ProcessBody::default()
+            },
         },
+        webhook: args.webhook.clone().map(|url| {
+            let body = args.body.clone().unwrap_or_default();
+            WebhookBody { url, body, ..WebhookBody::default() }
+        }),
         policies: policies(&args.policies)?.to_string(),
     };
     ask(&args.ask, Request::Submit(Box::new(submission)))

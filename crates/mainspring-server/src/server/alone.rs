@@ -10,8 +10,6 @@
 //! Cost: opening the store.
 //!
 //! Does not write, and knows no next time better than the definition says.
-//!
-//! Source: own.
 
 use std::sync::Arc;
 

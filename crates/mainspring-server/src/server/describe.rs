@@ -3,8 +3,6 @@
 //! Cost: some strings; for a job one search of its calendar.
 //!
 //! Does not ask the store: it is given what was found.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 use mainspring_job::{

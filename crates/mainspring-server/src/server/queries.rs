@@ -151,6 +151,16 @@ pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) 
     }
 }
 
+/// The end of a run. Where the store has it as open, it is not written yet: who waits waits on, unless nothing is to be written.
+pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
+    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    match run {
+        None => Err(not_found("such run any more")),
+        Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
+        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(describe::run(&run))))),
+    }
+}
+
 /// Cancels the pending one-shot job of a name.
 pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> Asking {
     let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
