@@ -1,10 +1,10 @@
 //! Durable jobs, without a clock, a thread or I/O: what is due, what may start, and what is written first.
 //!
 //! ```text
-//!  Input (facts, with the time) ──▶ Planner ──▶ Batch of operations ──▶ Store (atomic, durable, fenced)
-//!                                      ▲                                   │
-//!                                      └──────── Committed(answers) ◀──────┘
-//!                                      └──▶ Output (start, kill, reply, load, note), only for what is on disk
+//!  Input (a fact, and when) ──▶ Planner ──▶ Batch ──▶ Store (atomic, durable, fenced)
+//!                                  ▲                    │
+//!                                  └── Committed ◀──────┘
+//!                                  └──▶ Output, only for what is on disk
 //! ```
 //!
 //! # Example
@@ -73,7 +73,7 @@
 //!
 //! # A shell's turn
 //! ```text
-//!  1  tell the planner what has happened: planner.handle(now, input, &mut outputs), for each fact that waits
+//!  1  tell the planner each fact that waits: planner.handle(now, input, &mut outputs)
 //!  2  take what it wants written: planner.take_batch(); one group commit for the whole turn
 //!  3  store.commit(lease, &batch), then tell it: Input::Committed { number, answers }
 //!  4  perform the outputs, in order
