@@ -75,8 +75,8 @@ Examples:
 
 pub(super) const LOGS: &str = "\
 Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
-output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of the
-data directory are read; -f follows a server.
+output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of
+the data directory are read; -f follows a server.
 
 Examples:
   mainspring logs backup
