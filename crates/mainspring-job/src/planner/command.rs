@@ -46,8 +46,23 @@ pub fn preview(
     if MAX_BACKFILL_RUNS < found.len() { Err(Refusal::BackfillTooLarge) } else { Ok(found) }
 }
 
-/// Tells what a rewind would let run: the first occurrences after `now` up to the watermark, at most `most`, and how many there are.
-/// Those that have a record of their own do not run again: the store knows which. `None`: the job is not planned ahead.
+/// Tells what a rewind would let run: the first occurrences after `now` up to the watermark, at most `most`, and how many there
+/// are. Those that have a record of their own do not run again: the store knows which. `None`: the job is not planned
+/// ahead.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule, rewind_preview};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let now = "2026-11-21T12:00:00Z".parse()?;
+/// // The clock showed March once, and was set right again.
+/// let watermark = "2027-03-01T00:00:00Z".parse()?;
+/// let (first, count) = rewind_preview(&daily, watermark, now, 1).expect("it is planned ahead");
+/// assert_eq!((first, count), (vec!["2026-11-22T02:30:00Z".parse()?], 100));
+/// assert_eq!(rewind_preview(&daily, now, now, 1), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn rewind_preview(
     timetable: &Timetable,
     watermark: Timestamp,
