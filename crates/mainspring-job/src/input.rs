@@ -229,10 +229,11 @@ pub enum Command {
         /// up to here, both included.
         to: Timestamp,
     },
-    /// Plan a job from now on, though its watermark lies ahead: the clock was ahead, and showed times that have not come yet. What has
-    /// a record under its own time does not run again.
+    /// Plan a job from now on, though its watermark lies ahead: the clock was ahead, and showed times that
+    /// have not come yet. What has a record under its own time does not run again.
     Rewind(JobName),
-    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is paused it waits.
+    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is
+    /// paused it waits.
     RetryDead(Box<Run>),
     /// Let go of a dead letter: it becomes cancelled.
     DropDead(RunKey),

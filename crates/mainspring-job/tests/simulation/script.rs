@@ -190,8 +190,8 @@ impl Script {
             steps.push(Step::Pass(3_000));
             steps.push(Step::Tick);
         }
-        // In some histories somebody rewinds what rests for a clock that was set back. By numbers of its own, so that all other
-        // seeds stay what they were.
+        // In some histories somebody rewinds what rests for a clock that was set back. By numbers of its own,
+        // so that all other seeds stay what they were.
         if seed % REWOUND_IN == REWOUND_IN - 1 {
             let mut random = Random(seed ^ REWOUND);
             for index in (0..steps.len())
