@@ -133,14 +133,15 @@ fn jobs_say_nothing_to_the_terminal() {
 fn on_a_terminal(ground: &Ground, command: &str) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {command}", ground.text("mainspring")), "/dev/null"]);
-    let output =
-        script.current_dir(&ground.folder).env("ODD", ODD).env_remove("MAINSPRING_DATA").output().unwrap();
+    // Without colours, so that every control character that is left is the job's.
+    script.env("NO_COLOR", "1").env("ODD", ODD).env_remove("MAINSPRING_DATA");
+    let output = script.current_dir(&ground.folder).output().unwrap();
     // The terminal itself ends lines like this.
     String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 41] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -166,6 +167,8 @@ const COMMANDS: [&str; 39] = [
     "resume odd --data data",
     "resume \"$ODD\" --data data",
     "cancel \"$ODD\" --data data",
+    "rewind odd --data data",
+    "rewind \"$ODD\" --data data",
     "status --data data",
     "doctor --data data",
     "doctor --json --data data",
