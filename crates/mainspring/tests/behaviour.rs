@@ -1,10 +1,10 @@
 //! What the originals' own test suites ask, and what their users ask for, across all fronts.
 
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -18,61 +18,14 @@ use mainspring::{Handle, preset};
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Tick, heap};
 
+use crate::desk::{Count, Desk, ms};
+
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Counts how often it is woken.
-#[derive(Default)]
-struct Count(AtomicU32);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A driver on the test's own thread.
-struct Desk {
-    driver: Arc<Single<Chunked<Task>>>,
-    handle: Handle<Task>,
-    clock: Manual,
-    wakes: Arc<Count>,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        Desk::on(Manual::leaping())
-    }
-
-    fn on(clock: Manual) -> Desk {
-        let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
-        Desk { handle: Handle::new(driver.clone()), driver, clock, wakes: Arc::default() }
-    }
-
-    fn handle_futures(&self) -> Futures {
-        Futures::new(self.handle.clone())
-    }
-
-    fn pass_until(&self, tick: u64) {
-        self.driver.run_until(Tick::new(tick), &mut RunTasks);
-    }
-
-    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
-        future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(&self.wakes))))
-    }
-
-    fn wake_count(&self) -> u32 {
-        self.wakes.0.load(Ordering::SeqCst)
-    }
-}
-
-fn ms(milliseconds: u64) -> Duration {
-    Duration::from_millis(milliseconds)
-}
 
 #[test]
 fn an_interval_that_is_reset_ticks_a_period_later_and_not_a_tick_more() {
     let desk = Desk::new();
-    let mut interval = desk.handle_futures().interval_after(ms(300)).unwrap();
+    let mut interval = desk.futures.interval_after(ms(300)).unwrap();
     desk.pass_until(401);
     interval.reset();
     desk.pass_until(700);
@@ -94,7 +47,7 @@ fn an_interval_that_is_reset_ticks_a_period_later_and_not_a_tick_more() {
 #[test]
 fn an_interval_that_delays_does_not_drift_by_what_nobody_notices() {
     let desk = Desk::new();
-    let interval = desk.handle_futures().interval_after(ms(10)).unwrap();
+    let interval = desk.futures.interval_after(ms(10)).unwrap();
     let mut interval = interval.with_missed_ticks(MissedTicks::Delay);
     for due in [10, 20, 30] {
         desk.pass_until(due + 4);
@@ -110,7 +63,7 @@ fn an_interval_that_delays_does_not_drift_by_what_nobody_notices() {
 fn the_next_tick_after_a_late_one_is_a_whole_period_away() {
     let clock = Manual::leaping();
     let desk = Desk::on(clock.clone());
-    let interval = desk.handle_futures().interval_after(ms(10)).unwrap();
+    let interval = desk.futures.interval_after(ms(10)).unwrap();
     let mut interval = interval.with_missed_ticks(MissedTicks::Delay);
     desk.pass_until(25);
     clock.advance(Duration::from_micros(900));
@@ -124,7 +77,7 @@ fn the_next_tick_after_a_late_one_is_a_whole_period_away() {
 #[test]
 fn a_sleep_is_told_of_the_end_of_its_engine() {
     let desk = Desk::new();
-    let futures = desk.handle_futures();
+    let futures = &desk.futures;
     let mut sleep = pin!(futures.sleep(ms(1_000)));
     let mut timeout = pin!(futures.timeout(ms(1_000), std::future::pending::<()>()));
     assert!(desk.poll(sleep.as_mut()).is_pending());
@@ -141,16 +94,16 @@ fn a_sleep_is_told_of_the_end_of_its_engine() {
 #[test]
 fn a_sleep_that_is_dropped_or_polled_by_another_task_wakes_nobody() {
     let desk = Desk::new();
-    let futures = desk.handle_futures();
+    let futures = &desk.futures;
     let mut sleep = Box::pin(futures.sleep(ms(10)));
     assert!(desk.poll(sleep.as_mut()).is_pending());
     let other = Arc::new(Count::default());
     let waker = Waker::from(Arc::clone(&other));
     assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
-    assert_eq!(Arc::strong_count(&desk.wakes), 1, "the first waker is gone");
+    assert_eq!(desk.waker_count(), 1, "the first waker is gone");
     drop(waker);
     drop(sleep);
-    assert_eq!((desk.wake_count(), other.0.load(Ordering::SeqCst)), (0, 0));
+    assert_eq!((desk.wake_count(), other.get()), (0, 0));
     assert_eq!(Arc::strong_count(&other), 1);
 }
 

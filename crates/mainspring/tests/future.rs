@@ -3,65 +3,18 @@
 use std::future::{pending, poll_fn, ready};
 use std::io;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures_core::Stream;
-use mainspring::clock::Manual;
-use mainspring::driver::Single;
 use mainspring::front::Futures;
 use mainspring::front::future::{Interval, MissedTicks};
 use mainspring::front::{PeriodError, RunTasks, Task};
 use mainspring::{Handle, preset};
 use mainspring_queue::Tick;
-use mainspring_queue::wheel::Chunked;
 
-/// Counts how often it is woken.
-#[derive(Default)]
-struct Count(AtomicU32);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A driver on the test's own thread, and a task that is polled by hand.
-struct Desk {
-    driver: Arc<Single<Chunked<Task>>>,
-    handle: Handle<Task>,
-    futures: Futures,
-    clock: Manual,
-    wakes: Arc<Count>,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        let clock = Manual::leaping();
-        let driver = Arc::new(Single::new(Chunked::new(), Arc::new(clock.clone())));
-        let handle = Handle::new(driver.clone());
-        Desk { driver, futures: Futures::new(handle.clone()), handle, clock, wakes: Arc::default() }
-    }
-
-    fn pass_until(&self, milliseconds: u64) {
-        self.driver.run_until(Tick::new(milliseconds), &mut RunTasks);
-    }
-
-    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
-        let waker = Waker::from(Arc::clone(&self.wakes));
-        future.poll(&mut Context::from_waker(&waker))
-    }
-
-    fn wake_count(&self) -> u32 {
-        self.wakes.0.load(Ordering::SeqCst)
-    }
-}
-
-fn ms(milliseconds: u64) -> Duration {
-    Duration::from_millis(milliseconds)
-}
+use crate::desk::{Count, Desk, ms};
 
 #[test]
 fn a_sleep_is_ready_at_its_deadline_and_wakes_once() {
@@ -108,7 +61,7 @@ fn a_sleep_wakes_the_task_that_polled_it_last() {
     assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     assert!(desk.poll(sleep.as_mut()).is_pending());
     desk.pass_until(10);
-    assert_eq!((other.0.load(Ordering::SeqCst), desk.wake_count()), (0, 1));
+    assert_eq!((other.get(), desk.wake_count()), (0, 1));
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod calendar;
 mod callback;
 mod channel;
 mod delay_queue;
+mod desk;
 mod discard;
 mod drivers;
 mod examples;

@@ -1,65 +1,20 @@
 //! What users of other timers ask for most: tolerances, streams of occurrences, metrics, tokio's clock.
 
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Tokio};
-use mainspring::driver::{Driver, Single};
+use mainspring::driver::Driver;
 use mainspring::front::keyed::Repeat;
 use mainspring::front::{Callbacks, Channels, Futures, Keyed, Mailboxes, Occurrences, RunTasks, Task};
-use mainspring::{Handle, preset};
+use mainspring::preset;
 use mainspring_cron::Schedule;
-use mainspring_queue::Tick;
 use mainspring_queue::wheel::Chunked;
 
-/// Counts how often it is woken.
-#[derive(Default)]
-struct Count(AtomicU32);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// A driver on the test's own thread.
-struct Desk {
-    driver: Arc<Single<Chunked<Task>>>,
-    handle: Handle<Task>,
-    clock: Manual,
-    wakes: Arc<Count>,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        let clock = Manual::leaping();
-        let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
-        Desk { handle: Handle::new(driver.clone()), driver, clock, wakes: Arc::default() }
-    }
-
-    fn pass_until(&self, tick: u64) {
-        self.driver.run_until(Tick::new(tick), &mut RunTasks);
-    }
-
-    fn poll<F: Future>(&self, future: Pin<&mut F>) -> Poll<F::Output> {
-        future.poll(&mut Context::from_waker(&Waker::from(Arc::clone(&self.wakes))))
-    }
-}
-
-fn ms(milliseconds: u64) -> Duration {
-    Duration::from_millis(milliseconds)
-}
-
-impl Desk {
-    fn handle_futures(&self) -> Futures {
-        Futures::new(self.handle.clone())
-    }
-}
+use crate::desk::{Desk, ms};
 
 #[test]
 fn every_face_shares_wakeups_within_a_tolerance() {
@@ -70,8 +25,8 @@ fn every_face_shares_wakeups_within_a_tolerance() {
     assert_ne!(within.get(), 1_101, "there is a rounder one");
     let timer = Callbacks::new(desk.handle.clone()).within(ms(100), ms(100), |_| ()).unwrap();
     assert_eq!(timer.deadline(), Some(within));
-    assert_eq!(desk.handle_futures().sleep_within(ms(100), ms(100)).deadline(), within);
-    let mut timeout = desk.handle_futures().timeout_within(ms(100), ms(100), std::future::pending::<()>());
+    assert_eq!(desk.futures.sleep_within(ms(100), ms(100)).deadline(), within);
+    let mut timeout = desk.futures.timeout_within(ms(100), ms(100), std::future::pending::<()>());
     assert_eq!(timeout.sleep_mut().deadline(), within);
     let tasks = Keyed::new(desk.handle.clone());
     tasks.schedule_within("task", ms(100), ms(100), Repeat::Times(2), |_| ()).unwrap();
@@ -91,11 +46,11 @@ fn every_face_shares_wakeups_within_a_tolerance() {
 #[test]
 fn the_future_of_a_timeout_is_lent_and_given_back() {
     let desk = Desk::new();
-    let mut timeout = desk.handle_futures().timeout(ms(10), std::future::ready(7));
+    let mut timeout = desk.futures.timeout(ms(10), std::future::ready(7));
     assert_eq!(desk.poll(timeout.get_mut()), Poll::Ready(7));
     let _: &std::future::Ready<i32> = timeout.get_ref();
     assert_eq!(
-        desk.poll(desk.handle_futures().timeout(ms(10), std::future::ready(7)).into_inner().as_mut()),
+        desk.poll(desk.futures.timeout(ms(10), std::future::ready(7)).into_inner().as_mut()),
         Poll::Ready(7)
     );
 }
