@@ -216,9 +216,10 @@ export interface Pause {
   reason_code: "asked" | "failures" | "deaths";
   reason: string;
   note: string | null;
-  since: Instant;
+  /** Null where the server does not know it. */
+  since: Instant | null;
   until: Instant | null;
-  /** Who paused it; null if the server did. */
+  /** Who paused it; null if the server did, or does not know. */
   by: string | null;
   civil: Civils;
 }
