@@ -22,8 +22,10 @@ use crate::exit::Exit;
 use mainspring_action::body::ProcessBody;
 
 mod health;
+mod page;
 
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
+pub use page::{AttemptWire, ChangesWire, DoorWire, FoundWire, RunChangeWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -40,6 +42,9 @@ pub struct Asked {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
+    /// Who asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
     /// What is asked.
     #[serde(flatten)]
     pub request: Request,
@@ -88,6 +93,14 @@ pub enum Request {
     Apply { files: Vec<FileWire>, prune: bool, preview: bool },
     /// All definitions, after a name.
     Export { after: Option<String> },
+    /// A run with its attempts.
+    Find { run: String },
+    /// A code with which a browser signs in.
+    Door,
+    /// Whether a code is good, once. The server's own listener alone may ask.
+    Redeem { code: String },
+    /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
+    Watch,
 }
 
 /// Something to do once.
@@ -169,6 +182,9 @@ pub enum Response {
         texts: Vec<String>,
         after: Option<String>,
     },
+    Found(Box<FoundWire>),
+    Door(DoorWire),
+    Changes(ChangesWire),
 }
 
 /// Nothing more to say.
@@ -376,7 +392,7 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked = Asked { id: 7, request: Request::Run { job: "a".into(), wait: true } };
+        let asked = Asked { id: 7, actor: None, request: Request::Run { job: "a".into(), wait: true } };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
         assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
@@ -391,7 +407,7 @@ mod tests {
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
-        assert_eq!(asked, Asked { id: 0, request: Request::Status });
+        assert_eq!(asked, Asked { id: 0, actor: None, request: Request::Status });
         let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause { job: None });
     }

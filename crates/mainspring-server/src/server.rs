@@ -45,14 +45,17 @@ mod ask;
 mod asking;
 mod awaiting;
 mod boot;
+mod changes;
 mod counted;
 mod describe;
+pub mod door;
 mod effects;
 mod feed;
 mod files;
 mod health;
+pub mod inside;
 mod look;
-mod output;
+pub mod output;
 mod peer;
 mod phase;
 mod postponed;
@@ -66,11 +69,13 @@ mod reports;
 pub mod room;
 mod stop;
 mod waiters;
+mod within;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
 use counted::Counted;
 use files::Files;
+use inside::Inside;
 use output::Outputs;
 use peer::Peers;
 use phase::Phase;
@@ -139,6 +144,7 @@ pub struct Server {
     bucket: Bucket,
     /// How many requests were refused because there were too many.
     refused_count: u64,
+    inside: Inside,
     phase: Phase,
     reaps_orphans: bool,
 }
@@ -172,6 +178,7 @@ impl Server {
         self.settle(now)?;
         self.say_late(now);
         self.answer_waiters();
+        self.tell_changes(now);
         self.questions.ask(&self.writer, now);
         self.flush_outputs(now);
         self.feed_peers();

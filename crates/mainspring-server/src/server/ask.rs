@@ -26,7 +26,7 @@ use super::feed::Feed;
 use super::peer::TURN_TIME;
 use super::phase::Phase;
 use super::purpose::Purpose;
-use super::rate::Rates;
+use super::rate::{INSIDE_RATE, Rates};
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
@@ -59,11 +59,18 @@ impl Server {
     }
 
     fn take_request(&mut self, peer: u64, asked: Asked, now: Moment) {
-        let Asked { id, request } = asked;
-        let admitted = self.admit(peer, &request).and_then(|()| self.weigh(peer, &request, now));
+        let id = asked.id;
+        if let Some(asking) = self.ask_inside(peer, &asked, now) {
+            return self.go_on(Asker { peer, id, follows: false }, asking);
+        }
+        let admitted = self.admit(peer, &asked.request).and_then(|()| self.weigh(peer, &asked.request, now));
         if let Err(error) = admitted {
             return self.answer(peer, id, Response::Error(error));
         }
+        if !looks(&asked.request) {
+            self.say_actor(peer, &asked, now);
+        }
+        let request = asked.request;
         let follows = matches!(request, Request::Logs { follow: true, .. });
         let asking = self.consider(request, now);
         self.go_on(Asker { peer, id, follows }, asking);
@@ -89,6 +96,7 @@ impl Server {
         let Asker { peer, id, follows } = asker;
         match asking {
             Ok(Next::Answer(response)) => self.answer(peer, id, response),
+            Ok(Next::Nothing) => {}
             Err(error) => self.answer(peer, id, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
             Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
@@ -122,9 +130,13 @@ impl Server {
             return Ok(());
         }
         let Rates { connection, total } = self.rates;
-        let over = if self.peers.get(peer).is_some_and(|peer| !peer.bucket.take(now)) {
+        let (is_inside, is_over) =
+            self.peers.get(peer).map_or((false, false), |peer| (peer.is_inside, !peer.bucket.take(now)));
+        let over = if is_inside && is_over {
+            format!("{INSIDE_RATE} changes a second over HTTP")
+        } else if is_over {
             format!("{connection} changes a second over one connection (serve --max-connection-changes)")
-        } else if !self.bucket.take(now) {
+        } else if !is_inside && !self.bucket.take(now) {
             format!("{total} changes a second in all (serve --max-changes)")
         } else {
             return Ok(());
@@ -274,6 +286,12 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
+            Request::Find { run } => {
+                let key = run_key(&run).ok_or_else(|| not_found(&format!("run `{run}`")))?;
+                query(move |reader| queries::found(reader, &key))
+            }
+            // They were answered before.
+            Request::Door | Request::Redeem { .. } | Request::Watch => Ok(Next::Nothing),
         }
     }
 
@@ -366,6 +384,7 @@ fn looks(request: &Request) -> bool {
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
+            | Request::Find { .. }
     )
 }
 

@@ -19,6 +19,7 @@ use mainspring_job::{
 
 use super::counted::Counted;
 use super::files::{Files, Served};
+use super::inside::{Inside, Listener};
 use super::output::Outputs;
 use super::peer::Peers;
 use super::phase::{Phase, Stopping};
@@ -76,6 +77,8 @@ pub struct Serving {
     pub rates: Rates,
     /// What the store is.
     pub keeping: Keeping,
+    /// Who serves people over HTTP, if anybody does.
+    pub listener: Listener,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -116,7 +119,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, listener } = serving;
         let Stores { mut store, reader: questions } = stores;
         let stored = Stored::read(&mut *store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
@@ -164,10 +167,12 @@ impl Server {
             rates,
             bucket: Bucket::new(rates.total, began),
             refused_count: 0,
+            inside: Inside::new(listener.addresses),
             phase: Phase::Running,
             reaps_orphans: orphans::fall_to_us(),
             place,
         };
+        server.peers.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, began) {
             Ok(()) => Ok(server),
             Err(error) => {

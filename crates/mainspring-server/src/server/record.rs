@@ -61,6 +61,7 @@ impl Server {
             };
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
+            self.inside.changes.note(&batch, now);
             self.writer.commit(batch, now);
         }
         self.writer.has_more = true;
