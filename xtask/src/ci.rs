@@ -15,7 +15,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -34,6 +34,7 @@ const STEPS: [Step; 12] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step { name: "the packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
         name: "models of the threads",

@@ -23,6 +23,8 @@
 
 pub mod api;
 
+pub mod bare;
+
 pub mod ci;
 
 pub mod dependencies;

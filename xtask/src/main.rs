@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use xtask::{ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials};
+use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
-       cargo xtask dependencies | trials | address | fuzz [--seconds N]
+       cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | bench-serve
 
   ci            the gate: formatting, clippy, documentation and all tests
@@ -18,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   crash         kills the real server at random, N times, and checks what it promised
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   address       the tests of the queues under AddressSanitizer
+  bare          the queues for machines without an operating system, as far as their targets are installed
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
 
 fn main() -> ExitCode {
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
+        ["bare"] => bare::run(&root),
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),

@@ -31,7 +31,7 @@ use act::{
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
-use look::{HistoryArgs, JobArgs, LogsArgs};
+use look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
@@ -54,7 +54,7 @@ pub enum Command {
     Serve(ServeArgs),
     /// Shows the jobs, when each is due next, and how it went last
     #[command(after_help = with_codes(help_server::LIST))]
-    List(AskArgs),
+    List(ListArgs),
     /// Shows one job
     #[command(after_help = with_codes(help_server::SHOW))]
     Show(JobArgs),

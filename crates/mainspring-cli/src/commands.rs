@@ -32,7 +32,9 @@ mod simulate;
 mod takeover;
 mod translate;
 
-use printing::{json_line, print, print_faithfully, print_json, printed, zone_name, zone_or_system};
+use printing::{
+    json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
+};
 
 /// Does what the command line asks for.
 ///

@@ -29,6 +29,14 @@ pub fn relative(time: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// A length of time that was measured: below a minute with tenths of a second.
+pub fn length(ms: u64) -> String {
+    match ms {
+        1_000..60_000 => format!("{}.{}s", ms / 1_000, ms % 1_000 / 100),
+        _ => span(ms),
+    }
+}
+
 /// A length of time in its two largest units.
 pub fn span(ms: u64) -> String {
     let seconds = ms / 1000;
@@ -57,5 +65,6 @@ mod tests {
         for (ms, expected) in cases {
             assert_eq!(span(ms), expected);
         }
+        assert_eq!(["999ms", "2.5s", "59.9s", "1m 1s"], [999, 2_599, 59_999, 61_000].map(length)[..]);
     }
 }

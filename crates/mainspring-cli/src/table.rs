@@ -1,107 +1,211 @@
-//! Tables for people, as wide as the terminal and no wider.
+//! Tables for people, as wide as the terminal and no wider, if that can be.
 //!
 //! ```text
 //! NAME    STATE    NEXT       LAST
 //! backup  active   in 2h 10m  succeeded 3h ago
-//! report  paused   -          failed: exit 3…           the widest cells are cut first
+//! report  paused   -          failed: exit 3…           of the columns that may be cut the widest are cut first
 //! ```
+//!
+//! What people copy, such as the name of a run, is never cut: where there is no room for it, the columns that one can do
+//! without go, and beyond that lines are longer than the terminal.
 //!
 //! Cost: one pass to measure, one to write.
 //!
-//! Does not know the width of wide (East Asian) characters.
-
-use std::io::{self, IsTerminal};
+//! Does not know what a cell means, but for the states that have a colour.
 
 use mainspring_file::plain::is_plain;
 
-/// The width where nobody says: what a mail or a file still shows well.
-pub const USUAL_WIDTH: usize = 120;
+use crate::terminal::{Screen, Tone, columns};
 
 /// The narrowest that a column is cut to: a word.
-const MIN_CELL_CHARS: usize = 8;
+const MIN_CELL_COLUMNS: usize = 8;
 
 const GAP: &str = "  ";
 
-/// The width of standard output: the terminal's by COLUMNS or by asking it, or without end if it is none.
-pub fn width() -> usize {
-    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|width| 0 < *width);
-    match set {
-        Some(width) => width,
-        None if io::stdout().is_terminal() => {
-            terminal_size::terminal_size().map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0))
-        }
-        None => usize::MAX,
+/// What becomes of a column where there is little room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fit {
+    /// It stays as it is.
+    Whole,
+    /// It is cut.
+    Cut,
+    /// It goes, the last of these first.
+    Spare,
+}
+
+/// A column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its title.
+    pub title: &'static str,
+    /// What becomes of it where there is little room.
+    pub fit: Fit,
+    /// Whether its cells begin with a state, which has a colour.
+    pub is_state: bool,
+}
+
+impl Column {
+    /// A column that is never cut.
+    pub const fn whole(title: &'static str) -> Column {
+        Column { title, fit: Fit::Whole, is_state: false }
+    }
+
+    /// A column that may be cut.
+    pub const fn cut(title: &'static str) -> Column {
+        Column { title, fit: Fit::Cut, is_state: false }
+    }
+
+    /// A column that one can do without.
+    pub const fn spare(title: &'static str) -> Column {
+        Column { title, fit: Fit::Spare, is_state: false }
+    }
+
+    /// The same with cells that begin with a state.
+    pub const fn of_states(self) -> Column {
+        Column { is_state: true, ..self }
     }
 }
 
-/// Rows under a header, in columns of at most `width` characters together.
+/// Rows under a header.
 ///
 /// # Example
 ///
 /// ```
-/// use mainspring_cli::table::table;
+/// use mainspring_cli::table::{Column, table};
+/// use mainspring_cli::terminal::Screen;
 ///
 /// let rows = [vec!["backup".to_owned(), "in 2h".to_owned()], vec!["x".to_owned(), "-".to_owned()]];
-/// assert_eq!(table(&["NAME", "NEXT"], &rows, 80), "NAME    NEXT\nbackup  in 2h\nx       -\n");
+/// let columns = [Column::whole("NAME"), Column::cut("NEXT")];
+/// assert_eq!(table(&columns, &rows, Screen::PLAIN), "NAME    NEXT\nbackup  in 2h\nx       -\n");
 /// ```
-pub fn table(header: &[&str], rows: &[Vec<String>], width: usize) -> String {
-    let header: Vec<String> = header.iter().map(|&title| title.to_owned()).collect();
-    let mut widths: Vec<usize> = header.iter().map(|title| title.chars().count()).collect();
-    for row in rows {
+pub fn table(header: &[Column], rows: &[Vec<String>], screen: Screen) -> String {
+    let shown = |row: &Vec<String>| row.iter().map(|cell| on_one_line(cell)).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(shown).collect();
+    let mut widths: Vec<usize> = header.iter().map(|column| columns(column.title)).collect();
+    for row in &rows {
         for (cell, widest) in row.iter().zip(&mut widths) {
-            *widest = cell.chars().count().max(*widest);
+            *widest = columns(cell).max(*widest);
         }
     }
-    fit(&mut widths, width);
-    let mut text = String::new();
-    for row in std::iter::once(&header).chain(rows) {
-        let mut line = String::new();
-        for (cell, &width) in row.iter().zip(&widths) {
-            if !line.is_empty() {
-                line.push_str(GAP);
-            }
-            let cell = clean(cell, width);
-            line.push_str(&format!("{cell:<width$}"));
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
+    let is_shown = fit(header, &mut widths, screen.width);
+    let titles = header.iter().map(|column| (column.title, Some(Tone::Heading))).collect();
+    let mut text = line(titles, &widths, &is_shown, screen);
+    for row in &rows {
+        let tone = |column: &Column, cell: &str| column.is_state.then(|| Tone::of_state(cell)).flatten();
+        let cells =
+            header.iter().zip(row).map(|(column, cell)| (cell.as_str(), tone(column, cell))).collect();
+        text.push_str(&line(cells, &widths, &is_shown, screen));
     }
     text
 }
 
-/// Narrows the widest columns until all fit, or none can be narrowed any more.
-fn fit(widths: &mut [usize], width: usize) {
-    let gaps = GAP.len() * widths.len().saturating_sub(1);
-    while width < widths.iter().sum::<usize>() + gaps {
-        let Some(widest) = widths.iter_mut().max().filter(|widest| MIN_CELL_CHARS < **widest) else { return };
-        *widest -= 1;
+/// Cells in their columns, without blanks at the end.
+fn line(cells: Vec<(&str, Option<Tone>)>, widths: &[usize], is_shown: &[bool], screen: Screen) -> String {
+    let mut line = String::new();
+    let mut blanks = 0;
+    for (((cell, tone), &width), _) in
+        cells.into_iter().zip(widths).zip(is_shown).filter(|(_, shown)| **shown)
+    {
+        let cell = cut(cell, width);
+        let filled = columns(cell.trim_end());
+        if 0 < filled {
+            line.push_str(&" ".repeat(blanks));
+            line.push_str(&screen.paint(cell.trim_end(), tone));
+            blanks = 0;
+        }
+        blanks += width.saturating_sub(filled) + GAP.len();
     }
+    line + "\n"
 }
 
-/// A cell on one line, cut to its column.
-fn clean(cell: &str, width: usize) -> String {
-    let shown = |c: char| if c != '\t' && is_plain(c) { c } else { ' ' };
-    if cell.chars().count() <= width {
-        return cell.chars().map(shown).collect();
+/// Narrows columns until all fit, or nothing more can be done. Returns which are shown.
+fn fit(header: &[Column], widths: &mut [usize], width: usize) -> Vec<bool> {
+    let mut is_shown = vec![true; header.len()];
+    let total = |widths: &[usize], is_shown: &[bool]| {
+        let shown = || widths.iter().zip(is_shown).filter(|(_, shown)| **shown);
+        shown().map(|(width, _)| *width).sum::<usize>() + GAP.len() * shown().count().saturating_sub(1)
+    };
+    while width < total(widths, &is_shown) {
+        let cut = header.iter().zip(&mut *widths).filter(|(column, _)| column.fit == Fit::Cut);
+        let widest = cut.map(|(_, width)| width).max().filter(|widest| MIN_CELL_COLUMNS < **widest);
+        if let Some(widest) = widest {
+            *widest -= 1;
+            continue;
+        }
+        let is_spare = |index: &usize| header[*index].fit == Fit::Spare && is_shown[*index];
+        let Some(last) = (0..header.len()).rev().find(is_spare) else { break };
+        is_shown[last] = false;
     }
-    cell.chars().take(width.saturating_sub(1)).map(shown).chain(['…']).collect()
+    is_shown
+}
+
+/// A cell in plain characters without tabs and line ends.
+fn on_one_line(cell: &str) -> String {
+    cell.chars().map(|c| if c != '\t' && is_plain(c) { c } else { ' ' }).collect()
+}
+
+/// A cell cut to its column.
+fn cut(cell: &str, width: usize) -> String {
+    if columns(cell) <= width {
+        return cell.to_owned();
+    }
+    let mut kept = String::new();
+    for c in cell.chars() {
+        kept.push(c);
+        if width <= columns(&kept) {
+            kept.pop();
+            break;
+        }
+    }
+    kept + "…"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const COLUMNS: [Column; 4] =
+        [Column::whole("RUN"), Column::spare("TOOK"), Column::cut("WHY").of_states(), Column::cut("B")];
+
+    fn row(cells: [&str; 4]) -> Vec<String> {
+        cells.map(str::to_owned).to_vec()
+    }
+
+    fn plain(width: usize) -> Screen {
+        Screen { width, has_colours: false }
+    }
+
     #[test]
-    fn the_widest_cells_are_cut_first() {
-        let rows = [vec!["a".to_owned(), "x".repeat(40), "short".to_owned()]];
-        let text = table(&["A", "B", "C"], &rows, 30);
-        assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
-        assert!(text.contains("xxx…  short"), "{text}");
+    fn the_widest_cells_that_may_be_cut_are_cut_first() {
+        let long = "x".repeat(40);
+        let rows = [row(["tick@2026-11-21T21:16:39Z", "3ms", &long, "short"])];
+        let text = table(&COLUMNS, &rows, plain(50));
+        assert!(text.lines().all(|line| line.chars().count() <= 50), "{text}");
+        assert!(text.contains("tick@2026-11-21T21:16:39Z  3ms   xxx") && text.contains("…  short"), "{text}");
+        // Where that is not enough others go, but never what is copied.
+        let text = table(&COLUMNS, &rows, plain(20));
+        assert!(text.contains("tick@2026-11-21T21:16:39Z  xxxxxxx…  short"), "{text}");
+    }
+
+    #[test]
+    fn wide_characters_keep_the_columns_in_line() {
+        let rows = [row(["日本", "-", "一二三四五六七八九", "a"]), row(["ab", "-", "b", "c"])];
+        let text = table(&COLUMNS, &rows, plain(29));
+        assert!(text.lines().all(|line| columns(line) <= 29), "{text}");
+        assert!(text.contains("日本  -     一二三四五六…  a\n"), "{text}");
+    }
+
+    #[test]
+    fn colours_take_no_room_and_only_states_have_them() {
+        let rows = [row(["failed", "-", "failed", "b"])];
+        let text = table(&COLUMNS, &rows, Screen { width: 80, has_colours: true });
+        assert!(text.contains("failed  -     \u{1b}[31mfailed\u{1b}[0m  b\n"), "{text}");
+        assert!(text.starts_with("\u{1b}[1mRUN\u{1b}[0m     \u{1b}[1mTOOK"), "{text}");
     }
 
     #[test]
     fn control_characters_stay_out_of_the_terminal() {
-        let rows = [vec!["a\u{1b}[2J\nb\u{202e}".to_owned()]];
-        assert_eq!(table(&["A"], &rows, 80), "A\na [2J b\n");
+        let rows = [row(["a\u{1b}[2J\nb\u{202e}", "", "", ""])];
+        assert!(table(&COLUMNS, &rows, plain(80)).ends_with("\na [2J b\n"));
     }
 }

@@ -5,6 +5,7 @@
 //! explain    Explained    { expression, dialect, zone, dst, day_rule, from, explanation }
 //! translate  Translated   { expression, dialect, to, translation, notes, reason }
 //! simulate   see simulation::report
+//! list       Listed       { jobs: { jobs, after, pending, has_more_pending } }
 //! any        Unreadable   { expression, problem }          for an expression that cannot be read
 //! ```
 //!
@@ -21,6 +22,34 @@ use serde::Serialize;
 
 use mainspring_file::problem::Fault;
 use mainspring_server::log::rfc3339;
+use mainspring_server::protocol::{JobWire, OnceWire};
+
+/// The document of `list`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Listed {
+    /// All of it.
+    pub jobs: ListedJobs,
+}
+
+/// What `list` lists.
+#[derive(Clone, Debug, Serialize)]
+pub struct ListedJobs {
+    /// In the order of their names.
+    pub jobs: Vec<JobWire>,
+    /// Always null: no job is left out.
+    pub after: Option<String>,
+    /// One-shot jobs that wait, the next due first.
+    pub pending: Vec<OnceWire>,
+    /// Whether more of them wait than were asked for.
+    pub has_more_pending: bool,
+}
+
+impl Listed {
+    /// A document.
+    pub fn new(jobs: Vec<JobWire>, pending: Vec<OnceWire>, has_more_pending: bool) -> Listed {
+        Listed { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } }
+    }
+}
 
 /// What the documents of `next` and `explain` begin with: the expression, and how it was read.
 #[derive(Clone, Debug, Serialize)]

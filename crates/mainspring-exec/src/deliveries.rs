@@ -198,6 +198,9 @@ fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports:
     let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
     splitter.push(&answer, &mut each);
     splitter.finish(&mut each);
+    if 0 < dropped_bytes {
+        reports.line(&delivery.key, Stream::Note, "the rest of the answer is left out: it is too long");
+    }
     let end = End {
         outcome: Some(outcome),
         is_success,

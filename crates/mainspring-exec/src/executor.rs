@@ -5,17 +5,16 @@
 //! poll says: a pipe,  │ run 3:a#1   process group, 3 pipes       │ ─▶ reports
 //! SIGCHLD   ─ turn ─▶ │ run 4:b#7   process group, 2 pipes       │
 //!              kill   │ ...         at most MAX_RUNNING          │
+//!                     │ waits: timeouts, kill steps, output      │ ─▶ how long the loop may sleep
 //!                     └──────────────────────────────────────────┘
 //! ```
 //!
 //! All runs are served by one thread that never waits for any of them: lines cannot interleave, and nothing is locked.
 //!
 //! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what poll
-//! reported would save most of them and was left out as long as a turn stays below a tenth of a millisecond.
+//! reported would save most of them and was left out. What time alone brings about is found by a timer queue.
 //!
 //! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
-//!
-//! Source: own.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
@@ -26,6 +25,7 @@ use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
 use crate::spec::ProcessSpec;
+use crate::waits::{Armed, Waits};
 
 pub use crate::descriptors::MAX_RUNNING;
 
@@ -67,9 +67,21 @@ impl std::error::Error for Refused {
 /// The running processes, each under the key that the loop has for its run.
 #[derive(Debug)]
 pub struct Executor<K> {
-    runs: Vec<Run<K>>,
+    runs: Vec<Held<K>>,
+    /// When time alone changes something of a run, by its number.
+    waits: Waits<u64>,
+    last_number: u64,
     capacity: usize,
     buffer: Vec<u8>,
+}
+
+/// A run with its wait.
+#[derive(Debug)]
+struct Held<K> {
+    number: u64,
+    run: Run<K>,
+    /// At the deadline of the run.
+    armed: Option<Armed>,
 }
 
 impl<K> Default for Executor<K> {
@@ -81,7 +93,13 @@ impl<K> Default for Executor<K> {
 impl<K> Executor<K> {
     /// An executor of so many runs at one time, up to [`MAX_RUNNING`].
     pub fn of_at_most(capacity: usize) -> Executor<K> {
-        Executor { runs: Vec::new(), capacity: capacity.min(MAX_RUNNING), buffer: vec![0; READ_BYTES] }
+        Executor {
+            runs: Vec::new(),
+            waits: Waits::default(),
+            last_number: 0,
+            capacity: capacity.min(MAX_RUNNING),
+            buffer: vec![0; READ_BYTES],
+        }
     }
 }
 
@@ -101,10 +119,13 @@ impl<K: PartialEq> Executor<K> {
         if self.is_full() {
             return Err(Refused::Full(self.capacity));
         }
-        let wait = if self.runs.iter_mut().any(Run::is_starting) { LATER_START_WAIT } else { START_WAIT };
+        let is_starting = self.runs.iter_mut().any(|held| held.run.is_starting());
+        let wait = if is_starting { LATER_START_WAIT } else { START_WAIT };
         let run = Run::start(spec, variables, key, now, wait).map_err(Refused::Start)?;
         let pid = run.pid();
-        self.runs.push(run);
+        self.last_number += 1;
+        self.runs.push(Held { number: self.last_number, run, armed: None });
+        self.arm(now);
         Ok(pid)
     }
 
@@ -115,19 +136,36 @@ impl<K: PartialEq> Executor<K> {
 
     /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.
     pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        if let Some(at) = self.runs.iter().position(Run::is_lingering) {
-            self.runs.remove(at).close(now, reports);
+        if let Some(at) = self.runs.iter().position(|held| held.run.is_lingering()) {
+            let mut held = self.runs.remove(at);
+            self.waits.arm(&mut held.armed, None, held.number, now);
+            held.run.close(now, reports);
         }
     }
 
     /// Does all that can be done without waiting, and forgets the runs that are over.
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         let share = (READ_BYTES / self.runs.len().max(1)).max(MIN_READ_BYTES);
-        for run in &mut self.runs {
+        for Held { run, .. } in &mut self.runs {
             run.advance(now, &mut self.buffer, share, reports);
         }
-        for run in self.runs.extract_if(.., |run| run.is_over()) {
-            run.close(now, reports);
+        // After a look at what has happened: a program that ended in time is not killed for its timeout.
+        while let Some(number) = self.waits.due(now) {
+            if let Some(held) = self.runs.iter_mut().find(|held| held.number == number) {
+                held.run.elapse(now, reports);
+            }
+        }
+        for mut held in self.runs.extract_if(.., |held| held.run.is_over()) {
+            self.waits.arm(&mut held.armed, None, held.number, now);
+            held.run.close(now, reports);
+        }
+        self.arm(now);
+    }
+
+    /// Keeps the waits as the runs want them.
+    fn arm(&mut self, now: Moment) {
+        for Held { number, run, armed } in &mut self.runs {
+            self.waits.arm(armed, run.deadline(), *number, now);
         }
     }
 
@@ -139,46 +177,50 @@ impl<K: PartialEq> Executor<K> {
     /// The number of those whose end is still to be reported: the others wait for something in the background that holds
     /// their output open.
     pub fn unended_count(&self) -> usize {
-        self.runs.iter().filter(|run| !run.is_lingering()).count()
+        self.runs.iter().filter(|held| !held.run.is_lingering()).count()
     }
 
     /// The processes of the runs that are not over.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
-        self.runs.iter().map(Run::pid)
+        self.runs.iter().map(|held| held.run.pid())
     }
 
     /// Begins the kill sequence of a run. Returns whether there is such a run.
     pub fn kill(&mut self, key: &K, cause: KillCause, now: Moment) -> bool {
-        let run = self.runs.iter_mut().find(|run| run.key() == key);
-        run.map(|run| run.kill(cause, now)).is_some()
+        let held = self.runs.iter_mut().find(|held| held.run.key() == key);
+        let is_there = held.map(|held| held.run.kill(cause, now)).is_some();
+        self.arm(now);
+        is_there
     }
 
     /// Begins the kill sequences of all runs.
     pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
-        self.runs.iter_mut().for_each(|run| run.kill(cause, now));
+        self.runs.iter_mut().for_each(|held| held.run.kill(cause, now));
+        self.arm(now);
     }
 
     /// Kills the groups of all runs at once.
     pub fn kill_all_at_once(&mut self, now: Moment) {
-        self.runs.iter_mut().for_each(|run| run.kill_at_once(now));
+        self.runs.iter_mut().for_each(|held| held.run.kill_at_once(now));
+        self.arm(now);
     }
 
     /// How long the loop may wait before the next turn, if no pipe and no signal ends the wait earlier.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
-        let of_run = |run: &Run<K>| run.output_wait(now).into_iter().chain(run.kill_wait(now)).min();
-        self.runs.iter().filter_map(of_run).min()
+        self.waits.wait(now)
     }
 
     /// Adds what to poll for reading and for writing.
     pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
-        for run in &self.runs {
+        for Held { run, .. } in &self.runs {
             run.watch(readable, writable);
         }
     }
 
     /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is let go.
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        for run in self.runs.drain(..) {
+        self.waits = Waits::default();
+        for Held { run, .. } in self.runs.drain(..) {
             run.close(now, reports);
         }
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`descriptors`] says how much may run at once, [`secret`] and [`signature`] what is read when something starts, and
-//! [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone.
+//! [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone; what is waited for stands in [`waits`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!
@@ -35,4 +35,6 @@ pub mod span;
 pub mod spec;
 pub mod specs;
 mod sys;
+pub mod tail;
+pub mod waits;
 pub mod webhook;

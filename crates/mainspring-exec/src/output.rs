@@ -24,6 +24,17 @@ use crate::secret::Masks;
 /// The longest piece of output that becomes one line of the log.
 pub const MAX_OUTPUT_LINE_BYTES: usize = 8 << 10;
 
+/// Which of its two outputs a line was written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output; for a webhook the response.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// None: the line says something of the output.
+    Note,
+}
+
 /// What is given each line.
 pub type EachLine<'a> = dyn FnMut(Cow<'_, str>) + 'a;
 
@@ -72,12 +83,11 @@ impl LineSplitter {
         }
     }
 
-    /// Forgets the line whose end has not been read. Returns how many bytes there were of it.
-    pub fn forget(&mut self) -> u64 {
-        let count = self.kept.len() + self.begun.len();
-        self.kept.clear();
-        self.begun.clear();
-        count as u64
+    /// Takes out the line whose end has not been read.
+    pub fn take_begun(&mut self) -> Vec<u8> {
+        let mut begun = std::mem::take(&mut self.kept).into_bytes();
+        begun.append(&mut self.begun);
+        begun
     }
 
     fn keep(&mut self, bytes: &[u8]) {

@@ -49,18 +49,15 @@ impl OutputPipe {
         }
     }
 
-    /// Reads once and forgets it, and what was kept of a line. Returns how many bytes those are.
-    pub fn skip(&mut self, buffer: &mut [u8]) -> u64 {
-        let Some(pipe) = &mut self.pipe else { return 0 };
-        let read = match pipe.read(buffer) {
-            Err(error) if is_temporary(&error) => 0,
-            Ok(0) | Err(_) => {
-                self.pipe = None;
-                0
-            }
-            Ok(count) => count as u64,
-        };
-        self.splitter.forget() + read
+    /// Reads once, and gives the bytes as they are, after what was kept of a line.
+    pub fn read_bytes(&mut self, buffer: &mut [u8], each: &mut dyn FnMut(&[u8])) {
+        each(&self.splitter.take_begun());
+        let Some(pipe) = &mut self.pipe else { return };
+        match pipe.read(buffer) {
+            Err(error) if is_temporary(&error) => {}
+            Ok(0) | Err(_) => self.pipe = None,
+            Ok(count) => each(&buffer[..count]),
+        }
     }
 
     /// Gives what was read of an unterminated line to `each`, as a line.

@@ -8,8 +8,9 @@
 //!
 //! The end is reported when the program has exited and all its output was read. If something that it left in the
 //! background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same; lines that come later are
-//! still reported, and the run keeps its place among the running ones until the output is closed. Lines beyond the cap of
-//! the spec are read, counted and dropped, so that a talkative program neither fills the disk nor stops.
+//! still reported, and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
+//! of the spec the head is reported as it comes and the tail at the end, with a note of how much is left out between them:
+//! see [`Tail`]. So a talkative program neither fills the disk nor stops, and its last words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
 //!
@@ -19,29 +20,23 @@
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
 use crate::clock::Moment;
 use crate::output::EachLine;
+pub use crate::output::Stream;
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Outcome, Process, StartError};
+use crate::secret::Masks;
 use crate::span::Span;
 use crate::spec::{KillSequence, ProcessSpec};
+use crate::tail::{TAIL_BYTES_MAX, Tail};
 
 /// How long after the end of a program its output may still be held open before its end is reported.
 pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
-
-/// Which of its two outputs a line was written to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output; for a webhook the response.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
 
 /// Hears what becomes of runs that the loop knows as `K`.
 pub trait Reports<K> {
@@ -62,7 +57,7 @@ pub struct End {
     pub after: Duration,
     /// Why it was killed, if it was.
     pub cause: Option<KillCause>,
-    /// How much of its output was dropped so far, because there was more than the spec allows.
+    /// How much of its output is left out so far, because there was more than the spec allows.
     pub dropped_bytes: u64,
     /// Whether something in the background holds its output open.
     pub is_output_held: bool,
@@ -83,7 +78,7 @@ impl fmt::Display for End {
             write!(f, "; a process in the background holds its output open")?;
         }
         if 0 < self.dropped_bytes {
-            write!(f, "; {} bytes of output beyond the limit were dropped", self.dropped_bytes)?;
+            write!(f, "; {} bytes of output beyond the limit are left out", self.dropped_bytes)?;
         }
         Ok(())
     }
@@ -138,7 +133,7 @@ impl<K> Run<K> {
     ) -> Result<Run<K>, StartError> {
         let (process, streams, masks) = Process::spawn(spec, variables, wait)?;
         let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(streams.stderr, masks.clone()).map_err(StartError::Pipe)?;
         let input = match (streams.stdin, &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,
@@ -147,7 +142,7 @@ impl<K> Run<K> {
             key,
             process,
             input,
-            output: Output { stdout, stderr, rest_bytes: spec.output_bytes_max, dropped_bytes: 0 },
+            output: Output::new(stdout, stderr, masks, spec.output_bytes_max),
             started: now,
             timeout: spec.timeout,
             kill: spec.kill.clone(),
@@ -172,8 +167,8 @@ impl<K> Run<K> {
         self.process.pid()
     }
 
-    /// Does what can be done without waiting: feeds the input, reports the output, kills what is to be killed, and
-    /// reports the end when it has come. Of a running program's output at most `share` bytes are read.
+    /// Does what can be done without waiting: feeds the input, reports the output, and reports the end when it has come with all
+    /// output. Of a running program's output at most `share` bytes are read.
     pub fn advance(&mut self, now: Moment, buffer: &mut [u8], share: usize, reports: &mut dyn Reports<K>) {
         // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
         if self.ended.is_none() {
@@ -182,23 +177,29 @@ impl<K> Run<K> {
         if let Some(input) = &mut self.input {
             input.write();
         }
-        self.advance_killing(now);
         // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written before the end is to
         // stand before the end.
         let is_ending = self.ended.is_some() && !self.end_is_reported;
         let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };
         self.output.read(&self.key, &mut buffer[..share], reports);
-        if self.end_is_reported {
-            return;
+        if self.output.is_closed() {
+            self.output.finish_lines(&self.key, reports);
         }
-        if let Some((outcome, at)) = self.ended.clone() {
-            if self.output.is_closed() {
-                self.report_end(Some(outcome), at, reports);
-            } else if OUTPUT_WAIT <= now.since(at) {
-                // What the program itself wrote is to stand before its end, also without a line end.
-                self.output.finish_lines(&self.key, reports);
-                self.report_end(Some(outcome), at, reports);
-            }
+        if let Some((outcome, at)) = self.ended.clone().filter(|_| is_ending && self.output.is_closed()) {
+            self.report_end(Some(outcome), at, reports);
+        }
+    }
+
+    /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end although the output is
+    /// still held open. Nothing before.
+    pub fn elapse(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.advance_killing(now);
+        let ended =
+            self.ended.clone().filter(|(_, at)| !self.end_is_reported && OUTPUT_WAIT <= now.since(*at));
+        if let Some((outcome, at)) = ended {
+            // What the program itself wrote is to stand before its end, also without a line end.
+            self.output.finish_lines(&self.key, reports);
+            self.report_end(Some(outcome), at, reports);
         }
     }
 
@@ -226,22 +227,27 @@ impl<K> Run<K> {
         self.end_is_reported && !self.is_over()
     }
 
-    /// How long the loop may wait for the next step of killing.
-    pub fn kill_wait(&self, now: Moment) -> Option<Duration> {
-        match self.killing {
-            None if self.ended.is_some() => None,
-            None => self.timeout.map(|timeout| timeout.saturating_sub(now.since(self.started))),
-            Some(Killing { step_index, since, .. }) => {
-                self.kill.step(step_index + 1)?;
-                Some(self.kill.step(step_index)?.wait.saturating_sub(now.since(since)))
-            }
-        }
+    /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its output. `None`: never.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.kill_deadline().into_iter().chain(self.output_deadline()).min()
     }
 
-    /// How long the loop may wait for the output of a program that ended.
-    pub fn output_wait(&self, now: Moment) -> Option<Duration> {
+    fn kill_deadline(&self) -> Option<Instant> {
+        let (since, wait) = match self.killing {
+            None if self.ended.is_some() => return None,
+            None => (self.started, self.timeout?),
+            Some(Killing { step_index, since, .. }) => {
+                self.kill.step(step_index + 1)?;
+                (since, self.kill.step(step_index)?.wait)
+            }
+        };
+        // A timeout beyond what the clock can show is none.
+        since.monotonic.checked_add(wait)
+    }
+
+    fn output_deadline(&self) -> Option<Instant> {
         let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
-        Some(OUTPUT_WAIT.saturating_sub(now.since(*at)))
+        at.monotonic.checked_add(OUTPUT_WAIT)
     }
 
     /// Adds what to poll: pipes with output to read, then a pipe that takes input.
@@ -307,50 +313,72 @@ impl<K> Run<K> {
 struct Output {
     stdout: OutputPipe,
     stderr: OutputPipe,
-    rest_bytes: u64,
+    masks: Masks,
+    /// How much of the head is still to come.
+    head_bytes: u64,
+    /// What comes after the head, once a line had no place in it.
+    tail: Tail,
+    is_in_tail: bool,
     dropped_bytes: u64,
 }
 
 impl Output {
-    fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
-        if 0 < self.dropped_bytes {
-            // Nothing more is reported: it is only counted, however much there is of it.
-            self.dropped_bytes += self.stdout.skip(buffer) + self.stderr.skip(buffer);
-            return;
-        }
-        self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
+    fn new(stdout: OutputPipe, stderr: OutputPipe, masks: Masks, bytes_max: u64) -> Output {
+        let tail_bytes = (bytes_max / 2).min(TAIL_BYTES_MAX);
+        let (head_bytes, tail) = (bytes_max - tail_bytes, Tail::new(tail_bytes));
+        Output { stdout, stderr, masks, head_bytes, tail, is_in_tail: false, dropped_bytes: 0 }
     }
 
+    fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        if !self.is_in_tail {
+            return self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
+        }
+        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+            pipe.read_bytes(buffer, &mut |bytes| self.tail.push(stream, bytes));
+        }
+    }
+
+    /// Reports what was not reported yet, also lines without an end.
     fn finish_lines<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
         self.each_stream(key, reports, &mut |pipe, each| pipe.finish_line(each));
+        self.report_tail(key, reports);
     }
 
     fn close<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
         self.each_stream(key, reports, &mut |pipe, each| pipe.close(each));
+        self.report_tail(key, reports);
     }
 
     fn is_closed(&self) -> bool {
         self.stdout.is_closed() && self.stderr.is_closed()
     }
 
-    /// Does something to both pipes that gives lines, and reports those that the cap allows.
+    fn report_tail<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
+        if !self.tail.is_empty() {
+            let mut each = |stream, line: &str| reports.line(key, stream, line);
+            self.dropped_bytes += self.tail.take(&self.masks, &mut each).bytes;
+        }
+    }
+
+    /// Does something to both pipes that gives lines, and reports those of the head.
     fn each_stream<K>(
         &mut self,
         key: &K,
         reports: &mut dyn Reports<K>,
         act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>),
     ) {
-        let Output { stdout, stderr, rest_bytes, dropped_bytes } = self;
+        let Output { stdout, stderr, head_bytes, tail, is_in_tail, .. } = self;
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
             act(pipe, &mut |line| {
                 let line_bytes = line.len() as u64 + 1;
-                if line_bytes <= *rest_bytes {
-                    *rest_bytes -= line_bytes;
-                    reports.line(key, stream, &line);
+                // What follows a line that has no place has none either: a head with holes in it would mislead.
+                *is_in_tail |= *head_bytes < line_bytes;
+                if *is_in_tail {
+                    tail.push(stream, line.as_bytes());
+                    tail.push(stream, b"\n");
                 } else {
-                    // What follows is dropped too: a report with holes in it would mislead.
-                    *rest_bytes = 0;
-                    *dropped_bytes += line_bytes;
+                    *head_bytes -= line_bytes;
+                    reports.line(key, stream, &line);
                 }
             });
         }

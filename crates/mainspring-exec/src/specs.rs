@@ -141,13 +141,14 @@ fn on_server_death(name: &str) -> Result<OnServerDeath, SpecError> {
 fn kill_sequence(policies: &Policies) -> KillSequence {
     let kill = policies.timeout.kill;
     let signal = match kill.signal {
-        PolicySignal::Term => Signal::SIGTERM,
         PolicySignal::Int => Signal::SIGINT,
         PolicySignal::Hup => Signal::SIGHUP,
         PolicySignal::Quit => Signal::SIGQUIT,
         PolicySignal::Usr1 => Signal::SIGUSR1,
         PolicySignal::Usr2 => Signal::SIGUSR2,
         PolicySignal::Kill => Signal::SIGKILL,
+        // Term, and whatever is not known here: the usual way to ask.
+        _ => Signal::SIGTERM,
     };
     KillSequence(vec![KillStep { signal, wait: kill.grace }])
 }

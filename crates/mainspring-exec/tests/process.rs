@@ -27,7 +27,12 @@ struct Heard {
 
 impl Reports<u32> for Heard {
     fn line(&mut self, _run: &u32, stream: Stream, text: &str) {
-        self.lines.push(if stream == Stream::Stdout { text.to_owned() } else { format!("! {text}") });
+        let mark = match stream {
+            Stream::Stdout => "",
+            Stream::Stderr => "! ",
+            Stream::Note => "~ ",
+        };
+        self.lines.push(format!("{mark}{text}"));
     }
 
     fn ended(&mut self, _run: &u32, end: &End) {
@@ -63,12 +68,12 @@ fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) 
         for line in &heard.lines[seen..] {
             now.monotonic += each(&mut executor, line);
         }
-        wait(&executor);
+        wait_for_output(&executor);
     }
     heard
 }
 
-fn wait(executor: &Executor<u32>) {
+fn wait_for_output(executor: &Executor<u32>) {
     let (mut readable, mut writable): (Vec<BorrowedFd<'_>>, Vec<BorrowedFd<'_>>) = Default::default();
     executor.watch(&mut readable, &mut writable);
     let mut fds: Vec<PollFd<'_>> =
@@ -178,10 +183,12 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
 fn what_ignores_every_signal_is_killed() {
     let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::ZERO }]);
     let spec = ProcessSpec { kill, ..shell("trap '' TERM; echo ready; while :; do sleep 1; done") };
-    let heard = run_with(&spec, &mut |executor, line| {
+    let heard = run_until(&spec, &mut |executor, line| {
         assert_eq!(line, "ready");
         assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
         assert!(!executor.kill(&2, KillCause::Asked, Moment::now()));
+        // From the moment of the kill on, which is later than the clock that stands still.
+        BOUND
     });
     assert_eq!(
         (heard.ends[0].outcome.clone(), heard.ends[0].cause),
@@ -198,7 +205,7 @@ fn programs_that_write_without_end_share_a_turn() {
     let mut line_count = 0;
     while line_count < 1 << 20 {
         assert!(Moment::now().since(start) < BOUND, "{line_count} lines");
-        wait(&executor);
+        wait_for_output(&executor);
         let mut heard = Heard::default();
         executor.turn(start, &mut heard);
         line_count += heard.lines.len();
@@ -210,11 +217,50 @@ fn programs_that_write_without_end_share_a_turn() {
 }
 
 #[test]
-fn output_beyond_the_cap_is_dropped_and_counted_and_stops_nothing() {
-    let spec = ProcessSpec { output_bytes_max: 10, ..shell("echo 12345; echo 6789; seq 100000; exit 5") };
+fn of_output_beyond_the_cap_head_and_tail_are_kept_and_nothing_stops() {
+    let spec = ProcessSpec { output_bytes_max: 40, ..shell("echo 12345; echo 6789; seq 100000; exit 5") };
     let heard = run(&spec);
-    assert_eq!(heard.lines, ["12345"]);
+    let note = "~ 99993 lines (588868 bytes) are left out here";
+    assert_eq!(heard.lines[..6], ["12345", "6789", "1", "2", "3", "4"]);
+    assert_eq!(heard.lines[6..], [note, "99998", "99999", "100000"]);
     assert_eq!(heard.ends[0].outcome, Some(Outcome::Exited(5)));
-    assert_eq!(heard.ends[0].dropped_bytes, 5 + 588_895);
-    assert!(heard.ends[0].to_string().contains("588900 bytes of output beyond the limit were dropped"));
+    assert_eq!(heard.ends[0].dropped_bytes, 588_868);
+    assert!(heard.ends[0].to_string().contains("588868 bytes of output beyond the limit are left out"));
+    // At the cap nothing is left out, and nothing is said.
+    let heard = run(&ProcessSpec { output_bytes_max: 12, ..shell("echo 12345; echo 67890") });
+    assert_eq!((heard.lines, heard.ends[0].dropped_bytes), (vec!["12345".to_owned(), "67890".to_owned()], 0));
+}
+
+#[test]
+fn the_last_words_of_a_killed_program_are_kept() {
+    let spec = ProcessSpec { output_bytes_max: 20, ..shell("seq 1000; printf 'the error' >&2; kill -9 $$") };
+    let heard = run(&spec);
+    assert_eq!(heard.lines.last().unwrap(), "! the error");
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(9)));
+}
+
+#[test]
+fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
+    let timeout = Some(Duration::from_nanos(1_500_001));
+    let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::from_secs(7) }]);
+    let spec = ProcessSpec { timeout, kill, ..shell("trap '' TERM; sleep 600") };
+    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let start = Moment::now();
+    let later = |ns| Moment { monotonic: start.monotonic + Duration::from_nanos(ns), ..start };
+    executor.start(&spec, &[], 1, start).unwrap();
+    // The loop counts in milliseconds, and rounds up.
+    assert_eq!(executor.wait(start), Some(Duration::from_millis(2)));
+    executor.turn(later(1_999_999), &mut heard);
+    assert_eq!(executor.wait(later(1_999_999)), Some(Duration::from_nanos(1)), "nothing is killed");
+    executor.turn(later(2_000_000), &mut heard);
+    let wait = executor.wait(later(2_000_000)).unwrap();
+    assert!(Duration::from_millis(2) < wait && wait <= Duration::from_secs(7), "the next step: {wait:?}");
+    executor.kill_all_at_once(later(3_000_000));
+    assert_eq!(executor.wait(later(3_000_000)), None, "nothing more to do but to wait for its end");
+    while 0 < executor.running_count() {
+        executor.turn(later(3_000_000), &mut heard);
+        wait_for_output(&executor);
+    }
+    assert_eq!(heard.ends[0].cause, Some(KillCause::Timeout));
+    assert_eq!(executor.wait(later(3_000_000)), None, "its wait has gone with it");
 }

@@ -179,7 +179,7 @@ impl<'s> Reading<'s> {
                 ),
                 (Ok(name), Some(limit)) => {
                     let limit = u32::try_from(limit).expect("the range was checked");
-                    groups.push(Group { name, limit });
+                    groups.push(Group::new(name, limit));
                 }
             }
         }

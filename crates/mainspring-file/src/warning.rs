@@ -9,10 +9,11 @@
 use std::net::IpAddr;
 
 use jiff::Timestamp;
-use mainspring_cron::{Schedule, Warning};
+use mainspring_cron::{Expression, Schedule, Warning};
 
 use crate::problem::Fault;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
+use mainspring_action::template::SECRET_PREFIX;
 
 /// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of the clock
 /// is warned of if it comes within a year after `from`.
@@ -31,6 +32,11 @@ use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn warnings(schedule: &Schedule, text: &str, from: Timestamp) -> Vec<Fault> {
+    if let Expression::At(time) = schedule.expression()
+        && *time < from
+    {
+        return vec![Fault::new(0..text.trim_end().len(), "that time is past: it never runs")];
+    }
     schedule.explain(from).warnings.into_iter().map(|warning| fault(warning, text)).collect()
 }
 
@@ -47,12 +53,32 @@ pub fn exposures(action: &Body) -> Vec<String> {
         Body::Process(ProcessBody { user: Some(user), inherit_env: true, .. }) => vec![format!(
             "inherit_env gives all variables of the server to user `{user}`, such as passwords; name those that are needed in env"
         )],
-        Body::Webhook(webhook) if has_secret(webhook) && is_in_the_clear(&webhook.url) => {
-            let why = "the secret goes over the network in the clear, and nobody knows who answers";
-            vec![format!("{why}: use https://")]
+        Body::Webhook(webhook) => {
+            let mut found = unused_secrets(webhook);
+            if has_secret(webhook) && is_in_the_clear(&webhook.url) {
+                let why = "the secret goes over the network in the clear, and nobody knows who answers";
+                found.push(format!("{why}: use https://"));
+            }
+            found
         }
-        _ => Vec::new(),
+        Body::Process(_) => Vec::new(),
     }
+}
+
+/// The secrets that stand nowhere in what is sent.
+fn unused_secrets(webhook: &WebhookBody) -> Vec<String> {
+    let headers = webhook.headers.iter().map(|(_, value)| value);
+    let texts = || headers.clone().chain([&webhook.url, &webhook.body]);
+    let unused = webhook.secrets.iter().filter(|secret| {
+        let word = format!("{{{SECRET_PREFIX}{}}}", secret.name);
+        !texts().any(|text| text.contains(&word))
+    });
+    unused
+        .map(|secret| {
+            let name = &secret.name;
+            format!("the secret `{name}` is sent nowhere: {{{SECRET_PREFIX}{name}}} stands for it in url, headers and body")
+        })
+        .collect()
 }
 
 /// Whether one is sent. What is signed with a secret does not hold it.
@@ -83,7 +109,8 @@ mod tests {
     fn a_secret_over_plain_http_is_warned_of() {
         let secret = SecretBody { name: "TOKEN".into(), path: "/etc/token".into(), is_path: false };
         let warned = |url: &str, secrets: Vec<SecretBody>| {
-            !exposures(&Body::Webhook(WebhookBody { url: url.into(), secrets, ..Default::default() }))
+            let body = "{secret.TOKEN}".into();
+            !exposures(&Body::Webhook(WebhookBody { url: url.into(), body, secrets, ..Default::default() }))
                 .is_empty()
         };
         for url in [

@@ -21,7 +21,20 @@ const ALL_MINUTES: u64 = (1 << 60) - 1;
 const ALL_HOURS: u32 = (1 << 24) - 1;
 
 /// Leaves occurrences out.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Exclusion, Next, Timetable, cron::Schedule, jiff::tz::TimeZone};
+///
+/// let (first, last) = ("2026-12-24".parse()?, "2026-12-26".parse()?);
+/// let holidays = Exclusion::Dates { first, last, zone: TimeZone::UTC };
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?.without(vec![holidays])?;
+/// let next = daily.next_after("2026-12-23T12:00:00Z".parse()?);
+/// assert_eq!(next, Next::At("2026-12-27T02:30:00Z".parse()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Exclusion {
     /// Whole days in a zone, both included.
     Dates {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  boot:     Restore* ── Apply by command* ── Begin
-//!  then:     Tick, Command, Ended, Loaded, Committed, in any order
+//!  then:     Tick, Command, Ended, Loaded, LoadedIds, Committed, in any order
 //!  the end:  Stop, and then the same until nothing runs any more
 //! ```
 
@@ -17,11 +17,55 @@ use crate::record::JobRecord;
 use crate::run::{Run, RunKey};
 
 /// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::{Command, Output, Scope, Ticket};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let command = Command::Pause(Scope::All);
+/// planner.handle(now, Input::Command { ticket: Ticket(7), command }, &mut outputs);
+/// # while let Some(batch) = planner.take_batch() {
+/// #     let answers = store.commit(lease, &batch)?.answers;
+/// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # }
+/// assert!(outputs.iter().any(|output| matches!(output, Output::Reply { ticket: Ticket(7), .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
 pub struct Ticket(pub u64);
 
 /// One fact.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::Output;
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// // Time has passed. Nothing is due, because there is no job.
+/// outputs.clear();
+/// planner.handle(now, Input::Tick, &mut outputs);
+/// assert!(!outputs.iter().any(|output| matches!(output, Output::Start(_))));
+/// // The server is about to end.
+/// planner.handle(now, Input::Stop, &mut outputs);
+/// assert!(planner.is_stopping());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Input {
     /// What the store holds, before [`Input::Begin`]; in as many parts as one likes.
     Restore {
@@ -67,6 +111,13 @@ pub enum Input {
         /// Whether there was no more up to the end of the range.
         is_complete: bool,
     },
+    /// The answer to [`Output::LoadIds`](crate::Output::LoadIds).
+    LoadedIds {
+        /// In their order.
+        ids: Vec<OnceId>,
+        /// Whether there was no more up to the end of the range.
+        is_complete: bool,
+    },
     /// A batch is on disk.
     Committed {
         /// Which.
@@ -90,7 +141,27 @@ pub enum Input {
 }
 
 /// Says whom a pause is for.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::{Command, Scope, Ticket};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let command = Command::Pause(Scope::All);
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// assert!(planner.is_paused());
+/// let command = Command::Pause(Scope::Job("backup".parse()?));
+/// planner.handle(now, Input::Command { ticket: Ticket(2), command }, &mut outputs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// Everything, one-shot jobs included.
     All,
@@ -99,7 +170,38 @@ pub enum Scope {
 }
 
 /// What people and programs ask for.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::{Action, Command, Output, Reply, Submission, Ticket, Work};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// // Once, in an hour; a second submission with the same key is answered with the first.
+/// let due = "2026-11-21T09:00:00Z".parse()?;
+/// let work = Work::new(Action::new("mail", "to: ada")?);
+/// let command = Command::Submit(Submission::new(due, work).with_key("welcome ada"));
+/// for ticket in [Ticket(1), Ticket(2)] {
+///     planner.handle(now, Input::Command { ticket, command: command.clone() }, &mut outputs);
+/// }
+/// # while let Some(batch) = planner.take_batch() {
+/// #     let answers = store.commit(lease, &batch)?.answers;
+/// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # }
+/// let replies: Vec<&Reply> = outputs
+///     .iter()
+///     .filter_map(|output| if let Output::Reply { reply, .. } = output { Some(reply) } else { None })
+///     .collect();
+/// assert!(matches!(replies[..], [Reply::Submitted { .. }, Reply::Duplicate { .. }]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Command {
     /// Do this once.
     Submit(Submission),
@@ -141,7 +243,34 @@ pub enum Command {
 }
 
 /// A set of definitions from one source.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::cron::Schedule;
+/// use mainspring_job::{Action, Command, Definitions, Group, Job, Prune, Ticket, Timetable, Work};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let mut work = Work::new(Action::new("process", "pg_dump orders")?);
+/// work.group = Some("database".parse()?);
+/// let backup = Job::new("backup".parse()?, daily, work);
+/// // The file holds this job and no other.
+/// let definitions = Definitions::new("jobs.toml", vec![backup])
+///     .with_groups(vec![Group::new("database".parse()?, 1)])
+///     .with_prune(Prune::Remove);
+/// let command = Command::Apply(definitions);
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// assert!(planner.job(&"backup".parse()?).is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Definitions {
     /// Where they came from.
     pub source: String,
@@ -153,8 +282,38 @@ pub struct Definitions {
     pub prune: Prune,
 }
 
+impl Definitions {
+    /// Jobs from a source, without groups. What the source held before and is not among them stays.
+    pub fn new(source: impl Into<String>, jobs: Vec<Job>) -> Definitions {
+        Definitions { source: source.into(), jobs, groups: Vec::new(), prune: Prune::Keep }
+    }
+
+    /// The same with groups.
+    #[must_use]
+    pub fn with_groups(self, groups: Vec<Group>) -> Definitions {
+        Definitions { groups, ..self }
+    }
+
+    /// The same, and this becomes of what the source held before.
+    #[must_use]
+    pub fn with_prune(self, prune: Prune) -> Definitions {
+        Definitions { prune, ..self }
+    }
+}
+
 /// Says what becomes of jobs that a new set does not hold.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Definitions, Prune};
+///
+/// // What came from this source before and is not in the set goes: all of it, because the set is empty.
+/// let definitions = Definitions::new("jobs.toml", Vec::new()).with_prune(Prune::Remove);
+/// assert_eq!(definitions.prune, Prune::Remove);
+/// assert_eq!(Definitions::new("jobs.toml", Vec::new()).prune, Prune::Keep);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Prune {
     /// They stay.
     Keep,

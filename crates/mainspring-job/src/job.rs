@@ -12,7 +12,7 @@
 //!       └─ source, text            where its definition came from, and the definition as written
 //! ```
 //!
-//! A [`Once`] is a job with one due time and no definition: `at` on the command line.
+//! A [`Once`](crate::Once) is a job with one due time and no definition: `at` on the command line.
 
 use std::error::Error;
 use std::fmt;
@@ -29,6 +29,16 @@ pub const MAX_BODY_BYTES: usize = 256 * 1024;
 pub const MAX_KIND_BYTES: usize = 32;
 
 /// What an executor is to do. The planner and the stores carry it and never look inside.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Action;
+///
+/// // Which executor, and what it is to do: the second is in its own format.
+/// let action = Action::new("process", "pg_dump orders")?;
+/// assert_eq!((action.kind(), action.body()), ("process", "pg_dump orders"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Action {
     kind: String,
@@ -63,7 +73,19 @@ impl Action {
 }
 
 /// What a run does, and by which policies.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Work};
+///
+/// let action = Action::new("process", "pg_dump orders")?;
+/// let mut work = Work::new(action).with_policies("retry=3 overlap=queue-one".parse()?);
+/// work.priority = 10;
+/// assert_eq!(work.policies.retry.max, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Work {
     /// What to do.
     pub action: Action,
@@ -80,10 +102,27 @@ impl Work {
     pub fn new(action: Action) -> Work {
         Work { action, policies: Policies::default(), group: None, priority: 0 }
     }
+
+    /// The same work by other policies.
+    #[must_use]
+    pub fn with_policies(self, policies: Policies) -> Work {
+        Work { policies, ..self }
+    }
 }
 
 /// Jobs that share a limit.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Group;
+///
+/// // At most two jobs at once that say `group = "database"`.
+/// let group = Group::new("database".parse()?, 2);
+/// assert_eq!(group.limit, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Group {
     /// Its name.
     pub name: JobName,
@@ -91,8 +130,27 @@ pub struct Group {
     pub limit: u32,
 }
 
+impl Group {
+    /// A group of which at most `limit` runs may be running at once; at least 1.
+    pub fn new(name: JobName, limit: u32) -> Group {
+        Group { name, limit }
+    }
+}
+
 /// A job's definition.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Job, Timetable, Work, cron::Schedule};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "Europe/Berlin")?])?;
+/// let mut job = Job::new("backup".parse()?, daily, Work::new(Action::new("process", "pg_dump orders")?));
+/// job.max_runs = Some(10);
+/// assert_eq!(job.name.as_str(), "backup");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Job {
     /// Its name.
     pub name: JobName,
@@ -110,7 +168,24 @@ pub struct Job {
     pub text: String,
 }
 
+impl Job {
+    /// A job without an end, from no source and without a text: the fields say the rest.
+    pub fn new(name: JobName, timetable: Timetable, work: impl Into<Arc<Work>>) -> Job {
+        let (source, text) = (String::new(), String::new());
+        Job { name, timetable, max_runs: None, work: work.into(), source, text }
+    }
+}
+
 /// Says why an action is refused.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, JobError, MAX_BODY_BYTES};
+///
+/// let error = Action::new("process", "x".repeat(MAX_BODY_BYTES + 1)).unwrap_err();
+/// assert_eq!(error, JobError::BodyTooLong { bytes: 262_145 });
+/// assert_eq!(error.to_string(), "the action has 262145 bytes, and 262144 is the limit");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError {

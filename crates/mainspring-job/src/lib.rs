@@ -7,6 +7,45 @@
 //!                                      └──▶ Output (start, kill, reply, load, note), only for what is on disk
 //! ```
 //!
+//! # Example
+//! One job, one turn after another: tell, write, perform.
+//!
+//! ```
+//! use mainspring_job::cron::Schedule;
+//! use mainspring_job::{
+//!     Action, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner, Shard,
+//!     Store, Ticket, Timetable, Work,
+//! };
+//! use std::error::Error;
+//!
+//! let mut store = MemoryStore::new();
+//! let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+//! let mut planner = Planner::new(lease.epoch, Limits::default());
+//! let mut turn = |now: &str, input: Input| -> Result<Vec<Output>, Box<dyn Error>> {
+//!     let (now, mut outputs) = (now.parse()?, Vec::new());
+//!     planner.handle(now, input, &mut outputs);
+//!     while let Some(batch) = planner.take_batch() {
+//!         let answers = store.commit(lease, &batch)?.answers;
+//!         planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+//!     }
+//!     Ok(outputs)
+//! };
+//!
+//! let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+//! let backup = Job::new("backup".parse()?, daily, Work::new(Action::new("shell", "pg_dump orders")?));
+//! let command = Command::Apply(Definitions::new("example", vec![backup]));
+//! turn("2026-11-20T12:00:00Z", Input::Command { ticket: Ticket(1), command })?;
+//! turn("2026-11-20T12:00:00Z", Input::Begin { takeover: lease.takeover })?;
+//!
+//! let outputs = turn("2026-11-21T02:30:00Z", Input::Tick)?;
+//! let Some(Output::Start(start)) = outputs.first() else { panic!("{outputs:?}") };
+//! assert_eq!(start.key.to_string(), "backup@2026-11-21T02:30:00Z");
+//! assert_eq!(start.work.action.body(), "pg_dump orders");
+//! let (key, attempt, outcome) = (start.key.clone(), start.attempt, Outcome::Succeeded);
+//! turn("2026-11-21T02:31:00Z", Input::Ended { key, attempt, outcome })?;
+//! # Ok::<(), Box<dyn Error>>(())
+//! ```
+//!
 //! # The promise
 //! - A job is acknowledged only when it is on disk.
 //! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything starts.
@@ -20,12 +59,13 @@
 //!
 //! | to read | see |
 //! |---|---|
-//! | what a job is | [`Job`], [`Timetable`], [`Once`] |
-//! | the policies, each with its exact rule | [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
+//! | what a job is | [`Job`], [`Timetable`], [`Trigger`], [`Once`] |
+//! | a rule of one's own that says when | [`Rule`] |
+//! | the policies, each with its exact rule | [`policy`]: [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
 //! | what the planner is told and wants | [`Input`], [`Output`] |
 //! | what decides | [`Planner`], [`Limits`] |
-//! | what is on disk | [`Operation`], [`Store`] |
+//! | what is on disk | [`Operation`], [`Store`], the contract of stores in [`store`] |
 //!
 //! # A shell's turn
 //! ```text
@@ -37,57 +77,87 @@
 //! ```
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What a version 1.0 would freeze is chosen, and what a page must say is said.
+#![warn(missing_debug_implementations)]
+#![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
-mod name;
-mod outcome;
-mod state;
+pub mod name;
+pub mod outcome;
+pub mod reason;
+pub mod state;
 
-mod exclusion;
-mod policy;
-mod timetable;
+pub mod exclusion;
+pub mod policy;
+pub mod timetable;
+pub mod trigger;
 
-mod job;
-mod once;
-mod record;
-mod run;
+pub mod job;
+pub mod once;
+pub mod record;
+pub mod run;
 
-mod input;
-mod operation;
-mod output;
+pub mod input;
+pub mod operation;
+pub mod output;
 
 mod hash;
-mod planner;
+pub mod planner;
 
-mod store;
+pub mod store;
 
-pub use mainspring_cron::Schedule as Trigger;
+#[cfg(feature = "serde")]
+mod serde;
 
+pub use jiff;
+pub use mainspring_cron as cron;
+
+#[doc(inline)]
 pub use exclusion::Exclusion;
+#[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
+#[doc(inline)]
 pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+#[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
+#[doc(inline)]
 pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
+#[doc(inline)]
 pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
+#[doc(inline)]
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
+#[doc(inline)]
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
+#[doc(inline)]
 pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview};
+#[doc(inline)]
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
     MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, Retention, Retry, RetryOn, Signal,
     Timeout,
 };
+#[doc(inline)]
+pub use reason::Reason;
+#[doc(inline)]
 pub use record::{JobRecord, Mark, Pause};
-pub use run::{Attempt, Cause, Run, RunKey};
+#[doc(inline)]
+pub use run::{Attempt, Cause, KeyError, Run, RunKey};
+#[doc(inline)]
 pub use state::RunState;
 #[cfg(feature = "contract")]
+#[doc(inline)]
 pub use store::contract;
+#[doc(inline)]
 pub use store::{
     Committed, Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Reader, Renewed, Shard, Store,
     StoreError,
 };
+#[doc(inline)]
 pub use timetable::{
     MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
 };
+#[doc(inline)]
+pub use trigger::{Rule, Trigger};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -71,6 +71,12 @@ impl FromStr for JobName {
     }
 }
 
+impl AsRef<str> for JobName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Borrow<str> for JobName {
     fn borrow(&self) -> &str {
         &self.0
@@ -78,6 +84,14 @@ impl Borrow<str> for JobName {
 }
 
 /// Says why a text is no name.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{JobName, NameError};
+///
+/// assert_eq!(JobName::new("two words"), Err(NameError::Character(' ')));
+/// assert_eq!(JobName::new("").unwrap_err().to_string(), "a name must not be empty");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameError {

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::job::Work;
-use crate::name::{JobName, NameError};
-use crate::run::{Cause, Run, RunKey};
+use crate::name::JobName;
+use crate::run::{Cause, KeyError, Run, RunKey};
 use crate::state::RunState;
 
 /// The longest idempotency key, in bytes.
@@ -26,7 +26,19 @@ pub const MAX_KEY_BYTES: usize = 256;
 const PREFIX: &str = "once-";
 
 /// Names a one-shot job for ever. The order is that in which they fire.
+///
+/// # Example
+/// ```
+/// use mainspring_job::OnceId;
+///
+/// let id = OnceId { due: "2026-11-21T09:00:00Z".parse()?, number: 7 };
+/// // It can be given to people, and read back.
+/// assert_eq!(id.to_string().parse(), Ok(id));
+/// assert!(OnceId::first_at(id.due) < id && id < OnceId::last_at(id.due));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "an id is its two parts")]
 pub struct OnceId {
     /// When it is due.
     pub due: Timestamp,
@@ -46,6 +58,10 @@ impl OnceId {
     }
 
     /// The name of the job if it was given none; the id can be read back from it.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "an id is letters, digits and hyphens, which a name may have"
+    )]
     pub fn name(self) -> JobName {
         JobName::new(&self.to_string()).expect("letters, digits and hyphens are a name")
     }
@@ -61,12 +77,12 @@ impl fmt::Display for OnceId {
 }
 
 impl FromStr for OnceId {
-    type Err = NameError;
+    type Err = KeyError;
 
     /// # Errors
     /// When it is not the text of an id.
-    fn from_str(text: &str) -> Result<OnceId, NameError> {
-        read_id(text).ok_or(NameError::Character(text.chars().next().unwrap_or(' ')))
+    fn from_str(text: &str) -> Result<OnceId, KeyError> {
+        read_id(text).ok_or(KeyError::Once)
     }
 }
 
@@ -91,7 +107,19 @@ fn base36(mut number: u128) -> String {
 }
 
 /// What somebody wants done once.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Submission, Work};
+///
+/// let due = "2026-11-21T09:00:00Z".parse()?;
+/// let work = Work::new(Action::new("mail", "to: ada")?);
+/// let submission = Submission::new(due, work).with_name("welcome-ada".parse()?).with_key("user 7");
+/// assert_eq!(submission.key.as_deref(), Some("user 7"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Submission {
     /// When, by the store's clock. In the past it is due at once.
     pub due: Timestamp,
@@ -103,8 +131,43 @@ pub struct Submission {
     pub work: Arc<Work>,
 }
 
+impl Submission {
+    /// Something to do at a time, without a name and without a key.
+    pub fn new(due: Timestamp, work: impl Into<Arc<Work>>) -> Submission {
+        Submission { due, name: None, key: None, work: work.into() }
+    }
+
+    /// The same under a name.
+    #[must_use]
+    pub fn with_name(self, name: JobName) -> Submission {
+        Submission { name: Some(name), ..self }
+    }
+
+    /// The same with an idempotency key.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<String>) -> Submission {
+        Submission { key: Some(key.into()), ..self }
+    }
+}
+
 /// A one-shot job that has not fired.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Once, OnceId, RunState, Work};
+///
+/// let due = "2026-11-21T09:00:00Z".parse()?;
+/// let submitted = "2026-11-20T09:00:00Z".parse()?;
+/// let work = Work::new(Action::new("mail", "to: ada")?);
+/// let once = Once::new(OnceId { due, number: 7 }, submitted, work);
+/// // Without a name of its own it has that of its id; its run is due when it is.
+/// assert_eq!(once.name, once.id.name());
+/// let run = once.run(RunState::Scheduled, due, submitted);
+/// assert_eq!(run.key.nominal, due);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Once {
     /// Which.
     pub id: OnceId,
@@ -119,6 +182,11 @@ pub struct Once {
 }
 
 impl Once {
+    /// One without a key, under the name that its id has.
+    pub fn new(id: OnceId, submitted: Timestamp, work: impl Into<Arc<Work>>) -> Once {
+        Once { id, name: id.name(), key: None, submitted, work: work.into() }
+    }
+
     /// The run that it becomes.
     pub fn run(&self, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
         let key = RunKey::new(self.name.clone(), self.id.due);

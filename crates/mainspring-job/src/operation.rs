@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::outcome::Outcome;
+use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
@@ -41,7 +42,28 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Forget` | no such job | `Missing` |
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Action, Answer, Batch, MemoryStore, Once, OnceId, Operation, Owner, Shard, Store, Work};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let (due, submitted) = ("2026-11-21T09:00:00Z".parse()?, "2026-11-20T09:00:00Z".parse()?);
+/// let id = OnceId { due, number: 7 };
+/// let once = Once::new(id, submitted, Work::new(Action::new("mail", "to: ada")?));
+/// let operations = vec![
+///     Operation::Submit(once.clone()),
+///     Operation::Submit(once),
+///     Operation::Withdraw { id, at: submitted },
+///     Operation::Withdraw { id, at: submitted },
+/// ];
+/// let answers = store.commit(lease, &Batch::new(1, operations))?.answers;
+/// assert_eq!(answers, [Answer::New, Answer::Duplicate(Some(id)), Answer::New, Answer::Gone]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a store must do all of them")]
 pub enum Operation {
     /// Adds a pending one-shot job.
     Submit(Once),
@@ -84,8 +106,8 @@ pub enum Operation {
         outcome: Option<Outcome>,
         /// How many attempts in a row have died with the server, this one included.
         crashes: u32,
-        /// Why, for people.
-        reason: String,
+        /// Why, if the state does not say it all.
+        reason: Option<Reason>,
     },
     /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the server.
     Clear {
@@ -106,8 +128,8 @@ pub enum Operation {
         due: Timestamp,
         /// When this was decided; the end of the run if `to` is an end.
         at: Timestamp,
-        /// Why, for people.
-        reason: String,
+        /// Why, if the state does not say it all.
+        reason: Option<Reason>,
     },
     /// Keeps the definition of a job, and makes its record if it has none.
     Define {
@@ -139,7 +161,19 @@ pub enum Operation {
 pub const MAX_PRUNED: usize = 1_000;
 
 /// Says what an operation found.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Answer, Batch, MemoryStore, Operation, Owner, Shard, Store};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let batch = Batch::new(1, vec![Operation::Forget("backup".parse()?)]);
+/// assert_eq!(store.commit(lease, &batch)?.answers, [Answer::Missing], "there is no such job");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "the planner must read all of them")]
 pub enum Answer {
     /// It was done.
     New,
@@ -153,7 +187,21 @@ pub enum Answer {
 }
 
 /// Says how the owner before ended.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Owner, Shard, Store, Takeover};
+///
+/// let mut store = MemoryStore::new();
+/// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// assert_eq!(first.takeover, Takeover::Clean, "there was none before");
+/// // It dies without a word.
+/// let second = store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+/// assert_eq!(second.takeover, Takeover::Unclean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "an owner must tell them apart")]
 pub enum Takeover {
     /// It gave the shard up in good order, or there was none.
     Clean,
@@ -165,10 +213,31 @@ pub enum Takeover {
 }
 
 /// Operations that become durable together.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Shard, Store};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let batch = Batch::new(1, vec![Operation::PauseAll(true)]);
+/// let answers = store.commit(lease, &batch)?;
+/// // Sent a second time, because the answer was lost: the same answers, and nothing changes.
+/// assert_eq!(store.commit(lease, &batch)?, answers);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Batch {
     /// Counts up from 1 for each epoch. The same number again is the same batch again.
     pub number: u64,
     /// In the order in which they are applied.
     pub operations: Vec<Operation>,
+}
+
+impl Batch {
+    /// Operations under a number. The planner makes batches; this is for the tests of stores.
+    pub fn new(number: u64, operations: Vec<Operation>) -> Batch {
+        Batch { number, operations }
+    }
 }

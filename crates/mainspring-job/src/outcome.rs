@@ -20,7 +20,17 @@ use std::str::FromStr;
 pub const MAX_MESSAGE_BYTES: usize = 512;
 
 /// Says how an attempt ended.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Failure, Outcome};
+///
+/// let outcome = Outcome::Failed(Failure::Exit(3));
+/// assert_eq!(outcome.to_string(), "exit 3");
+/// assert_eq!(Outcome::from("exit 3"), outcome);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of four ways")]
 pub enum Outcome {
     /// It did what it should.
     Succeeded,
@@ -33,7 +43,17 @@ pub enum Outcome {
 }
 
 /// Says what went wrong.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Failure, Outcome};
+///
+/// let failure = Failure::NotStarted("no such file".to_owned());
+/// assert_eq!(failure.to_string(), "not started: no such file");
+/// assert_eq!(Outcome::from("not started: no such file"), Outcome::Failed(failure));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Failure {
     /// A process exited with this code, which is not 0.
     Exit(i32),
@@ -45,6 +65,22 @@ pub enum Failure {
     NotStarted(String),
     /// Anything else.
     Other(String),
+}
+
+impl Outcome {
+    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, or which failure.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Outcome::Succeeded => "succeeded",
+            Outcome::Failed(Failure::Exit(_)) => "exit",
+            Outcome::Failed(Failure::Signal(_)) => "signal",
+            Outcome::Failed(Failure::Status(_)) => "status",
+            Outcome::Failed(Failure::NotStarted(_)) => "not_started",
+            Outcome::Failed(Failure::Other(_)) => "failed",
+            Outcome::TimedOut => "timed_out",
+            Outcome::Killed => "killed",
+        }
+    }
 }
 
 impl fmt::Display for Outcome {
@@ -104,7 +140,12 @@ fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
 }
 
 fn shortened(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_MESSAGE_BYTES)]
+    // `str::floor_char_boundary` needs Rust 1.91.
+    let mut end = MAX_MESSAGE_BYTES.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

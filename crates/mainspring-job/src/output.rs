@@ -1,5 +1,6 @@
 //! What the planner wants done. Each of these is given out only when everything it rests on is on disk.
 
+use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,10 +11,39 @@ use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
+use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
 
 /// One thing to do.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::{Output, Reader};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// for output in outputs {
+///     match output {
+///         Output::Start(start) => println!("start {}: {}", start.key, start.work.action.body()),
+///         Output::Kill { key, kill, .. } => println!("send {key} the signal {}", kill.signal.name()),
+///         Output::Reply { ticket, reply } => println!("answer {ticket:?}: {reply:?}"),
+///         Output::Load { after, up_to, limit } => {
+///             let pending = store.load(Shard::WHOLE, after, up_to, limit)?;
+///             let is_complete = pending.len() < limit;
+///             planner.handle(now, Input::Loaded { pending, is_complete }, &mut Vec::new());
+///         }
+///         Output::Note(note) => println!("{note:?}"),
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "a shell must do all of them")]
 pub enum Output {
     /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must follow.
     Start(Start),
@@ -33,9 +63,16 @@ pub enum Output {
         /// The answer.
         reply: Reply,
     },
-    /// Read pending one-shot jobs, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one such request at a
-    /// time. It must be read after all commits that were handed out before.
+    /// Read the first pending one-shot jobs, which are due, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one
+    /// such request at a time. They must be read after all commits that were handed out before.
     Load {
+        /// Those that are due up to this time, included,
+        up_to: Timestamp,
+        /// at most so many, in order.
+        limit: usize,
+    },
+    /// Read ids of pending one-shot jobs, and tell [`Input::LoadedIds`](crate::Input::LoadedIds). The rest as for `Load`.
+    LoadIds {
         /// Those after this one,
         after: OnceId,
         /// due up to this time, included,
@@ -48,7 +85,21 @@ pub enum Output {
 }
 
 /// What an executor needs to know.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Input, Outcome, Start};
+///
+/// /// Does what a start asks for, and tells how it ended.
+/// fn perform(start: &Start) -> Input {
+///     // The key is what a receiver needs to see that it has done this already.
+///     println!("{} #{}: {}", start.key, start.attempt, start.work.action.body());
+///     Input::Ended { key: start.key.clone(), attempt: start.attempt, outcome: Outcome::Succeeded }
+/// }
+/// # let _ = perform;
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Start {
     /// Which run; its text is the idempotency key that a receiver sees.
     pub key: RunKey,
@@ -63,7 +114,27 @@ pub struct Start {
 }
 
 /// The answer to a command, given when what it says is on disk.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::{Command, Output, Refusal, Reply, Ticket};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// outputs.clear();
+/// let command = Command::Trigger("unknown".parse()?);
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// let reply = Reply::Refused(Refusal::NoSuchJob);
+/// assert_eq!(outputs, [Output::Reply { ticket: Ticket(1), reply }]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Reply {
     /// It is so.
     Done,
@@ -98,7 +169,35 @@ pub enum Reply {
 }
 
 /// What a new set of definitions changed.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::cron::Schedule;
+/// use mainspring_job::{Action, Command, Definitions, Job, Output, Reply, Ticket, Timetable, Work};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let job = Job::new("backup".parse()?, daily, Work::new(Action::new("process", "pg_dump orders")?));
+/// let command = Command::Apply(Definitions::new("jobs.toml", vec![job]));
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// # while let Some(batch) = planner.take_batch() {
+/// #     let answers = store.commit(lease, &batch)?.answers;
+/// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # }
+/// let Some(Output::Reply { reply: Reply::Applied(applied), .. }) = outputs.last() else {
+///     panic!("{outputs:?}")
+/// };
+/// assert_eq!(applied.added, ["backup".parse()?]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Applied {
     /// New jobs.
     pub added: Vec<JobName>,
@@ -113,6 +212,16 @@ pub struct Applied {
 }
 
 /// Says why a command was not followed.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Refusal;
+///
+/// assert_eq!(Refusal::NoSuchJob.to_string(), "there is no such job");
+/// // It is an error, so `?` hands it on.
+/// let error: Box<dyn std::error::Error> = Refusal::TooManyRuns.into();
+/// assert_eq!(error.to_string(), "too many runs are waiting already");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -155,8 +264,27 @@ impl fmt::Display for Refusal {
     }
 }
 
+impl Error for Refusal {}
+
 /// What a log should say, because nobody asked and somebody may wonder.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Note;
+///
+/// /// What a log says.
+/// fn line(note: &Note) -> String {
+///     match note {
+///         Note::Dead(key) => format!("{key} is a dead letter"),
+///         Note::PausedAfterFailures(job) => format!("{job} is paused: it failed too often in a row"),
+///         // There are others, and there will be more.
+///         other => format!("{other:?}"),
+///     }
+/// }
+/// assert_eq!(line(&Note::QuarantineOver), "QuarantineOver");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Note {
     /// Occurrences passed and do not run; the record says which.
     Missed {
@@ -165,21 +293,21 @@ pub enum Note {
         /// How many, at least.
         count: u64,
         /// Why, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped {
         /// Which.
         key: RunKey,
         /// What was in the way, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// A run was running when the server ended.
     Abandoned {
         /// Which.
         key: RunKey,
         /// How the server ended, as the record says.
-        reason: String,
+        reason: Reason,
     },
     /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     Quarantine {

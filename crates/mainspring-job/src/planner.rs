@@ -7,7 +7,7 @@
 //!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
 //!                 │ quarantine what may have killed the server (quarantine)          │
-//!                 │ near     one-shot jobs of the near future (window)               │
+//!                 │ near     ids of the one-shot jobs of the near future (window)    │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
 //!                 └──────────────────────────────────────────────────────────────────┘
 //! ```
@@ -16,8 +16,8 @@
 //! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
 //! order in which they were taken; there may be several on their way.
 //!
-//! The agenda is a sorted set and not one of the timer queues: those live on a clock that never runs back, and this one is about
-//! wall time, which people set. The shell needs one timer, at [`Planner::next_due`].
+//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not: `wall_ticks` translates.
+//! The shell needs one timer, at [`Planner::next_due`].
 //!
 //! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
 //! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
@@ -43,6 +43,8 @@ mod place;
 mod quarantine;
 mod tick;
 mod wait;
+mod wall_queue;
+mod wall_ticks;
 mod window;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -66,11 +68,37 @@ use place::Places;
 use quarantine::Quarantine;
 use window::Window;
 
+#[doc(inline)]
 pub use command::{MAX_BACKFILL_RUNS, preview};
+#[doc(inline)]
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
-/// Decides. See the head of this file.
+/// Decides. The [module's page](self) says how.
+///
+/// # Example
+/// ```
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// use mainspring_job::cron::Schedule;
+/// use mainspring_job::{Action, Command, Definitions, Job, Ticket, Timetable, Work};
+///
+/// # let mut store = MemoryStore::new();
+/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let mut planner = Planner::new(lease.epoch, Limits::default());
+/// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
+/// # let mut outputs = Vec::new();
+/// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let job = Job::new("backup".parse()?, daily, Work::new(Action::new("process", "pg_dump orders")?));
+/// let command = Command::Apply(Definitions::new("jobs.toml", vec![job]));
+/// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// assert_eq!(planner.next_of(&"backup".parse()?), Some("2026-11-22T02:30:00Z".parse()?));
+/// // It leaves the planner only with the commit of what it rests on: see the first page for a whole turn.
+/// let batch = planner.take_batch().expect("the job is to be recorded");
+/// let answers = store.commit(lease, &batch)?.answers;
+/// planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Planner {
     limits: Limits,
@@ -152,6 +180,9 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.turn += 1;
+        self.agenda.tell(now);
+        self.near.tell(now);
+        let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, runs, is_paused);
@@ -161,7 +192,8 @@ impl Planner {
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
-            Input::Loaded { pending, is_complete } => self.near.loaded(pending, is_complete),
+            Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
+            Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
             Input::Command { ticket, command } => self.command(now, ticket, command),
@@ -172,7 +204,10 @@ impl Planner {
         }
         self.prune_histories(now);
         self.ledger.end_unit();
-        self.request_load(now);
+        self.request_ids(now);
+        if is_look {
+            self.request_portion(now);
+        }
         self.ledger.release(outputs);
     }
 
@@ -189,7 +224,7 @@ impl Planner {
             return None;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
-        let load = self.near.next_load(&self.limits);
+        let load = self.near.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
@@ -205,7 +240,8 @@ impl Planner {
         self.places.running_count()
     }
 
-    /// How many one-shot jobs are in memory.
+    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
+    /// its time has come.
     pub fn near_count(&self) -> usize {
         self.near.len()
     }
@@ -247,7 +283,7 @@ impl Planner {
         for (key, live) in &self.runs {
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = self.agenda.holds_run(live.wakes, key);
+            let is_on_agenda = live.wakes.is_some_and(|entry| self.agenda.holds(entry));
             assert_eq!(
                 is_on_agenda,
                 live.run.state == RunState::Scheduled,
@@ -264,8 +300,8 @@ impl Planner {
         let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
         assert_eq!(running, self.places.running_count(), "places are taken by what runs");
         for (name, tracked) in &self.jobs {
-            if let Some(at) = tracked.next {
-                assert!(self.agenda.holds_job(at, name), "{name} is on the agenda where it says");
+            if let Some(entry) = tracked.next {
+                assert!(self.agenda.holds(entry), "{name} is on the agenda where it says");
             }
         }
         self.check_gates();

@@ -15,22 +15,28 @@
 //! `overlap=queue-one retry=3,backoff=10s jitter=30s`. It is what stores hold for one-shot jobs, and what a crontab's comment
 //! line or a command line may say; a word inside a policy is separated by a comma, so no word needs quotes.
 
-mod misfire;
-mod overlap;
-mod retention;
-mod retry;
+pub mod misfire;
+pub mod overlap;
+pub mod retention;
+pub mod retry;
 mod text;
-mod timeout;
+pub mod timeout;
 
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+#[doc(inline)]
 pub use misfire::{CatchUp, MAX_CATCH_UP_RUNS, Misfire};
+#[doc(inline)]
 pub use overlap::{MAX_QUEUED_RUNS, Overlap};
+#[doc(inline)]
 pub use retention::{MAX_KEPT_RUNS, Retention};
+#[doc(inline)]
 pub use retry::{MAX_RETRIES, Retry, RetryOn};
+#[doc(inline)]
 pub use text::PolicyError;
+#[doc(inline)]
 pub use timeout::{Kill, MAX_KILL_GRACE, Signal, Timeout};
 
 use crate::state::RunState;
@@ -40,7 +46,17 @@ pub const MAX_JITTER: Duration = Duration::from_secs(86_400);
 
 /// Says what happens to a run that has used up its attempts on outcomes which [`RetryOn`] names. On any other outcome it stays
 /// what that outcome made it, whatever this says.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{DeadLetters, Policies};
+///
+/// let policies: Policies = "dead-letters=always".parse()?;
+/// assert_eq!(policies.dead_letters, DeadLetters::Always);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum DeadLetters {
     /// It becomes `dead` if the job has retries; else it stays what its one attempt made it.
     #[default]
@@ -76,6 +92,7 @@ impl DeadLetters {
 /// # Ok::<(), mainspring_job::PolicyError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Policies {
     /// What becomes of occurrences whose time passed.
     pub misfire: Misfire,

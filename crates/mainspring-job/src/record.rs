@@ -8,7 +8,16 @@ use jiff::Timestamp;
 use crate::name::JobName;
 
 /// Says why a job rests.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Pause;
+///
+/// assert_eq!(Pause::from_name("asked"), Some(Pause::Asked));
+/// assert_eq!(Pause::Failures.name(), "failures");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pause {
     /// Somebody paused it.
     Asked,
@@ -35,7 +44,19 @@ impl Pause {
 }
 
 /// How far a job is: the part of its record that every run changes.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Mark;
+///
+/// let mut mark = Mark::new("backup".parse()?, "2026-11-21T08:00:00Z".parse()?, "30 2 * * * UTC cron".to_owned());
+/// // Nothing up to here is planned again.
+/// mark.watermark = "2026-11-22T02:30:00Z".parse()?;
+/// assert_eq!((mark.runs, mark.pause), (0, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mark {
     /// Which job.
     pub job: JobName,
@@ -64,7 +85,18 @@ impl Mark {
 }
 
 /// All of a job but its runs.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{JobRecord, Mark};
+///
+/// let mark = Mark::new("backup".parse()?, "2026-11-21T08:00:00Z".parse()?, String::new());
+/// let record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
+/// assert!(record.text.is_empty(), "its definition is in the file");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct JobRecord {
     /// How far it is.
     pub mark: Mark,
@@ -73,4 +105,11 @@ pub struct JobRecord {
     pub source: Option<String>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
+}
+
+impl JobRecord {
+    /// The record of a job whose definition is not kept by the store.
+    pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
+        JobRecord { mark, source, text: String::new() }
+    }
 }

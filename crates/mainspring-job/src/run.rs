@@ -9,7 +9,9 @@
 //! A row may also stand for many occurrences that did not run: a [`Span`] of missed ones, or of ones that passed while the job
 //! was paused. So three years of a job that is due every second are one row.
 
+use std::error::Error;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -17,11 +19,24 @@ use jiff::Timestamp;
 use crate::job::Work;
 use crate::name::JobName;
 use crate::outcome::Outcome;
+use crate::reason::Reason;
 use crate::state::RunState;
 use crate::timetable::Span;
 
 /// Names a run for ever. Ordered by job, then nominal time.
+///
+/// # Example
+/// ```
+/// use mainspring_job::RunKey;
+///
+/// let mut key = RunKey::new("backup".parse()?, "2026-11-21T02:30:00Z".parse()?);
+/// assert_eq!(key.to_string(), "backup@2026-11-21T02:30:00Z");
+/// key.series = 2;
+/// assert_eq!(key.to_string().parse(), Ok(key), "the second backfill");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a key is its three parts")]
 pub struct RunKey {
     /// Whose run.
     pub job: JobName,
@@ -47,8 +62,64 @@ impl fmt::Display for RunKey {
     }
 }
 
+impl FromStr for RunKey {
+    type Err = KeyError;
+
+    /// # Errors
+    /// When it is not what [`RunKey`] shows.
+    fn from_str(text: &str) -> Result<RunKey, KeyError> {
+        // A job's name may hold an `@`, a time may not.
+        let read = || {
+            let (job, rest) = text.rsplit_once('@')?;
+            let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
+            let (job, nominal) = (JobName::new(job).ok()?, nominal.parse().ok()?);
+            Some(RunKey { job, nominal, series: series.parse().ok()? })
+        };
+        read().ok_or(KeyError::Run)
+    }
+}
+
+/// Says what a text is not, which was to be the key of a run or the id of a one-shot job.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{KeyError, RunKey};
+///
+/// assert_eq!("backup".parse::<RunKey>(), Err(KeyError::Run));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// No key of a run.
+    Run,
+    /// No id of a one-shot job.
+    Once,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyError::Run => {
+                "no run is called so: expected a job and a time, as in `backup@2026-11-21T03:00:00Z`"
+            }
+            KeyError::Once => "no one-shot job has this id: expected `once-` and two numbers",
+        })
+    }
+}
+
+impl Error for KeyError {}
+
 /// Says why there is a run.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Cause;
+///
+/// assert_eq!(Cause::from_name("backfill"), Some(Cause::Backfill));
+/// assert!(Cause::Trigger.is_counted() && !Cause::Backfill.is_counted());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// A trigger was due.
     Trigger,
@@ -98,7 +169,20 @@ impl Cause {
 }
 
 /// What the store holds of a run.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Cause, Run, RunKey, RunState};
+///
+/// let due = "2026-11-21T02:30:00Z".parse()?;
+/// let key = RunKey::new("backup".parse()?, due);
+/// let mut run = Run::new(key, Cause::Trigger, RunState::Scheduled, due, due);
+/// assert!(run.state.may_become(RunState::Running));
+/// (run.state, run.attempt, run.started) = (RunState::Running, 1, Some(due));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Run {
     /// Which.
     pub key: RunKey,
@@ -124,8 +208,8 @@ pub struct Run {
     pub ended: Option<Timestamp>,
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,
-    /// Why it is in its state, for people: `the server ended while it ran`. Empty if the state says it all.
-    pub reason: String,
+    /// Why it is in its state. `None` if the state says it all.
+    pub reason: Option<Reason>,
     /// Set if this row stands for several occurrences; then it never runs.
     pub span: Option<Span>,
     /// What to do, for runs without a definition: one-shot jobs. Else `None`, and the job's definition says it.
@@ -133,6 +217,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Why it is in its state, as a sentence; empty if the state says it all.
+    pub fn why(&self) -> String {
+        self.reason.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
     /// A run that has not been attempted.
     pub fn new(key: RunKey, cause: Cause, state: RunState, due: Timestamp, planned: Timestamp) -> Run {
         Run {
@@ -147,7 +236,7 @@ impl Run {
             started: None,
             ended: None,
             outcome: None,
-            reason: String::new(),
+            reason: None,
             span: None,
             work: None,
         }
@@ -155,7 +244,19 @@ impl Run {
 }
 
 /// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Attempt, Outcome, RunState};
+///
+/// let mut attempt = Attempt::new(1, "2026-11-21T02:30:00Z".parse()?);
+/// assert_eq!(attempt.ended, None);
+/// attempt.ended = Some("2026-11-21T02:31:00Z".parse()?);
+/// (attempt.state, attempt.outcome) = (Some(RunState::Succeeded), Some(Outcome::Succeeded));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Attempt {
     /// From 1.
     pub number: u32,
@@ -167,4 +268,11 @@ pub struct Attempt {
     pub state: Option<RunState>,
     /// How it ended, as the executor saw it.
     pub outcome: Option<Outcome>,
+}
+
+impl Attempt {
+    /// One that has begun and not ended.
+    pub fn new(number: u32, started: Timestamp) -> Attempt {
+        Attempt { number, started, ended: None, state: None, outcome: None }
+    }
 }

@@ -30,7 +30,17 @@
 use std::fmt;
 
 /// Says how far a run is.
+///
+/// # Example
+/// ```
+/// use mainspring_job::RunState;
+///
+/// assert!(RunState::Failed.may_become(RunState::Scheduled), "it is tried again");
+/// assert!(!RunState::Succeeded.may_become(RunState::Scheduled));
+/// assert_eq!(RunState::from_name("timed_out"), Some(RunState::TimedOut));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "the states are closed: see the table")]
 pub enum RunState {
     /// Its time has not come.
     Scheduled,

@@ -3,7 +3,7 @@
 //! ```text
 //!  Store    acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
 //!           renew, release, hints                  the owner's: what may be tried again; may be lost
-//!  Reader   load(after, up_to)                     near one-shot jobs, in order of (due, number)
+//!  Reader   load, load_ids(after, up_to)           one-shot jobs that are due, ids of near ones, by (due, number)
 //!           jobs, open_runs                        at boot
 //!           find, run, attempts, last_ended, ..    for people, over a connection of their own
 //! ```
@@ -46,10 +46,10 @@
 //!
 //! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
 //!
+//! Every call waits until it is answered: a shell that must not wait has a thread for its store, as `mainspring-server` has.
+//!
 //! The feature `contract` has the suite that holds a store to this: `mainspring_job::contract::exercise`.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -63,15 +63,27 @@ use crate::state::RunState;
 
 #[cfg(feature = "contract")]
 pub mod contract;
+mod error;
 mod memory;
 
+#[doc(inline)]
+pub use error::StoreError;
+#[doc(inline)]
 pub use memory::MemoryStore;
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
 
 /// A part of the jobs that has one owner. An embedded store has one: [`Shard::WHOLE`].
+///
+/// # Example
+/// ```
+/// use mainspring_job::Shard;
+///
+/// assert_eq!(Shard::WHOLE, Shard(0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
 pub struct Shard(pub u16);
 
 impl Shard {
@@ -80,7 +92,18 @@ impl Shard {
 }
 
 /// Who takes a shard.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Owner, Takeover};
+///
+/// // With the boot id of the machine a power cut is told from a crash.
+/// let owner = Owner::new("process 4711").with_machine_start("8f2c");
+/// assert_eq!(owner.takeover_from("8f2c"), Takeover::Unclean);
+/// assert_eq!(owner.takeover_from("1d07"), Takeover::Rebooted);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Owner {
     /// For people.
     pub name: String,
@@ -95,6 +118,12 @@ impl Owner {
         Owner { name: name.into(), machine_start: String::new() }
     }
 
+    /// The same owner on a machine whose start is known: see [`Owner::machine_start`].
+    #[must_use]
+    pub fn with_machine_start(self, machine_start: impl Into<String>) -> Owner {
+        Owner { machine_start: machine_start.into(), ..self }
+    }
+
     /// How the owner before ended that did not release its shard, as far as this one can tell.
     pub fn takeover_from(&self, machine_start: &str) -> Takeover {
         let is_known = !self.machine_start.is_empty() && !machine_start.is_empty();
@@ -103,7 +132,20 @@ impl Owner {
 }
 
 /// The right to write to a shard.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Owner, Shard, Store, StoreError};
+///
+/// let mut store = MemoryStore::new();
+/// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// let second = store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+/// assert!(first.epoch < second.epoch);
+/// assert!(matches!(store.renew(first), Err(StoreError::Fenced)), "it is the owner no more");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Lease {
     /// Which shard.
     pub shard: Shard,
@@ -116,8 +158,25 @@ pub struct Lease {
     pub lasts: Option<Duration>,
 }
 
+impl Lease {
+    /// A lease that lasts as long as the store is open.
+    pub fn new(shard: Shard, epoch: u64, takeover: Takeover) -> Lease {
+        Lease { shard, epoch, takeover, lasts: None }
+    }
+}
+
 /// A batch that is on disk.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Answer, Committed};
+///
+/// // What a store with its owner's clock returns.
+/// let committed = Committed::new(vec![Answer::New]);
+/// assert_eq!(committed.now, None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Committed {
     /// What became of each operation, in their order.
     pub answers: Vec<Answer>,
@@ -133,7 +192,16 @@ impl Committed {
 }
 
 /// A lease that still holds.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Renewed;
+///
+/// // What a store returns whose leases last as long as it is open.
+/// assert_eq!(Renewed::default().lasts, None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Renewed {
     /// The store's time, as in [`Committed::now`].
     pub now: Option<Timestamp>,
@@ -142,6 +210,17 @@ pub struct Renewed {
 }
 
 /// Something that has become possible, as far as the store happens to know: see the sixth sentence of the contract.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Hint, MemoryStore, Owner, Shard, Store};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// store.release(lease)?;
+/// assert_eq!(store.hints(), [Hint::Free(Shard::WHOLE)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Hint {
@@ -151,7 +230,20 @@ pub enum Hint {
     Room(Shard),
 }
 
-/// What keeps jobs and runs, for their owner. See the head of this file for the contract.
+/// What keeps jobs and runs, for their owner. The [module's page](self) has the contract.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, Shard, Store};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(true)]))?;
+/// let (jobs, is_paused) = store.jobs(Shard::WHOLE)?;
+/// assert!(jobs.is_empty() && is_paused);
+/// store.release(lease)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Store: Reader {
     /// Takes ownership of a shard; every earlier owner is fenced out.
     ///
@@ -199,6 +291,20 @@ pub trait Store: Reader {
 }
 
 /// What answers questions of what was committed: for the owner, and for people on a connection of their own.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Query, Reader, RunState, Shard};
+///
+/// /// How many dead letters a job has, as far as one page holds them.
+/// fn dead_letters(reader: &mut dyn Reader, job: &str) -> Result<usize, Box<dyn std::error::Error>> {
+///     let mut query = Query::new(100).of(job.parse()?);
+///     query.states = vec![RunState::Dead];
+///     Ok(reader.find(Shard::WHOLE, &query)?.len())
+/// }
+/// assert_eq!(dead_letters(&mut MemoryStore::new(), "backup")?, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Reader {
     /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of ids.
     ///
@@ -211,6 +317,20 @@ pub trait Reader {
         up_to: Timestamp,
         limit: usize,
     ) -> Result<Vec<Once>, StoreError>;
+
+    /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so by writing this anew.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn load_ids(
+        &mut self,
+        shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<OnceId>, StoreError> {
+        Ok(self.load(shard, after, up_to, limit)?.into_iter().map(|once| once.id).collect())
+    }
 
     /// The records of all jobs, removed ones too, and whether everything is paused.
     ///
@@ -276,7 +396,20 @@ pub trait Reader {
 }
 
 /// Asks for a page of runs.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Query, Reader, Shard};
+///
+/// let mut store = MemoryStore::new();
+/// let mut query = Query::new(50).of("backup".parse()?);
+/// let page = store.find(Shard::WHOLE, &query)?;
+/// // The next page begins after the last of this one.
+/// query.cursor = page.last().map(|run| run.key.clone());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
 pub struct Query {
     /// Only runs of this job.
     pub job: Option<JobName>,
@@ -288,8 +421,31 @@ pub struct Query {
     pub limit: usize,
 }
 
+impl Query {
+    /// Asks for at most so many runs of all jobs, in all states.
+    pub fn new(limit: usize) -> Query {
+        Query { limit, ..Query::default() }
+    }
+
+    /// Asks for the runs of this job only.
+    #[must_use]
+    pub fn of(self, job: JobName) -> Query {
+        Query { job: Some(job), ..self }
+    }
+}
+
 /// How much a store holds.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Reader, Shard};
+///
+/// let counts = MemoryStore::new().counts(Shard::WHOLE)?;
+/// assert_eq!((counts.jobs, counts.pending, counts.dead), (0, 0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// Jobs, without those that were removed.
     pub jobs: u64,
@@ -301,54 +457,4 @@ pub struct Counts {
     pub runs: u64,
     /// Dead letters.
     pub dead: u64,
-}
-
-/// Says what went wrong with a store. See the table in the head of this file.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// Another one owns the shard.
-    Fenced,
-    /// Not now.
-    Busy,
-    /// The answer was lost.
-    Unknown,
-    /// There is no room, or a quota is reached.
-    Full(String),
-    /// What is stored cannot be what was written.
-    Corrupt(String),
-    /// The store was written by a newer version of the program.
-    TooNew {
-        /// The version of its format.
-        found: u32,
-        /// The latest that this program knows.
-        known: u32,
-    },
-    /// Reading or writing failed.
-    Io(Box<dyn Error + Send + Sync>),
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::Fenced => f.write_str("another server owns these jobs now"),
-            StoreError::Busy => f.write_str("the store is busy"),
-            StoreError::Unknown => f.write_str("the store's answer was lost"),
-            StoreError::Full(what) => write!(f, "the store is full: {what}"),
-            StoreError::Corrupt(what) => write!(f, "the store is damaged: {what}"),
-            StoreError::TooNew { found, known } => {
-                write!(f, "the store has format {found}, and this program knows formats up to {known}")
-            }
-            StoreError::Io(error) => write!(f, "the store cannot be used: {error}"),
-        }
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            StoreError::Io(error) => Some(error.as_ref()),
-            _ => None,
-        }
-    }
 }

@@ -19,10 +19,10 @@ use std::error::Error;
 use std::fmt;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
 
 use crate::exclusion::{Exclusion, INSTANT, before};
+use crate::trigger::{Trigger, identity_of, zone_text};
 
 /// The most triggers of a job.
 pub const MAX_TRIGGERS: usize = 64;
@@ -37,7 +37,19 @@ pub const MAX_STEPS: usize = 1_000;
 pub const MAX_COUNTED: u64 = 1_000;
 
 /// Answers when the next occurrence is.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Next, Timetable, cron::Schedule};
+///
+/// let once = Timetable::new([Schedule::parse("@at 2030-01-31T08:00:00Z", "UTC")?])?;
+/// let due = "2030-01-31T08:00:00Z".parse()?;
+/// assert_eq!(once.next_after("2026-01-01T00:00:00Z".parse()?), Next::At(due));
+/// assert_eq!(once.next_after(due), Next::Never);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a moment, a wait, or neither: there is no fourth answer")]
 pub enum Next {
     /// Then.
     At(Timestamp),
@@ -51,13 +63,12 @@ pub enum Next {
 ///
 /// # Example
 /// ```
-/// use jiff::tz::TimeZone;
-/// use mainspring_job::{Next, Timetable, Trigger};
-/// use mainspring_cron::Expression;
+/// use mainspring_cron::Schedule;
+/// use mainspring_job::{Next, Timetable};
 ///
-/// let weekdays = Trigger::new(Expression::parse("0 9 * * mon-fri")?, TimeZone::UTC);
-/// let saturday = Trigger::new(Expression::parse("0 11 * * sat")?, TimeZone::UTC);
-/// let timetable = Timetable::new(vec![weekdays, saturday])?;
+/// let weekdays = Schedule::parse("0 9 * * mon-fri", "UTC")?;
+/// let saturday = Schedule::parse("0 11 * * sat", "UTC")?;
+/// let timetable = Timetable::new([weekdays, saturday])?;
 /// let friday = "2026-11-20T09:00:00Z".parse()?;
 /// assert_eq!(timetable.next_after(friday), Next::At("2026-11-21T11:00:00Z".parse()?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -65,7 +76,7 @@ pub enum Next {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timetable {
     /// From 1 to `MAX_TRIGGERS`.
-    triggers: Vec<Schedule>,
+    triggers: Vec<Trigger>,
     /// At most `MAX_EXCLUSIONS`.
     exclusions: Vec<Exclusion>,
     /// Nothing is due before.
@@ -79,7 +90,9 @@ impl Timetable {
     ///
     /// # Errors
     /// When there is no trigger, or more than [`MAX_TRIGGERS`].
-    pub fn new(triggers: Vec<Schedule>) -> Result<Timetable, TimetableError> {
+    pub fn new(triggers: impl IntoIterator<Item = impl Into<Trigger>>) -> Result<Timetable, TimetableError> {
+        // One more than there may be, so that there is an end to an endless list.
+        let triggers: Vec<Trigger> = triggers.into_iter().take(MAX_TRIGGERS + 1).map(Into::into).collect();
         match triggers.len() {
             0 => Err(TimetableError::NoTrigger),
             1..=MAX_TRIGGERS => {
@@ -118,8 +131,8 @@ impl Timetable {
         Ok(self)
     }
 
-    /// The schedules.
-    pub fn triggers(&self) -> &[Schedule] {
+    /// Its triggers.
+    pub fn triggers(&self) -> &[Trigger] {
         &self.triggers
     }
 
@@ -140,7 +153,7 @@ impl Timetable {
 
     /// Whether one of the triggers is the start of the server.
     pub fn is_at_boot(&self) -> bool {
-        self.triggers.iter().any(Schedule::is_reboot)
+        self.triggers.iter().any(Trigger::is_at_boot)
     }
 
     /// The first occurrence strictly after a moment.
@@ -148,8 +161,7 @@ impl Timetable {
         let mut after = after.max(before(self.start));
         for _ in 0..MAX_STEPS {
             let times = self.triggers.iter().filter_map(|trigger| trigger.next_after(after));
-            let Some(moment) = times.map(|time| time.timestamp()).min().filter(|&time| time < self.end)
-            else {
+            let Some(moment) = times.min().filter(|&time| time < self.end) else {
                 return Next::Never;
             };
             match self.exclusions.iter().find(|exclusion| exclusion.holds(moment)) {
@@ -184,7 +196,7 @@ impl Timetable {
         let mut before = before.min(self.end);
         loop {
             let times = self.triggers.iter().filter_map(|trigger| trigger.prev_before(before));
-            let moment = times.map(|time| time.timestamp()).max()?;
+            let moment = times.max()?;
             if moment <= floor || moment < self.start {
                 return None;
             }
@@ -214,10 +226,13 @@ impl Timetable {
 
     /// How many occurrences lie in `[first, last]`, which both are occurrences: exactly for one fixed period or for few, else
     /// at least so many.
+    ///
+    /// # Panics
+    /// When `last` comes before `first`.
     pub fn count(&self, first: Timestamp, last: Timestamp) -> Span {
         assert!(first <= last, "occurrences are counted from the first to the last");
         if let ([trigger], []) = (self.triggers.as_slice(), self.exclusions.as_slice())
-            && let Expression::Every(every) = trigger.expression()
+            && let Some(Expression::Every(every)) = trigger.schedule().map(Schedule::expression)
         {
             let span_ns = (last.as_nanosecond() - first.as_nanosecond()).unsigned_abs();
             let count = u64::try_from(span_ns / every.period().as_nanos() + 1).unwrap_or(u64::MAX);
@@ -238,10 +253,10 @@ impl Timetable {
 /// A text that is equal for timetables that mean the same; the store keeps it to see that one has changed.
 impl fmt::Display for Timetable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = self.triggers.iter().map(schedule_text).collect();
+        let mut parts: Vec<String> = self.triggers.iter().map(Trigger::identity).collect();
         parts.extend(self.exclusions.iter().map(|exclusion| match exclusion {
             Exclusion::Dates { first, last, zone } => format!("not {first}..{last} {}", zone_text(zone)),
-            Exclusion::Times(schedule) => format!("not {}", schedule_text(schedule)),
+            Exclusion::Times(schedule) => format!("not {}", identity_of(schedule)),
         }));
         parts.extend(self.start().map(|start| format!("from {start}")));
         parts.extend(self.end().map(|end| format!("until {end}")));
@@ -249,20 +264,19 @@ impl fmt::Display for Timetable {
     }
 }
 
-fn schedule_text(schedule: &Schedule) -> String {
-    match schedule.expression() {
-        expression @ Expression::Every(every) => format!("{expression} phase {}ns", every.phase().as_nanos()),
-        expression @ (Expression::At(_) | Expression::Reboot) => expression.to_string(),
-        expression => format!("{expression} {} {}", zone_text(schedule.zone()), schedule.dst()),
-    }
-}
-
-fn zone_text(zone: &TimeZone) -> String {
-    zone.iana_name().map_or_else(|| format!("{zone:?}"), str::to_owned)
-}
-
 /// Many occurrences in one record, from the run's nominal time up to `last`.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule};
+///
+/// let minutes = Timetable::new([Schedule::parse("@every 1m", "UTC")?])?;
+/// let span = minutes.count("2026-11-21T00:00:00Z".parse()?, "2026-11-22T00:00:00Z".parse()?);
+/// assert_eq!((span.count, span.is_exact), (1_441, true), "both ends are counted");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "the plain fields of a record")]
 pub struct Span {
     /// The last occurrence.
     pub last: Timestamp,
@@ -273,6 +287,13 @@ pub struct Span {
 }
 
 /// Says why a timetable is refused.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, TimetableError, Trigger};
+///
+/// assert_eq!(Timetable::new(Vec::<Trigger>::new()), Err(TimetableError::NoTrigger));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimetableError {
@@ -303,6 +324,7 @@ impl Error for TimetableError {}
 mod tests {
     use jiff::SignedDuration;
     use jiff::civil::Date;
+    use jiff::tz::TimeZone;
 
     use super::*;
 

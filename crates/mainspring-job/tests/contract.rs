@@ -99,8 +99,9 @@ impl Store for BrokenStore {
         }
         let lease = self.store.acquire(shard, owner)?;
         let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
-        self.lease = Some(Lease { takeover, ..lease });
-        Ok(self.lease.unwrap())
+        let lease = Lease::new(lease.shard, lease.epoch, takeover);
+        self.lease = Some(lease);
+        Ok(lease)
     }
 
     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {

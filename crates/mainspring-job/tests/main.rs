@@ -3,5 +3,9 @@
 
 #[cfg(feature = "contract")]
 mod contract;
+
+mod errors;
 mod rules;
+#[cfg(feature = "serde")]
+mod serde;
 mod simulation;

@@ -6,6 +6,7 @@ mod count;
 mod crowd;
 mod exclusion;
 mod group;
+mod near;
 mod order;
 mod pause;
 mod quarantine;
@@ -19,12 +20,12 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use mainspring_cron::Expression;
+use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, Operation, Outcome, Output, Owner,
-    Planner, Prune, Query, Reader, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store, Submission,
-    Ticket, Timetable, Trigger, Work, preview,
+    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation, Outcome, Output,
+    Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
+    Submission, Ticket, Timetable, Work, preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -122,7 +123,7 @@ fn only_what_the_retry_policy_names_leads_to_a_dead_letter() {
             shell.live(&(shell.now + SignedDuration::from_secs(60)).to_string());
         }
         let run = shell.runs("j").remove(0);
-        assert_eq!((run.state.name(), run.reason.as_str()), (state, reason), "{policies} {ends}");
+        assert_eq!((run.state.name(), run.why().as_str()), (state, reason), "{policies} {ends}");
     }
 }
 
@@ -224,7 +225,7 @@ fn groups_share_a_limit_and_higher_priorities_go_first() {
         let work = Arc::make_mut(&mut job.work);
         (work.group, work.priority) = (Some(name("db")), priority);
     }
-    let groups = vec![Group { name: name("db"), limit: 1 }];
+    let groups = vec![Group::new(name("db"), 1)];
     let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, Limits::default());
     shell.live("2026-01-01T01:00:00Z");
     assert_eq!(shell.started_names(), "c", "all three are due at once, and the highest priority goes first");
@@ -278,11 +279,12 @@ fn a_backfill_runs_each_time_once_in_order_and_never_early() {
 
 #[test]
 fn only_near_one_shot_jobs_are_in_memory_and_all_fire_in_order() {
-    let limits = Limits { page: 10, max_near: 50, max_running: 1_000, ..Limits::default() };
+    let mut limits = Limits::default();
+    (limits.page, limits.max_near, limits.max_running) = (10, 50, 1_000);
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     for index in 0..500_i64 {
         let due = shell.now + SignedDuration::from_secs(index * 37 % 500 * 60 + 1);
-        let submission = Submission { due, name: None, key: None, work: Arc::new(work("")) };
+        let submission = Submission::new(due, work(""));
         assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
         assert!(shell.planner.near_count() <= 50);
     }
@@ -303,7 +305,7 @@ fn only_near_one_shot_jobs_are_in_memory_and_all_fire_in_order() {
 fn a_submission_with_a_known_key_is_answered_with_the_first() {
     let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
     let due = at("2026-01-01T00:00:10Z");
-    let submission = Submission { due, name: None, key: Some("k".to_owned()), work: Arc::new(work("")) };
+    let submission = Submission::new(due, work("")).with_key("k");
     let Reply::Submitted { id, .. } = shell.command(Command::Submit(submission.clone())) else {
         panic!("it is new")
     };
@@ -335,14 +337,11 @@ fn a_new_set_of_definitions_adds_changes_and_removes_and_running_jobs_go_on() {
     shell.live("2026-01-01T01:00:00Z");
     let new = vec![jobs[0].clone(), job("moves", "@every 20m", ""), job("comes", "@every 1h", "")];
     let applied = shell.apply(new);
-    let expected = Applied {
-        added: vec![name("comes")],
-        changed: vec![name("moves")],
-        removed: vec![name("goes")],
-        unchanged_count: 1,
-        refused: Vec::new(),
-    };
-    assert_eq!(applied, expected);
+    assert_eq!(
+        (applied.added, applied.changed, applied.removed),
+        (vec![name("comes")], vec![name("moves")], vec![name("goes")])
+    );
+    assert_eq!((applied.unchanged_count, applied.refused), (1, Vec::new()));
     for index in 0..3 {
         shell.end(index, Outcome::Succeeded);
     }

@@ -35,7 +35,8 @@
 //! # Ok::<(), mainspring_queue::Rejected<&str>>(())
 //! ```
 //!
-//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages.
+//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a machine
+//! without an operating system is `examples/no_std`.
 //!
 //! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
 //! be held to the same contract.

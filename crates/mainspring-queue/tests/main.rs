@@ -1,8 +1,11 @@
 //! The public face of the crate, tested: every structure is held to the contract and runs every scenario.
 
+extern crate alloc;
+
 mod broken;
 mod chunked;
 mod contract;
 mod memory;
+mod no_std;
 mod outsider;
 mod scenarios;

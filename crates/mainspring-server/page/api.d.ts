@@ -202,7 +202,7 @@ export interface Job {
   civil: Civils;
 }
 
-export type JobState = "active" | "paused" | "paused_failures" | "paused_deaths" | "done";
+export type JobState = "active" | "paused" | "paused_failures" | "paused_crashes" | "quarantined" | "done";
 
 export interface Square {
   run: string;
@@ -213,7 +213,7 @@ export interface Square {
 }
 
 export interface Pause {
-  reason_code: "asked" | "failures" | "deaths";
+  reason_code: "asked" | "failures" | "crashes";
   reason: string;
   note: string | null;
   /** Null where the server does not know it. */
@@ -226,7 +226,7 @@ export interface Pause {
 
 /** Why somebody should look at a job, and what that person can do. */
 export interface Trouble {
-  code: "failing" | "silent" | "mismatched" | "dead" | "behind" | "paused_failures" | "paused_deaths";
+  code: "failing" | "silent" | "mismatched" | "dead" | "behind" | "paused_failures" | "paused_crashes";
   text: string;
   hint: string;
   since: Instant | null;
@@ -313,8 +313,18 @@ export interface Heatmap {
 // GET runs/{run}  ->  RunDetail.   {run} = job/nominal/series, each encoded.
 
 export type RunState =
-  | "scheduled" | "queued" | "running" | "succeeded" | "failed" | "timed_out"
-  | "cancelled" | "skipped_overlap" | "skipped_paused" | "missed" | "abandoned" | "dead";
+  | "scheduled"
+  | "queued"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "timed_out"
+  | "cancelled"
+  | "skipped_overlap"
+  | "skipped_paused"
+  | "missed"
+  | "abandoned"
+  | "dead";
 
 export type Cause = "trigger" | "catch_up" | "boot" | "request" | "backfill" | "once";
 
@@ -331,8 +341,10 @@ export interface Run {
   started: Instant | null;
   ended: Instant | null;
   outcome: string | null;
+  /** succeeded, exit, signal, status, not_started, failed, timed_out, killed */
+  outcome_code?: string | null;
   reason: string;
-  /** (+) server_down, overlap, paused, by_request, .. or "" */
+  /** server_down, earlier_running, paused, cancelled, .. or "" */
   reason_code: string;
   count: number;
   last: Instant | null;
@@ -432,6 +444,8 @@ export interface Once {
   submitted: Instant;
   action: string;
   policies: string;
+  /** As a table of a job file; not in lists. */
+  definition?: string;
   id: string;
   civil: Civils;
 }

@@ -16,6 +16,8 @@
 //!
 //! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -61,6 +63,8 @@ pub enum Request {
     Health,
     /// Jobs after a name, in order.
     List { after: Option<String> },
+    /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
+    Pending { after: Option<String>, limit: usize },
     /// One job, or one pending one-shot job.
     Show { job: String },
     /// Runs, the latest nominal time first.
@@ -150,6 +154,11 @@ pub enum Response {
     Health(Box<HealthWire>),
     Jobs {
         jobs: Vec<JobWire>,
+        after: Option<String>,
+    },
+    /// A page of one-shot jobs that wait; `after` is the place at which the next page begins.
+    Pending {
+        pending: Vec<OnceWire>,
         after: Option<String>,
     },
     Job(Box<JobWire>),
@@ -295,12 +304,50 @@ pub struct FileStateWire {
     pub problems: String,
 }
 
+/// How a job is, for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It runs when it is due.
+    #[default]
+    Active,
+    /// It was paused by request.
+    Paused,
+    /// It is paused because it failed too often in a row.
+    #[serde(rename = "paused_failures")]
+    PausedAfterFailures,
+    /// It is paused because the server died in its runs too often in a row.
+    #[serde(rename = "paused_crashes")]
+    PausedAfterCrashes,
+    /// It starts with few others at a time, because the server died while it ran.
+    Quarantined,
+    /// It has no further time.
+    Done,
+}
+
+/// The words, for people.
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JobState::Active => "active",
+            JobState::Paused => "paused",
+            JobState::PausedAfterFailures => "paused after failures",
+            JobState::PausedAfterCrashes => "paused: the server died in it",
+            JobState::Quarantined => "in quarantine",
+            JobState::Done => "done",
+        })
+    }
+}
+
 /// A job, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
 pub struct JobWire {
     pub name: String,
+    /// The words for [`state_code`](Self::state_code).
     pub state: String,
+    #[serde(default)]
+    pub state_code: JobState,
     pub next: Option<String>,
     pub triggers: Vec<String>,
     pub action: String,
@@ -328,6 +375,9 @@ pub struct OnceWire {
     pub submitted: String,
     pub action: String,
     pub policies: String,
+    /// The definition as a table of a job file; not in `list`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
 }
 
 /// A run, or several that did not run in one record.
@@ -343,15 +393,23 @@ pub struct RunWire {
     pub due: String,
     pub started: Option<String>,
     pub ended: Option<String>,
+    /// The text for people: `exit 3`.
     pub outcome: Option<String>,
+    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`, `killed`.
+    #[serde(default)]
+    pub outcome_code: Option<String>,
+    /// The sentence for people; empty if the state says it all.
     pub reason: String,
+    /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.
+    #[serde(default)]
+    pub reason_code: String,
     /// More than 1 for a record of several occurrences.
     pub count: u64,
     /// The last of them.
     pub last: Option<String>,
 }
 
-/// A line that a run wrote.
+/// A line that a run wrote, or that says something of its output: the stream `note`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `logs`")]
 pub struct LineWire {

@@ -22,7 +22,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{Stdout, stdout};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Ticket};
@@ -46,12 +46,12 @@ mod asking;
 mod awaiting;
 mod boot;
 mod changes;
-mod counted;
 mod describe;
 pub mod door;
 mod effects;
 mod feed;
 mod files;
+mod hand;
 mod health;
 pub mod inside;
 mod look;
@@ -69,11 +69,11 @@ mod reports;
 pub mod room;
 mod stop;
 mod waiters;
+mod waits;
 mod within;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
-use counted::Counted;
 use files::Files;
 use inside::Inside;
 use output::Outputs;
@@ -87,6 +87,7 @@ use rate::{Bucket, Rates};
 use reports::{Attempted, Heard, Started};
 use room::Room;
 use waiters::Waiters;
+use waits::{LoopWaits, Wait};
 use writer::Writer;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
@@ -104,7 +105,6 @@ pub struct Server {
     /// It ends before the writer does.
     questions: Questions,
     writer: Writer,
-    counted: Counted,
     lease: Lease,
     room: Room,
     /// What the log says already of the socket.
@@ -131,6 +131,7 @@ pub struct Server {
     waiters: Waiters,
     files: Files,
     signals: Signals,
+    waits: LoopWaits,
     alarm: Alarm,
     log: Log<Stdout>,
     users: Users,
@@ -162,17 +163,19 @@ impl Server {
             if self.is_done(now) {
                 break;
             }
-            self.wait(now)?;
+            if !self.lingers() {
+                self.wait(now)?;
+            }
         }
         self.finish()
     }
 
     fn turn(&mut self, now: Moment) -> Result<(), Error> {
+        self.take_waits(now);
         self.take_signals(now);
         self.take_ends(now);
         self.take_answers();
         self.take_requests(now);
-        self.look_around(now);
         self.take_files(now);
         self.alarm.quiet();
         self.settle(now)?;
@@ -195,7 +198,6 @@ impl Server {
             let now = Moment { wall: Moment::now().wall, ..now };
             let mut outputs = Vec::new();
             let has_committed = self.take_reports(now, &mut outputs)?;
-            self.retry_full(now);
             if self.writer.is_full() {
                 self.perform(outputs);
                 return Ok(());
@@ -233,15 +235,26 @@ impl Server {
         self.executor.turn(now, &mut heard);
         self.deliveries.turn(now, &mut heard);
         let ends = heard.into_ends();
-        self.start_postponed(!ends.is_empty(), now);
+        if !ends.is_empty() {
+            self.start_postponed(now);
+        }
         self.end_all(ends);
+    }
+
+    /// Does what was to wait until now. What is not named here the turn does in any case.
+    fn take_waits(&mut self, now: Moment) {
+        while let Some(wait) = self.waits.due(now) {
+            match wait {
+                Wait::Look => self.look_around(now),
+                Wait::Room => self.writer.again(now),
+                Wait::Postponed => self.start_postponed(now),
+                Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept => {}
+            }
+        }
     }
 
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
-        if now.since(self.looked) < LOOK_INTERVAL {
-            return;
-        }
         self.looked = now;
         self.files.compare(now);
         self.look_at_room(now);
@@ -306,8 +319,31 @@ impl Server {
         }
     }
 
+    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has reported.
+    fn lingers(&mut self) -> bool {
+        let now = Moment::now();
+        let due = self.planner.next_due().filter(|due| now.wall < *due);
+        let left = due.map_or(Duration::MAX, |due| due.duration_since(now.wall).unsigned_abs());
+        self.writer.linger(now, left)
+    }
+
+    /// When the loop is to wake if nothing else wakes it.
+    fn deadlines(&self) -> [(Wait, Option<Instant>); waits::COUNT] {
+        [
+            (Wait::Look, self.looked.monotonic.checked_add(LOOK_INTERVAL)),
+            (Wait::Phase, self.phase_deadline()),
+            (Wait::Store, self.store_deadline()),
+            (Wait::Room, self.writer.room_deadline()),
+            (Wait::Late, self.writer.late_deadline()),
+            (Wait::Postponed, self.postponed.deadline()),
+            // Files that are not read now must not keep the loop turning.
+            (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
+            (Wait::Accept, self.peers.deadline()),
+        ]
+    }
+
     /// Waits for anything to do.
-    fn wait(&self, now: Moment) -> Result<(), Error> {
+    fn wait(&mut self, now: Moment) -> Result<(), Error> {
         let has_work = !self.writer.is_full() && !self.inputs.is_empty();
         let has_request = self.peers.has_request() && self.takes_requests(now);
         // What was left for this moment is given after a look at what has come meanwhile.
@@ -315,6 +351,8 @@ impl Server {
         if has_work || has_request {
             return Ok(());
         }
+        self.waits.arm(self.deadlines(), now);
+        let wait = self.executor.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> =
             vec![self.alarm.as_fd(), self.deliveries.as_fd(), self.writer.as_fd(), self.questions.as_fd()];
         let mut writable = Vec::new();
@@ -324,15 +362,7 @@ impl Server {
         let mut left = Vec::new();
         self.peers.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
-        let phase_wait = self.phase_wait(now);
-        let look_wait = Some(LOOK_INTERVAL.saturating_sub(now.since(self.looked)));
-        let full_wait = self.writer.full_wait(now);
-        let late_wait = self.writer.late_wait(now);
-        let of_all =
-            [self.executor.wait(now), self.files.wait(now), self.postponed.wait(now), self.peers.wait(now)];
-        let batch_wait = has_batch.then_some(Duration::ZERO);
-        let wait = [phase_wait, look_wait, full_wait, late_wait, batch_wait];
-        let wait = wait.into_iter().chain(of_all).flatten().min();
+        let wait = if has_batch { Some(Duration::ZERO) } else { wait };
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)
     }
 }

@@ -2,34 +2,35 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Run, RunKey, RunState,
-    StoreError, Work,
+    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Reason, Run, RunKey,
+    RunState, StoreError, Work,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use super::fault::mapped;
 use super::read;
 use super::row::{PENDING, RUN, nanoseconds, number};
+use super::tally::Tally;
 
 type Applied = Result<Answer, StoreError>;
 
-pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
+pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut Tally) -> Applied {
     match operation {
-        Operation::Submit(once) => submit(connection, once),
-        Operation::Fire { id, run } => match take_pending(connection, *id)? {
-            Some(_) => insert(connection, run),
+        Operation::Submit(once) => submit(connection, once, tally),
+        Operation::Fire { id, run } => match take_pending(connection, *id, tally)? {
+            Some(_) => insert(connection, run, tally),
             None => Ok(Answer::Gone),
         },
-        Operation::Withdraw { id, at } => match take_pending(connection, *id)? {
-            Some(once) => insert(connection, &withdrawn(&once, *at)),
+        Operation::Withdraw { id, at } => match take_pending(connection, *id, tally)? {
+            Some(once) => insert(connection, &withdrawn(&once, *at), tally),
             None => Ok(Answer::Gone),
         },
-        Operation::Plan(run) => insert(connection, run),
-        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at),
+        Operation::Plan(run) => insert(connection, run, tally),
+        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at, tally),
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
             let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
-            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason };
-            end_attempt(connection, key, &end)
+            let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };
+            end_attempt(connection, key, &end, tally)
         }
         Operation::Clear { key, attempt } => clear(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
@@ -46,17 +47,28 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
             execute(
                 connection,
                 sql,
-                params![job, nominal, series, to.name(), nanoseconds(*due), reason, ended, is_forgiven],
+                params![
+                    job,
+                    nominal,
+                    series,
+                    to.name(),
+                    nanoseconds(*due),
+                    stored(reason.as_ref()),
+                    ended,
+                    is_forgiven
+                ],
             )?;
+            tally.move_run(*from, *to);
             Ok(Answer::New)
         }
-        Operation::Define { mark, source, text } => define(connection, mark, source, text),
+        Operation::Define { mark, source, text } => define(connection, mark, source, text, tally),
         Operation::Mark(mark) => keep_mark(connection, mark),
         Operation::Forget(name) => {
+            tally.jobs -= i64::from(is_defined(connection, name)?);
             let sql = "UPDATE job SET source = NULL, text = '' WHERE name = ?1";
             Ok(new_or_missing(execute(connection, sql, params![name.as_str()])?))
         }
-        Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before),
+        Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, tally),
         Operation::PauseAll(is_paused) => {
             execute(connection, "UPDATE shard SET is_paused = ?1", params![is_paused])?;
             Ok(Answer::New)
@@ -66,6 +78,11 @@ pub(super) fn apply(connection: &Connection, operation: &Operation) -> Applied {
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
     connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)
+}
+
+/// The column `reason`: a code, and empty if there is none.
+fn stored(reason: Option<&Reason>) -> String {
+    reason.map(Reason::stored).unwrap_or_default()
 }
 
 fn new_or_missing(changed_count: usize) -> Answer {
@@ -85,7 +102,7 @@ fn holder(connection: &Connection, sql: &str, values: impl Params) -> Result<Opt
     Ok(Some(Answer::Duplicate(Some(OnceId { due, number: u64::try_from(number).unwrap_or(0) }))))
 }
 
-fn submit(connection: &Connection, once: &Once) -> Applied {
+fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
     let (due, id_number) = (nanoseconds(once.id.due), number(once.id.number));
     let is_named = once.name.as_str().parse::<OnceId>().is_err();
     if let Some(key) = &once.key {
@@ -115,7 +132,7 @@ fn submit(connection: &Connection, once: &Once) -> Applied {
     let sql = format!(
         "INSERT INTO pending (is_named, {PENDING}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
     );
-    let Work { action, policies, group, priority } = &*once.work;
+    let Work { action, policies, group, priority, .. } = &*once.work;
     let values = params![
         is_named,
         due,
@@ -130,12 +147,14 @@ fn submit(connection: &Connection, once: &Once) -> Applied {
         priority
     ];
     execute(connection, &sql, values)?;
+    tally.pending += 1;
     Ok(Answer::New)
 }
 
-fn take_pending(connection: &Connection, id: OnceId) -> Result<Option<Once>, StoreError> {
+fn take_pending(connection: &Connection, id: OnceId, tally: &mut Tally) -> Result<Option<Once>, StoreError> {
     let found = read::pending(connection, id)?;
     if found.is_some() {
+        tally.pending -= 1;
         let sql = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
         execute(connection, sql, params![nanoseconds(id.due), number(id.number)])?;
     }
@@ -146,11 +165,11 @@ fn take_pending(connection: &Connection, id: OnceId) -> Result<Option<Once>, Sto
 fn withdrawn(once: &Once, at: Timestamp) -> Run {
     let mut run = once.run(RunState::Cancelled, once.id.due, at);
     run.ended = Some(at);
-    "it was withdrawn".clone_into(&mut run.reason);
+    run.reason = Some(Reason::Withdrawn);
     run
 }
 
-fn insert(connection: &Connection, run: &Run) -> Applied {
+fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
     let sql = format!(
         "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
             ON CONFLICT DO NOTHING"
@@ -169,7 +188,7 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
         run.started.map(nanoseconds),
         run.ended.map(nanoseconds),
         run.outcome.as_ref().map(ToString::to_string),
-        run.reason,
+        stored(run.reason.as_ref()),
         run.span.map(|span| nanoseconds(span.last)),
         run.span.map(|span| number(span.count)),
         run.span.map(|span| span.is_exact),
@@ -184,6 +203,7 @@ fn insert(connection: &Connection, run: &Run) -> Applied {
     if execute(connection, &sql, values)? == 0 {
         return Ok(Answer::Duplicate(None));
     }
+    tally.add_run(run.state);
     if run.state == RunState::Running {
         add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned))?;
     }
@@ -218,7 +238,7 @@ fn standing(connection: &Connection, key: &RunKey) -> Result<Option<Standing>, S
     Ok(Some(Standing { state: RunState::from_name(&state).ok_or_else(unreadable)?, attempt }))
 }
 
-fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp) -> Applied {
+fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp, tally: &mut Tally) -> Applied {
     let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
     if attempt <= run.attempt {
         return Ok(Answer::Duplicate(None));
@@ -231,6 +251,7 @@ fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp) -> 
     let (job, nominal, series) = parts(key);
     execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at)])?;
     add_attempt(connection, key, attempt, at)?;
+    tally.move_run(run.state, RunState::Running);
     Ok(Answer::New)
 }
 
@@ -240,10 +261,10 @@ struct End<'o> {
     at: Timestamp,
     outcome: Option<&'o Outcome>,
     crashes: u32,
-    reason: &'o str,
+    reason: Option<&'o Reason>,
 }
 
-fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied {
+fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut Tally) -> Applied {
     let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
     let is_running = run.attempt == end.attempt && run.state == RunState::Running;
     if !is_running || !run.state.may_become(end.state) {
@@ -253,11 +274,12 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>) -> Applied 
     let (at, outcome) = (nanoseconds(end.at), end.outcome.map(ToString::to_string));
     let sql = "UPDATE run SET state = ?4, ended = ?5, outcome = ?6, reason = ?7, deaths = ?8
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
-    let (state, reason) = (end.state.name(), end.reason);
+    let (state, reason) = (end.state.name(), stored(end.reason));
     execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
+    tally.move_run(run.state, end.state);
     Ok(Answer::New)
 }
 
@@ -272,7 +294,14 @@ fn clear(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
     Ok(Answer::New)
 }
 
-fn define(connection: &Connection, mark: &Mark, source: &str, text: &str) -> Applied {
+fn is_defined(connection: &Connection, name: &JobName) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM job WHERE name = ?1 AND source IS NOT NULL";
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    statement.exists(params![name.as_str()]).map_err(mapped)
+}
+
+fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally: &mut Tally) -> Applied {
+    tally.jobs += i64::from(!is_defined(connection, &mark.job)?);
     let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (name) DO UPDATE SET source = ?8, text = ?9";
     let values = params![
@@ -309,7 +338,13 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
 }
 
 /// Oldest first, at most [`MAX_PRUNED`].
-fn prune(connection: &Connection, job: Option<&JobName>, keep: u32, before: Timestamp) -> Applied {
+fn prune(
+    connection: &Connection,
+    job: Option<&JobName>,
+    keep: u32,
+    before: Timestamp,
+    tally: &mut Tally,
+) -> Applied {
     let over = "state NOT IN ('scheduled', 'queued', 'running', 'dead')";
     let (theirs, name) = match job {
         Some(name) => ("job = ?1 AND cause <> 'once'", name.as_str()),
@@ -327,6 +362,7 @@ fn prune(connection: &Connection, job: Option<&JobName>, keep: u32, before: Time
     let limit = i64::try_from(MAX_PRUNED).expect("it is small");
     for run in read::runs(connection, &sql, params![name, keep, nanoseconds(before), limit])? {
         drop_run(connection, &run)?;
+        tally.drop_run(run.state);
     }
     Ok(Answer::New)
 }

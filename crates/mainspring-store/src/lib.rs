@@ -17,6 +17,7 @@
 pub mod sqlite;
 
 mod apply;
+mod asked;
 mod connection;
 mod directory;
 mod fault;
@@ -26,6 +27,7 @@ mod read;
 mod reader;
 mod row;
 mod schema;
+mod tally;
 #[cfg(test)]
 mod tests;
 

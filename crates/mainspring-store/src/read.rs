@@ -1,4 +1,4 @@
-//! What the store is asked: each question is a range of a primary key or of an index, but for the counts.
+//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one row.
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -45,6 +45,21 @@ pub(super) fn load(
 ) -> Result<Vec<Once>, StoreError> {
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
     rows(connection, &load_sql(), values, row::once)
+}
+
+/// The question behind `load_ids`, which the order of the table answers without a job.
+pub(super) fn load_ids_sql() -> &'static str {
+    "SELECT due, number FROM pending WHERE (due, number) > (?1, ?2) AND due <= ?3 ORDER BY due, number LIMIT ?4"
+}
+
+pub(super) fn load_ids(
+    connection: &Connection,
+    after: OnceId,
+    up_to: Timestamp,
+    limit: usize,
+) -> Result<Vec<OnceId>, StoreError> {
+    let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
+    rows(connection, load_ids_sql(), values, row::once_id)
 }
 
 pub(super) fn jobs(connection: &Connection, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
@@ -98,23 +113,28 @@ pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, S
     rows(connection, &sql, params_from_iter(values), row::run)
 }
 
-/// All of them in one question: a statement for each would cost ten times as much.
-pub(super) fn last_ended(connection: &Connection, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
-    // A name has no character that JSON would escape.
-    let names: Vec<String> = jobs.iter().map(|job| format!("\"{job}\"")).collect();
+/// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a statement for each would
+/// cost ten times as much.
+pub(super) fn last_ended_sql() -> String {
+    // Told to use the index, because SQLite would walk over the open runs of a job, of which there may be thousands.
     let last = |column: &str| {
         format!(
-            "(SELECT {column} FROM run AS ended WHERE ended.job = wanted.value
+            "(SELECT {column} FROM run AS ended INDEXED BY run_over WHERE ended.job = wanted.value
                 AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1)"
         )
     };
-    let sql = format!(
+    format!(
         "SELECT {RUN} FROM run WHERE (job, nominal, series) IN
             (SELECT wanted.value, {}, {} FROM json_each(?1) AS wanted)",
         last("nominal"),
         last("series")
-    );
-    rows(connection, &sql, params![format!("[{}]", names.join(","))], row::run)
+    )
+}
+
+pub(super) fn last_ended(connection: &Connection, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+    // A name has no character that JSON would escape.
+    let names: Vec<String> = jobs.iter().map(|job| format!("\"{job}\"")).collect();
+    rows(connection, &last_ended_sql(), params![format!("[{}]", names.join(","))], row::run)
 }
 
 pub(super) fn run(connection: &Connection, key: &RunKey) -> Result<Option<Run>, StoreError> {
@@ -151,16 +171,43 @@ pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<O
     Ok(found.filter(|once| once.name == *name))
 }
 
+/// What the batches have added up. A store that had no owner yet holds nothing.
 pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
-    let count = |sql: &str| -> Result<u64, StoreError> {
-        let found: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
-        Ok(u64::try_from(found).unwrap_or(0))
-    };
-    Ok(Counts {
-        jobs: count("SELECT count(*) FROM job WHERE source IS NOT NULL")?,
-        pending: count("SELECT count(*) FROM pending")?,
-        open: count("SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')")?,
-        runs: count("SELECT count(*) FROM run")?,
-        dead: count("SELECT count(*) FROM run WHERE state = 'dead'")?,
-    })
+    let sql = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
+        coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM shard";
+    counts_by(connection, sql)
+}
+
+/// What is kept of the numbers of rows and is not so. Counts row by row: seconds for millions of them.
+pub(super) fn miscounted(connection: &Connection) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT (SELECT count(*) FROM job WHERE source IS NOT NULL), (SELECT count(*) FROM pending),
+        (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')), (SELECT count(*) FROM run),
+        (SELECT count(*) FROM run WHERE state = 'dead')";
+    let (kept, counted) = (counts(connection)?, counts_by(connection, sql)?);
+    let pairs = [
+        ("jobs", kept.jobs, counted.jobs),
+        ("pending jobs", kept.pending, counted.pending),
+        ("open runs", kept.open, counted.open),
+        ("runs", kept.runs, counted.runs),
+        ("dead letters", kept.dead, counted.dead),
+    ];
+    let wrong = pairs.into_iter().filter(|(_, kept, counted)| kept != counted);
+    Ok(wrong
+        .map(|(what, kept, counted)| format!("it keeps that it has {kept} {what}, and it has {counted}"))
+        .collect())
+}
+
+fn counts_by(connection: &Connection, sql: &str) -> Result<Counts, StoreError> {
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    let counts = statement.query_row([], |row| {
+        let count = |index| row.get::<_, i64>(index).map(|count| u64::try_from(count).unwrap_or(0));
+        let mut counts = Counts::default();
+        counts.jobs = count(0)?;
+        counts.pending = count(1)?;
+        counts.open = count(2)?;
+        counts.runs = count(3)?;
+        counts.dead = count(4)?;
+        Ok(counts)
+    });
+    counts.map_err(mapped)
 }

@@ -14,15 +14,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
-use mainspring_job::{
-    Attempt, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Run, RunKey, Shard, StoreError,
-};
+use mainspring_job::StoreError;
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::connected;
 use super::fault::mapped;
-use super::read;
 
 /// The second connection, shared with the writer, which closes it.
 ///
@@ -56,7 +52,11 @@ impl SqliteReader {
         SqliteReader { path: path.to_owned(), beside }
     }
 
-    fn ask<T>(&self, question: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Asks the connection, which is opened if it is not.
+    pub(super) fn ask<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut open = self.beside.lock();
         let connection = match open.take() {
             Some(connection) => connection,
@@ -72,53 +72,4 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "query_only", true).map_err(mapped)?;
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
     Ok(connection)
-}
-
-impl Reader for SqliteReader {
-    fn load(
-        &mut self,
-        _shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
-        self.ask(|connection| read::load(connection, after, up_to, limit))
-    }
-
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
-        self.ask(|connection| read::jobs(connection, shard))
-    }
-
-    fn open_runs(
-        &mut self,
-        _shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        self.ask(|connection| read::open_runs(connection, after, limit))
-    }
-
-    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        self.ask(|connection| read::find(connection, query))
-    }
-
-    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
-        self.ask(|connection| read::last_ended(connection, jobs))
-    }
-
-    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        self.ask(|connection| read::run(connection, key))
-    }
-
-    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-        self.ask(|connection| read::attempts(connection, key))
-    }
-
-    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-        self.ask(|connection| read::pending_named(connection, name))
-    }
-
-    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
-        self.ask(read::counts)
-    }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Run, RunKey,
-    RunState, Span, StoreError, Work,
+    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Reason, Run,
+    RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -82,23 +82,23 @@ fn work(row: &Row<'_>, index: usize) -> Read<Work> {
     let action = action.map_err(|error| unreadable("action", &error.to_string()))?;
     let policies: String = column(row, index + 2)?;
     let group: Option<String> = column(row, index + 3)?;
-    Ok(Work {
-        action,
-        policies: policies.parse().map_err(|_| unreadable("set of policies", &policies))?,
-        group: group.map(|group| name(&group)).transpose()?,
-        priority: column(row, index + 4)?,
-    })
+    let policies = policies.parse().map_err(|_| unreadable("set of policies", &policies))?;
+    let mut work = Work::new(action).with_policies(policies);
+    work.group = group.map(|group| name(&group)).transpose()?;
+    work.priority = column(row, index + 4)?;
+    Ok(work)
 }
 
 /// A row of [`PENDING`].
 pub(super) fn once(row: &Row<'_>) -> Read<Once> {
-    Ok(Once {
-        id: OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) },
-        name: name_at(row, 2)?,
-        key: column(row, 3)?,
-        submitted: time_at(row, 4)?,
-        work: Arc::new(work(row, 5)?),
-    })
+    let mut once = Once::new(once_id(row)?, time_at(row, 4)?, work(row, 5)?);
+    (once.name, once.key) = (name_at(row, 2)?, column(row, 3)?);
+    Ok(once)
+}
+
+/// The first two columns of [`PENDING`].
+pub(super) fn once_id(row: &Row<'_>) -> Read<OnceId> {
+    Ok(OnceId { due: time_at(row, 0)?, number: unsigned(column(row, 1)?) })
 }
 
 /// A row of [`RUN`].
@@ -110,22 +110,20 @@ pub(super) fn run(row: &Row<'_>) -> Read<Run> {
         None => None,
     };
     let has_work = column::<Option<String>>(row, 15)?.is_some();
-    Ok(Run {
-        key: RunKey { job: name_at(row, 0)?, nominal: time_at(row, 1)?, series: column(row, 2)? },
-        cause: Cause::from_name(&cause).ok_or_else(|| unreadable("cause of a run", &cause))?,
-        state: state(&column::<String>(row, 4)?)?,
-        attempt: column(row, 5)?,
-        forgiven: column(row, 21)?,
-        crashes: column(row, 20)?,
-        due: time_at(row, 6)?,
-        planned: time_at(row, 7)?,
-        started: maybe_time_at(row, 8)?,
-        ended: maybe_time_at(row, 9)?,
-        outcome: outcome_at(row, 10)?,
-        reason: column(row, 11)?,
-        span,
-        work: if has_work { Some(Arc::new(work(row, 15)?)) } else { None },
-    })
+    let key = RunKey { job: name_at(row, 0)?, nominal: time_at(row, 1)?, series: column(row, 2)? };
+    let cause = Cause::from_name(&cause).ok_or_else(|| unreadable("cause of a run", &cause))?;
+    let state = state(&column::<String>(row, 4)?)?;
+    let mut run = Run::new(key, cause, state, time_at(row, 6)?, time_at(row, 7)?);
+    run.attempt = column(row, 5)?;
+    run.forgiven = column(row, 21)?;
+    run.crashes = column(row, 20)?;
+    run.started = maybe_time_at(row, 8)?;
+    run.ended = maybe_time_at(row, 9)?;
+    run.outcome = outcome_at(row, 10)?;
+    run.reason = Reason::read(&column::<String>(row, 11)?);
+    run.span = span;
+    run.work = if has_work { Some(Arc::new(work(row, 15)?)) } else { None };
+    Ok(run)
 }
 
 fn outcome_at(row: &Row<'_>, index: usize) -> Read<Option<Outcome>> {
@@ -135,30 +133,26 @@ fn outcome_at(row: &Row<'_>, index: usize) -> Read<Option<Outcome>> {
 /// A row of `number, started, ended, state, outcome`.
 pub(super) fn attempt(row: &Row<'_>) -> Read<Attempt> {
     let name: Option<String> = column(row, 3)?;
-    Ok(Attempt {
-        number: column(row, 0)?,
-        started: time_at(row, 1)?,
-        ended: maybe_time_at(row, 2)?,
-        state: name.map(|name| state(&name)).transpose()?,
-        outcome: outcome_at(row, 4)?,
-    })
+    let mut attempt = Attempt::new(column(row, 0)?, time_at(row, 1)?);
+    attempt.ended = maybe_time_at(row, 2)?;
+    attempt.state = name.map(|name| state(&name)).transpose()?;
+    attempt.outcome = outcome_at(row, 4)?;
+    Ok(attempt)
 }
 
 /// A row of [`JOB`].
 pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
     let pause: Option<String> = column(row, 5)?;
     let read_pause = |text: String| Pause::from_name(&text).ok_or_else(|| unreadable("pause", &text));
-    let mark = Mark {
-        job: name_at(row, 0)?,
-        watermark: time_at(row, 1)?,
-        runs: unsigned(column(row, 2)?),
-        failures: column(row, 3)?,
-        crashes: column(row, 9)?,
-        backfills: column(row, 4)?,
-        pause: pause.map(read_pause).transpose()?,
-        timetable: column(row, 6)?,
-    };
-    Ok(JobRecord { mark, source: column(row, 7)?, text: column(row, 8)? })
+    let mut mark = Mark::new(name_at(row, 0)?, time_at(row, 1)?, column(row, 6)?);
+    mark.runs = unsigned(column(row, 2)?);
+    mark.failures = column(row, 3)?;
+    mark.crashes = column(row, 9)?;
+    mark.backfills = column(row, 4)?;
+    mark.pause = pause.map(read_pause).transpose()?;
+    let mut record = JobRecord::new(mark, column(row, 7)?);
+    record.text = column(row, 8)?;
+    Ok(record)
 }
 
 /// `N`, `G`, `M`, `D`, or `D` with due time and number, with spaces between.

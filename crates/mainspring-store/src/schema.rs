@@ -1,7 +1,7 @@
 //! The tables, and how a file of an older version becomes one of this.
 //!
 //! ```text
-//!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers
+//!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers, how many rows there are
 //!  job       one row a job: definition, watermark, counts, pause
 //!  pending   one-shot jobs that have not fired, clustered by (due, number)
 //!  once_key  idempotency keys of pending jobs and of kept runs
@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
 
@@ -26,7 +26,7 @@ const _: () = assert!(STEPS.len() == VERSION as usize);
 const TABLE_COUNT: u32 = 6;
 
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 5] = [
+pub(super) const STEPS: [&str; 6] = [
     "CREATE TABLE shard (
         shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
         batch INTEGER NOT NULL, answers TEXT NOT NULL
@@ -65,6 +65,17 @@ pub(super) const STEPS: [&str; 5] = [
     ALTER TABLE run ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;",
     "ALTER TABLE run ADD COLUMN forgiven INTEGER NOT NULL DEFAULT 0;",
     "ALTER TABLE shard ADD COLUMN machine_start TEXT NOT NULL DEFAULT '';",
+    "CREATE INDEX run_over ON run (job, nominal, series) WHERE state NOT IN ('scheduled', 'queued', 'running');
+    ALTER TABLE shard ADD COLUMN jobs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE shard ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE shard ADD COLUMN open INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE shard ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE shard ADD COLUMN dead INTEGER NOT NULL DEFAULT 0;
+    UPDATE shard SET jobs = (SELECT count(*) FROM job WHERE source IS NOT NULL),
+        pending = (SELECT count(*) FROM pending), runs = (SELECT count(*) FROM run),
+        open = (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')),
+        dead = (SELECT count(*) FROM run WHERE state = 'dead')
+        WHERE shard = (SELECT min(shard) FROM shard);",
 ];
 
 /// Makes or migrates the tables.

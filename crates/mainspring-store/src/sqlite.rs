@@ -21,10 +21,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, Once, OnceId, Owner, Query,
-    Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover,
+    Answer, Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
@@ -33,6 +31,7 @@ use super::directory::Directory;
 use super::fault::{is_write, mapped};
 use super::footing::Footprints;
 use super::reader::{Beside, SqliteReader};
+use super::tally::Tally;
 use super::{apply, read, row, schema};
 
 /// So much is written to see whether there is room: more than a page, and little.
@@ -116,7 +115,7 @@ impl SqliteStore {
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
-    /// nothing if all is well. Takes about a second for each gigabyte.
+    /// nothing if all is well. It counts the rows too, and compares. Takes about a second for each gigabyte.
     ///
     /// # Errors
     /// When the file cannot be read at all.
@@ -124,7 +123,12 @@ impl SqliteStore {
         let mut statement = self.connection.prepare("PRAGMA quick_check").map_err(mapped)?;
         let found = statement.query_map([], |row| row.get::<_, String>(0)).map_err(mapped)?;
         let found: Vec<String> = found.collect::<Result<_, _>>().map_err(mapped)?;
-        Ok(found.into_iter().filter(|line| line != "ok").collect())
+        let mut faults: Vec<String> = found.into_iter().filter(|line| line != "ok").collect();
+        drop(statement);
+        if faults.is_empty() {
+            faults = read::miscounted(&self.connection)?;
+        }
+        Ok(faults)
     }
 
     fn usable(&self) -> Result<(), StoreError> {
@@ -151,6 +155,15 @@ impl SqliteStore {
         result
     }
 
+    /// Asks the connection, and remembers what became of it.
+    pub(super) fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let result = question(&self.connection);
+        self.judged(result)
+    }
+
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
@@ -159,11 +172,15 @@ impl SqliteStore {
             return row::answers(&answers);
         }
         let mut answers = Vec::with_capacity(batch.operations.len());
+        let mut tally = Tally::default();
         for operation in &batch.operations {
-            answers.push(apply::apply(&transaction, operation)?);
+            answers.push(apply::apply(&transaction, operation, &mut tally)?);
         }
-        let sql = "UPDATE shard SET batch = ?2, answers = ?3 WHERE shard = ?1";
-        let values = params![lease.shard.0, row::number(batch.number), row::answers_text(&answers)];
+        let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
+            open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
+        let Tally { jobs, pending, open, runs, dead } = tally;
+        let (number, answers_text) = (row::number(batch.number), row::answers_text(&answers));
+        let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
         transaction.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
         Ok(answers)
@@ -186,7 +203,7 @@ impl SqliteStore {
         let values = params![shard.0, owner.name, owner.machine_start];
         let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        Ok(Lease { shard, epoch: u64::try_from(epoch).unwrap_or(0), takeover, lasts: None })
+        Ok(Lease::new(shard, u64::try_from(epoch).unwrap_or(0), takeover))
     }
 }
 
@@ -270,64 +287,6 @@ impl Store for SqliteStore {
         self.stand()?;
         let result = self.commit_batch(lease, batch).map(Committed::new);
         let result = self.weighed(result);
-        self.judged(result)
-    }
-}
-
-impl Reader for SqliteStore {
-    fn load(
-        &mut self,
-        _shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
-        let result = read::load(&self.connection, after, up_to, limit);
-        self.judged(result)
-    }
-
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
-        let result = read::jobs(&self.connection, shard);
-        self.judged(result)
-    }
-
-    fn open_runs(
-        &mut self,
-        _shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        let result = read::open_runs(&self.connection, after, limit);
-        self.judged(result)
-    }
-
-    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        let result = read::find(&self.connection, query);
-        self.judged(result)
-    }
-
-    fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
-        let result = read::last_ended(&self.connection, jobs);
-        self.judged(result)
-    }
-
-    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        let result = read::run(&self.connection, key);
-        self.judged(result)
-    }
-
-    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-        let result = read::attempts(&self.connection, key);
-        self.judged(result)
-    }
-
-    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-        let result = read::pending_named(&self.connection, name);
-        self.judged(result)
-    }
-
-    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
-        let result = read::counts(&self.connection);
         self.judged(result)
     }
 }

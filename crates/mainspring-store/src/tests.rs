@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Batch, Cause, JobName, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey,
-    RunState, Shard, Store, StoreError, Work, contract,
+    Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Owner, Query, Reader,
+    Reason, Run, RunKey, RunState, Shard, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -76,12 +76,12 @@ fn at(second: i64) -> Timestamp {
 fn once(number: u64) -> Once {
     let id = OnceId { due: at(i64::try_from(number).unwrap() % 1_000), number };
     let work = Work::new(Action::new("process", "x".repeat(200)).unwrap());
-    Once { id, name: id.name(), key: None, submitted: at(0), work: work.into() }
+    Once::new(id, at(0), work)
 }
 
 fn submissions(numbers: std::ops::Range<u64>) -> Batch {
     let number = numbers.start + 1;
-    Batch { number, operations: numbers.map(|number| Operation::Submit(once(number))).collect() }
+    Batch::new(number, numbers.map(|number| Operation::Submit(once(number))).collect())
 }
 
 fn pending_count(store: &mut SqliteStore) -> usize {
@@ -140,7 +140,8 @@ fn a_file_of_version_1_is_migrated_and_keeps_its_runs() {
     let folder = Folder::new();
     let connection = Connection::open(folder.file()).unwrap();
     connection.execute_batch(schema::STEPS[0]).unwrap();
-    let rows = "INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason)
+    let rows = "INSERT INTO shard VALUES (0, 1, 'a', 0, 0, '');
+        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason)
             VALUES ('a', 60000000000, 0, 'trigger', 'failed', 2, 60000000000, 60000000000, 61000000000, 62000000000, 'exit 3', ''),
                 ('b', 60000000000, 0, 'trigger', 'missed', 0, 60000000000, 60000000000, NULL, 61000000000, NULL, 'x');
         PRAGMA user_version = 1;";
@@ -154,6 +155,78 @@ fn a_file_of_version_1_is_migrated_and_keeps_its_runs() {
     assert_eq!(store.attempts(Shard::WHOLE, &key("b")).unwrap(), []);
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
+}
+
+#[test]
+fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
+    let folder = Folder::new();
+    let connection = Connection::open(folder.file()).unwrap();
+    schema::STEPS[..5].iter().for_each(|step| connection.execute_batch(step).unwrap());
+    let rows =
+        "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (0, 1, 'a', 0, 0, '');
+        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, reason) VALUES
+            ('a', 1, 0, 'trigger', 'cancelled', 0, 1, 1, 'somebody cancelled it'),
+            ('a', 2, 0, 'trigger', 'dead', 3, 2, 2, 'none of its 3 attempts succeeded'),
+            ('a', 3, 0, 'trigger', 'missed', 0, 3, 3, 'a sentence that nobody writes'),
+            ('a', 4, 0, 'trigger', 'succeeded', 1, 4, 4, '');
+        PRAGMA user_version = 5;";
+    connection.execute_batch(rows).unwrap();
+    drop(connection);
+    let (mut store, lease) = folder.store();
+    let query = Query::new(10);
+    let reasons: Vec<Option<Reason>> =
+        store.find(Shard::WHOLE, &query).unwrap().into_iter().rev().map(|run| run.reason).collect();
+    let strange = Reason::Other("a sentence that nobody writes".to_owned());
+    assert_eq!(reasons, [Some(Reason::Cancelled), Some(Reason::AttemptsUsedUp(3)), Some(strange), None]);
+    let mut run = Run::new(
+        RunKey::new(JobName::new("b").unwrap(), at(9)),
+        Cause::Trigger,
+        RunState::Missed,
+        at(9),
+        at(9),
+    );
+    run.reason = Some(Reason::ServerDown);
+    store.commit(lease, &Batch::new(1, vec![Operation::Plan(run)])).unwrap();
+    let sql = "SELECT reason FROM run WHERE job = 'b'";
+    let stored: String = store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert_eq!(stored, "server_down");
+}
+
+#[test]
+fn a_file_without_counts_is_counted_once() {
+    let folder = Folder::new();
+    let connection = Connection::open(folder.file()).unwrap();
+    schema::STEPS[..5].iter().for_each(|step| connection.execute_batch(step).unwrap());
+    let rows = "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (0, 1, 'a', 0, 0, '');
+        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, reason)
+            VALUES ('a', 1, 0, 'trigger', 'queued', 0, 1, 1, ''), ('a', 2, 0, 'trigger', 'dead', 1, 2, 2, ''),
+                ('a', 3, 0, 'trigger', 'missed', 0, 3, 3, '');
+        INSERT INTO job VALUES ('a', 0, 0, 0, 0, NULL, '', 'x', '', 0), ('b', 0, 0, 0, 0, NULL, '', NULL, '', 0);
+        PRAGMA user_version = 5;";
+    connection.execute_batch(rows).unwrap();
+    drop(connection);
+    let (mut store, lease) = folder.store();
+    let mut counted = Counts::default();
+    (counted.jobs, counted.open, counted.runs, counted.dead) = (1, 1, 3, 1);
+    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
+    store.commit(lease, &submissions(0..3)).unwrap();
+    counted.pending = 3;
+    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
+    assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
+    store.connection.execute("UPDATE shard SET dead = 2", []).unwrap();
+    assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 1"]);
+}
+
+#[test]
+fn the_last_run_of_a_job_is_found_without_a_walk_over_its_runs() {
+    let folder = Folder::new();
+    let (store, _) = folder.store();
+    let sql = format!("EXPLAIN QUERY PLAN {}", read::last_ended_sql());
+    let mut statement = store.connection.prepare(&sql).unwrap();
+    let plan: Vec<String> =
+        statement.query_map(["[]"], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
+    let seeks = plan.iter().filter(|line| line.contains("INDEX run_over (job=?)"));
+    assert_eq!(seeks.count(), 2, "{plan:#?}");
 }
 
 #[test]
@@ -263,6 +336,8 @@ fn hot_questions_are_answered_from_a_key() {
             statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get::<_, String>(3)).unwrap();
         rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
     };
+    let ids = "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)";
+    assert_eq!(plan(read::load_ids_sql()), ids);
     assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
     assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
 }
@@ -279,7 +354,7 @@ fn a_run_of_every_kind_is_read_back() {
         at(8),
     );
     run.work = Some(once(1).work);
-    let batch = Batch { number: 1, operations: vec![Operation::Plan(run.clone())] };
+    let batch = Batch::new(1, vec![Operation::Plan(run.clone())]);
     assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
     assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
 }

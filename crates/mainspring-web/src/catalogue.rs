@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
-use mainspring_job::Timetable;
+use mainspring_job::{Timetable, Trigger};
 use mainspring_server::protocol::{JobWire, Request, Response, RunWire};
 
 use crate::desk::Desk;
@@ -47,7 +47,11 @@ impl Plan {
     /// What each trigger means, in words.
     pub fn sentences(&self, now: Timestamp) -> &[String] {
         self.sentences.get_or_init(|| {
-            let of_triggers = self.timetable.triggers().iter().map(|trigger| trigger.explain(now).sentence);
+            let of_triggers = self
+                .timetable
+                .triggers()
+                .iter()
+                .filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
             let at_boot = self.timetable.is_at_boot() && self.timetable.triggers().is_empty();
             of_triggers.chain(at_boot.then(|| "At each start of the server.".to_owned())).collect()
         })
@@ -244,8 +248,8 @@ fn name_of(text: &str) -> Option<String> {
 fn read(text: &str, zone: &TimeZone) -> Option<Arc<Plan>> {
     let file = JobFile::parse(&Source::new("definition", text), zone);
     let job = file.jobs.into_iter().next()?.job;
-    let zone =
-        job.timetable.triggers().first().map_or_else(|| zone.clone(), |trigger| trigger.zone().clone());
+    let first = job.timetable.triggers().first().and_then(Trigger::schedule);
+    let zone = first.map_or_else(|| zone.clone(), |schedule| schedule.zone().clone());
     Some(Arc::new(Plan { timetable: job.timetable, zone, sentences: OnceLock::new() }))
 }
 

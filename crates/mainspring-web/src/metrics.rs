@@ -158,7 +158,7 @@ fn of_jobs(house: &House, sheet: &mut Sheet, jobs: &[&Known]) {
     sheet.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
     sheet.gauges("runs_queued", of(|wire| Some(number(wire.queued as u64))));
     let paused = jobs.iter().map(|known| {
-        let reason = state_code(&known.wire.state);
+        let reason = state_code(known.wire.state_code);
         let is_paused = reason.starts_with("paused");
         let reason = if is_paused { reason } else { "" };
         ([named(&known.wire), vec![label("reason", reason)]].concat(), f64::from(u8::from(is_paused)))

@@ -14,7 +14,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{JobName, RunKey};
-use mainspring_server::protocol::{FileStateWire, JobWire, RunWire};
+use mainspring_server::protocol::{FileStateWire, JobState, JobWire, RunWire};
 use mainspring_server::server::output::path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -53,14 +53,15 @@ pub fn civils(fields: &Map<String, Value>, names: &[&str], zone: &TimeZone) -> V
     Value::Object(names.iter().filter_map(of).collect())
 }
 
-/// The code of a state of a job, beside the words of `list`.
-pub fn state_code(state: &str) -> &'static str {
+/// The code of a state of a job, as documents have it.
+pub fn state_code(state: JobState) -> &'static str {
     match state {
-        "paused" => "paused",
-        "paused after failures" => "paused_failures",
-        "paused: the server died in it" => "paused_deaths",
-        "done" => "done",
-        _ => "active",
+        JobState::Active => "active",
+        JobState::Paused => "paused",
+        JobState::PausedAfterFailures => "paused_failures",
+        JobState::PausedAfterCrashes => "paused_crashes",
+        JobState::Quarantined => "quarantined",
+        JobState::Done => "done",
     }
 }
 
@@ -80,7 +81,6 @@ pub fn run(house: &House, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>
     let more = [
         ("series", json!(series)),
         ("zone", json!(zone_name(zone))),
-        ("reason_code", json!("")),
         ("lateness_ms", json!(lateness_ms)),
         ("duration_ms", json!(duration_ms)),
         ("usual_ms", json!(usual_ms.filter(|_| wire.state == "running"))),
@@ -103,14 +103,14 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
     let (since, run) =
         wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));
     let trouble = |code: &str, text: String, hint: &str| json!({ "code": code, "text": text, "hint": hint, "since": since, "run": run });
-    match state_code(&wire.state) {
+    match state_code(wire.state_code) {
         "paused_failures" => {
             let text = format!("It failed {} times in a row, and is paused.", wire.failures);
             vec![trouble("paused_failures", text, "Look at the log, mend it, and resume it.")]
         }
-        "paused_deaths" => {
+        "paused_crashes" => {
             let text = "The server died while it ran, and it is paused.".to_owned();
-            vec![trouble("paused_deaths", text, "Mend it, and resume it.")]
+            vec![trouble("paused_crashes", text, "Mend it, and resume it.")]
         }
         _ if 0 < wire.failures => {
             let text = match wire.failures {
@@ -124,10 +124,10 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
 }
 
 fn pause(wire: &JobWire) -> Value {
-    let (reason_code, reason) = match state_code(&wire.state) {
+    let (reason_code, reason) = match state_code(wire.state_code) {
         "paused" => ("asked", "somebody paused it"),
         "paused_failures" => ("failures", "it failed too often in a row"),
-        "paused_deaths" => ("deaths", "the server died in it"),
+        "paused_crashes" => ("crashes", "the server died in it"),
         _ => return Value::Null,
     };
     paused(reason_code, reason)
@@ -148,7 +148,6 @@ pub fn job(house: &House, known: &Known, recent: &Recent, now: Timestamp) -> Map
     let civil = civils(&document, &["next"], zone);
     let sentences = known.plan.as_ref().map_or(&[][..], |plan| plan.sentences(now));
     let more = [
-        ("state_code", json!(state_code(&wire.state))),
         ("computed_next", json!(wire.next)),
         ("sentences", json!(sentences)),
         ("zone", json!(zone_name(zone))),

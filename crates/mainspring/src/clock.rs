@@ -22,10 +22,12 @@
 //! Cost: `now` is one clock read (22 ns) for `Monotonic`; see each clock. It does not schedule anything.
 
 pub mod deadline;
+mod divisor;
 #[cfg(feature = "wall")]
 pub mod following;
 pub mod manual;
 pub mod monotonic;
+mod origin;
 mod shared;
 mod slack;
 #[cfg(feature = "tokio")]
@@ -114,6 +116,13 @@ pub trait Clock: Send + Sync + 'static {
 
     /// Returns the last tick that has begun. It never goes back.
     fn now(&self) -> Tick;
+
+    /// Tells whether a tick is known to have begun: for whoever asks often, and is told by other means soon after. A clock may
+    /// answer `false` for a tick that has begun only just, if that is cheaper than [`now`](Self::now); [`Monotonic`] does
+    /// within 10 ms.
+    fn has_long_begun(&self, tick: Tick) -> bool {
+        tick <= self.now()
+    }
 
     /// Returns the first tick that begins no earlier than `delay` from now, so that a timer with this deadline is
     /// never early; for no delay, which is over at once, the tick that has begun. [`Tick::MAX`], which is never reached in practice, where that lies beyond the end of time.

@@ -309,6 +309,18 @@ pub trait Timers<T>: Send + Sync {
         Self: 'static,
         T: 'static;
 
+    /// Returns the number of that part, which [`Part::lane`] tells as well: a part that is known by it need not be asked for.
+    ///
+    /// # Errors
+    /// As [`local`](Self::local).
+    fn local_lane(&self) -> Result<u32, Refusal>
+    where
+        Self: 'static,
+        T: 'static,
+    {
+        self.local().map(|part| part.lane())
+    }
+
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
@@ -373,6 +385,9 @@ pub trait Timers<T>: Send + Sync {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Part<T>: Send + Sync {
+    /// The number that its timers' [ids](TimerId::lane) name it by: another for each part of a driver, for ever.
+    fn lane(&self) -> u32;
+
     /// Adds a timer, as [`Timers::schedule`].
     ///
     /// # Errors

@@ -6,16 +6,20 @@
 //!
 //! Cost: a virtual call and the driver's own cost.
 
+mod local;
+
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Part, Refusal, Refused, Report, TimerId, Timers};
+use crate::driver::{Counts, Refusal, Refused, Report, TimerId, Timers};
 use crate::front::task::Task;
+
+pub(crate) use self::local::Local;
+use self::local::Locals;
 
 /// A shared reference to a driver of timers with payload `T`; of closures, unless it says otherwise.
 ///
@@ -33,12 +37,14 @@ use crate::front::task::Task;
 /// ```
 pub struct Handle<T = Task> {
     timers: Arc<dyn Timers<T>>,
+    locals: Arc<Locals<T>>,
 }
 
 impl<T> Handle<T> {
     /// Makes a handle of a driver.
     pub fn new(timers: Arc<dyn Timers<T>>) -> Handle<T> {
-        Handle { timers }
+        let locals = Arc::new(Locals::new(Arc::clone(timers.clock())));
+        Handle { timers, locals }
     }
 
     /// Returns the part of the driver that the calling thread schedules into: what a timer holds on to.
@@ -49,7 +55,7 @@ impl<T> Handle<T> {
     where
         T: 'static,
     {
-        Ok(Local { part: self.timers.local()? })
+        self.locals.of_caller(&*self.timers)
     }
 
     /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the clock's
@@ -58,7 +64,7 @@ impl<T> Handle<T> {
     /// # Errors
     /// The payload comes back: the driver was shut down, or its queue rejects the deadline.
     pub fn schedule_after(&self, delay: Duration, payload: T) -> Result<TimerId, Refused<T>> {
-        self.timers.schedule(self.timers.clock().after(delay), payload)
+        self.timers.schedule(self.clock().after(delay), payload)
     }
 
     /// Adds a timer that fires at a tick of the driver's clock; at once if that has passed.
@@ -86,7 +92,7 @@ impl<T> Handle<T> {
 
     /// Returns the roundest tick from `delay` to `delay + tolerance` from now.
     pub fn tick_within(&self, delay: Duration, tolerance: Duration) -> Tick {
-        let clock = self.timers.clock();
+        let clock = self.clock();
         let earliest = clock.after(delay);
         let ticks = u64::try_from(tolerance.as_nanos() / clock.resolution().as_nanos()).unwrap_or(u64::MAX);
         earliest.roundest_until(earliest.after(ticks))
@@ -124,7 +130,7 @@ impl<T> Handle<T> {
     /// # Errors
     /// It is no longer pending, or the driver's queue cannot hold the new deadline.
     pub fn reset_after(&self, id: TimerId, delay: Duration) -> Result<(), ResetError> {
-        self.timers.reset(id, self.timers.clock().after(delay))
+        self.timers.reset(id, self.clock().after(delay))
     }
 
     /// Moves a pending timer to a tick of the driver's clock.
@@ -157,50 +163,13 @@ impl<T> Handle<T> {
 
     /// Returns the driver's clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
-        self.timers.clock()
-    }
-}
-
-/// A handle of the part of a driver that some thread schedules into.
-pub(crate) struct Local<T> {
-    part: Arc<dyn Part<T>>,
-}
-
-impl<T> Local<T> {
-    /// Adds a timer that the program asks for.
-    pub(crate) fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.part.schedule(deadline, payload)
-    }
-
-    /// Adds a timer that no limit turns away: see [`Timers::schedule_assured`].
-    pub(crate) fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.part.schedule_assured(deadline, payload)
-    }
-}
-
-impl<T> Deref for Local<T> {
-    type Target = dyn Part<T>;
-
-    fn deref(&self) -> &(dyn Part<T> + 'static) {
-        &*self.part
-    }
-}
-
-impl<T> Clone for Local<T> {
-    fn clone(&self) -> Local<T> {
-        Local { part: Arc::clone(&self.part) }
-    }
-}
-
-impl<T> fmt::Debug for Local<T> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Local").finish_non_exhaustive()
+        &self.locals.clock
     }
 }
 
 impl<T> Clone for Handle<T> {
     fn clone(&self) -> Handle<T> {
-        Handle { timers: Arc::clone(&self.timers) }
+        Handle { timers: Arc::clone(&self.timers), locals: Arc::clone(&self.locals) }
     }
 }
 

@@ -153,6 +153,13 @@ pub fn go_1_9(clock: impl Clock) -> io::Result<Engine> {
 ///
 /// # Errors
 /// The operating system would not start a thread.
+///
+/// ```
+/// use mainspring::{clock::Manual, front::Threads, preset};
+///
+/// let engine = preset::go_1_9_with(Manual::stepped(), Threads::at_most(8).run_tasks())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn go_1_9_with(clock: impl Clock, fire: impl Fire<Task> + 'static) -> io::Result<Engine> {
     Engine::start(heap::Quaternary::new(), clock, fire)
 }
@@ -174,6 +181,12 @@ pub fn go_1_10(clock: impl Clock) -> Engine {
 }
 
 /// Makes the same with functions that run elsewhere: see [`go_1_9_with`].
+///
+/// ```
+/// use mainspring::{clock::Manual, front::Threads, preset};
+///
+/// let engine = preset::go_1_10_with(Manual::stepped(), Threads::at_most(8).run_tasks());
+/// ```
 pub fn go_1_10_with(clock: impl Clock, fire: impl Fire<Task> + Clone + 'static) -> Engine {
     Engine::from_driver(Arc::new(Sharded::new(
         sharded::SHARD_COUNT_DEFAULT,
@@ -214,6 +227,13 @@ pub fn go_1_14(clock: impl Clock, worker_count: usize) -> io::Result<Engine> {
 ///
 /// # Panics
 /// If `worker_count` is 0.
+///
+/// ```
+/// use mainspring::{clock::Manual, front::Threads, preset};
+///
+/// let engine = preset::go_1_14_with(Manual::stepped(), 4, &Threads::at_most(8).run_tasks())?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn go_1_14_with(
     clock: impl Clock,
     worker_count: usize,
@@ -318,6 +338,13 @@ pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
 ///
 /// # Panics
 /// If `ticks_per_slot` is 0 or `slot_count` is less than 2.
+///
+/// ```
+/// use mainspring::{clock::Manual, preset};
+///
+/// let engine = preset::kafka_with(Manual::stepped(), 1, 20)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn kafka_with(clock: impl Clock, ticks_per_slot: u64, slot_count: usize) -> io::Result<Engine> {
     callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
@@ -353,6 +380,14 @@ pub fn netty(clock: impl Clock, pending_count_max: usize) -> io::Result<Engine> 
 ///
 /// # Panics
 /// If the clock's resolution does not divide `tick`, or `slot_count` is 0.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::{clock::Manual, preset};
+///
+/// let engine = preset::netty_with(Manual::stepped(), Duration::from_millis(10), 512, 1_000)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 pub fn netty_with(
     clock: impl Clock,
     tick: Duration,

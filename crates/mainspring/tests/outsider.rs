@@ -137,6 +137,10 @@ fn id(number: u32) -> TimerId {
 }
 
 impl<T: Send> Part<T> for ByHand<T> {
+    fn lane(&self) -> u32 {
+        0
+    }
+
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
         let mut state = self.state();
         if state.is_stopped {

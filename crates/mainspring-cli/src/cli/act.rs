@@ -33,6 +33,9 @@ pub struct AtArgs {
     /// When: 17:30, '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m from now
     #[arg(value_name = "TIME|+DURATION", value_parser = parse_moment)]
     pub when: Moment,
+    /// Runs it at once if that time is past, instead of refusing it
+    #[arg(long)]
+    pub even_if_past: bool,
     /// A second submission with the same key changes nothing
     #[arg(long)]
     pub key: Option<String>,

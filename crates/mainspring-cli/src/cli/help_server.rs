@@ -74,8 +74,11 @@ Examples:
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7411/api/v1/status";
 
 pub(super) const LIST: &str = "\
+Jobs come in the order of their names. Those of `at` that wait follow, the next due first, at most -n.
+
 Examples:
   mainspring list
+  mainspring list --pending -n 100
   mainspring list --json";
 
 pub(super) const SHOW: &str = "\
@@ -96,7 +99,8 @@ Examples:
   mainspring history --state failed,timed_out,dead --json";
 
 pub(super) const LOGS: &str = "\
-Lines of standard error are marked with `!`. Secrets are not in them. Without a server the files of the
+Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
+output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of the
 data directory are read; -f follows a server.
 
 Examples:
@@ -115,7 +119,8 @@ Examples:
 pub(super) const AT: &str = "\
 The command runs once, without a shell, in the current directory, with the current PATH and otherwise
 the environment of a cron job. It is on disk when its name is printed. With --key a second submission
-with the same key is answered with the name of the first.
+with the same key is answered with the name of the first. A time that is past is refused, because it is
+more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'

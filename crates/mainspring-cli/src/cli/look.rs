@@ -12,6 +12,20 @@ use mainspring_job::RunState;
 use super::serve::AskArgs;
 use super::value::parse_state;
 
+/// The arguments of `list`.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only what came by `at` and waits
+    #[arg(long)]
+    pub pending: bool,
+    /// How many of those that wait
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: u32,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
 /// The arguments of `show`.
 #[derive(Debug, Args)]
 pub struct JobArgs {

@@ -43,6 +43,9 @@ pub struct AskArgs {
     /// Prints JSON: one document
     #[arg(long)]
     pub json: bool,
+    /// Shows times in UTC instead of the system's zone
+    #[arg(long)]
+    pub utc: bool,
 }
 
 /// The arguments of `serve`.

@@ -5,26 +5,31 @@
 //! Does not check what the server checks better.
 
 use std::env;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write};
 
 use jiff::tz::TimeZone;
 use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{print, print_json, zone_or_system};
+use super::{print, print_json, printed, zone_or_system};
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
 };
 use crate::client::Client;
+use crate::relative::relative;
 use mainspring_action::body::ProcessBody;
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
 use mainspring_file::jobfile::written::Table;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
 use mainspring_server::message::{counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+
+/// How far a time may be past for `at`: the minute that a clock shows is not over.
+const MAX_PAST_SECONDS: i64 = 60;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;
@@ -39,13 +44,22 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     show(&args.ask, &last)?;
     Ok(match &last {
         Response::Ended(run) if run.state == "succeeded" => Exit::Ok,
-        Response::Ended(run) if run.outcome.as_deref() == Some("timed out") => Exit::TimedOut,
+        Response::Ended(run) if run.outcome_code.as_deref() == Some("timed_out") => Exit::TimedOut,
         _ => Exit::Failed,
     })
 }
 
 pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
-    let due = args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?;
+    let (now, zone) = (Moment::now().wall, zone_or_system(None));
+    let due = args.when.resolve(now, &zone).map_err(|error| beyond(&error))?;
+    if due.as_second() + MAX_PAST_SECONDS < now.as_second() && !args.even_if_past {
+        let text = format!(
+            "{} was {}: a mistake? `now` runs a command at once, and --even-if-past what is late",
+            rfc3339(&due.to_zoned(zone)),
+            relative(due, now)
+        );
+        return Err(Error::Usage(text));
+    }
     let submission = SubmitWire {
         due: due.to_string(),
         name: args.name.as_ref().map(ToString::to_string),
@@ -73,10 +87,8 @@ pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
     table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
     policies(&args.policies)?;
     for policy in &args.policies {
-        let (name, value) = policy.split_once('=').unwrap_or((policy, ""));
-        let is_number = name.replace('-', "_") == "pause_after" && value != "never";
-        let name = name.replace('-', "_");
-        if is_number { table.raw(&name, value) } else { table.text(&name, value) }
+        let (word, value) = policy.split_once('=').unwrap_or((policy, ""));
+        table.policy(word, value);
     }
     ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
 }
@@ -161,6 +173,8 @@ fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
         return Ok(false);
     }
     print(&format!("Add {runs} of {job}? [y/N] "))?;
+    // Without a line end the question would stay in the buffer.
+    printed(io::stdout().flush())?;
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     Ok(read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -5,17 +5,20 @@
 //! Does not decide anything: the server does.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
-use super::{print, print_json};
+use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::relative::relative;
-use crate::table::{table, width};
+use crate::table::{Column, table};
+use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::counted;
+use mainspring_server::log::rfc3339;
+use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{
     AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
@@ -40,7 +43,13 @@ impl Looking {
         match Client::connect(place) {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
-                Ok(Some(alone)) => Ok(Looking::Alone(Box::new(alone))),
+                Ok(Some(alone)) => {
+                    let place = plain::line(&place.directory().to_string_lossy()).into_owned();
+                    say(&format!(
+                        "{PROGRAM}: no server runs for {place}: this is what its store holds, and nothing starts\n"
+                    ));
+                    Ok(Looking::Alone(Box::new(alone)))
+                }
                 Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
             },
@@ -59,14 +68,46 @@ impl Looking {
 pub(super) fn show(args: &AskArgs, response: &Response) -> Result<Exit, Error> {
     if args.json {
         print_json(response)?;
-    } else {
-        print(&text(response, Moment::now().wall))?;
+        return Ok(Exit::Ok);
+    }
+    let text = text(response, &View::of(args));
+    match response {
+        // The cells of a table are plain already, and have colours.
+        Response::Runs { .. } => print_painted(&text)?,
+        _ => print(&text)?,
     }
     Ok(Exit::Ok)
 }
 
-/// An answer for people, as seen from `now`.
-pub(super) fn text(response: &Response, now: Timestamp) -> String {
+/// From where an answer is seen.
+#[derive(Clone, Debug)]
+pub(super) struct View {
+    /// What relative times are relative to.
+    pub(super) now: Timestamp,
+    /// Of absolute times.
+    pub(super) zone: TimeZone,
+    /// What tables are shown on.
+    pub(super) screen: Screen,
+}
+
+impl View {
+    /// That of whoever calls: now, in the system's zone unless UTC is asked for, on standard output.
+    pub(super) fn of(args: &AskArgs) -> View {
+        let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
+        View { now: Moment::now().wall, zone, screen: Screen::stdout() }
+    }
+
+    /// A time in the zone; UTC has a `Z`, as in the names of runs.
+    fn absolute(&self, time: Timestamp) -> String {
+        match self.zone == TimeZone::UTC {
+            true => time.to_string(),
+            false => rfc3339(&time.to_zoned(self.zone.clone())),
+        }
+    }
+}
+
+/// An answer for people.
+pub(super) fn text(response: &Response, view: &View) -> String {
     match response {
         // What `doctor` makes of health is its own.
         // No command shows the other three.
@@ -76,24 +117,30 @@ pub(super) fn text(response: &Response, now: Timestamp) -> String {
         | Response::Door(_)
         | Response::Changes(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
-        Response::Status(status) => status_text(status, now),
-        Response::Jobs { jobs, .. } => jobs_text(jobs, now),
-        Response::Job(job) => job_text(job, now),
-        Response::Once(once) => once_text(once, now),
-        Response::Runs { runs, .. } => runs_text(runs, now),
+        Response::Status(status) => status_text(status, view),
+        Response::Jobs { jobs, .. } => jobs_text(jobs, &[], view),
+        Response::Pending { pending, .. } => jobs_text(&[], pending, view),
+        Response::Job(job) => job_text(job, view),
+        Response::Once(once) => once_text(once, view),
+        Response::Runs { runs, .. } => runs_text(runs, view),
         Response::Line(line) => line_text(line),
         Response::Planned { run } => format!("{}\n", plain::line(run)),
         Response::Ended(run) => {
             format!("{} {}\n", plain::line(&run.run), plain::line(&outcome_text(run)))
         }
         Response::Submitted { name, due } => {
-            format!("{} is due {}\n", plain::line(name), plain::line(&when(due, now)))
+            format!("{} is due {}\n", plain::line(name), plain::line(&when(due, view)))
         }
         Response::Duplicate { name } => {
             let name = name.as_deref().unwrap_or("a job with that key");
             format!("{} is there already: nothing changed\n", plain::line(name))
         }
-        Response::Preview { times } => times.iter().map(|time| format!("{}\n", plain::line(time))).collect(),
+        Response::Preview { times } => {
+            let shown = |time: &String| {
+                time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
+            };
+            times.iter().map(|time| format!("{}\n", shown(time))).collect()
+        }
         Response::Backfilled { count, series } => {
             format!("{} of backfill {series} are on disk\n", counted(*count, "run"))
         }
@@ -102,53 +149,91 @@ pub(super) fn text(response: &Response, now: Timestamp) -> String {
     }
 }
 
-/// A line of output, of standard error with a mark.
+/// A line of output, of standard error or about the output with a mark.
 pub(super) fn line_text(line: &LineWire) -> String {
-    let mark = if line.stream == "stderr" { "! " } else { "" };
+    let mark = match line.stream.as_str() {
+        "stderr" => "! ",
+        "note" => "~ ",
+        _ => "",
+    };
     format!("{mark}{}\n", line.text)
 }
 
 /// A time with how far it is from now.
-fn when(text: &str, now: Timestamp) -> String {
-    text.parse().map_or_else(|_| text.to_owned(), |time| format!("{} ({text})", relative(time, now)))
+fn when(text: &str, view: &View) -> String {
+    text.parse().map_or_else(
+        |_| text.to_owned(),
+        |time| format!("{} ({})", relative(time, view.now), view.absolute(time)),
+    )
 }
 
-fn near(text: Option<&String>, now: Timestamp) -> String {
+fn near(text: Option<&String>, view: &View) -> String {
     let time = text.and_then(|text| text.parse().ok());
-    time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
+    time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
 }
 
-fn jobs_text(jobs: &[JobWire], now: Timestamp) -> String {
-    if jobs.is_empty() {
+/// Jobs, and below them one-shot jobs that wait.
+pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> String {
+    if jobs.is_empty() && pending.is_empty() {
         return "there are no jobs\n".to_owned();
     }
     let row = |job: &JobWire| {
         let last = job.last.as_ref().map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.as_ref().or(Some(&run.due)), now)),
+            |run| format!("{} {}", run.state, near(run.ended.as_ref().or(Some(&run.due)), view)),
         );
-        vec![job.name.clone(), job.state.clone(), near(job.next.as_ref(), now), last, job.action.clone()]
+        vec![job.name.clone(), job.state.clone(), near(job.next.as_ref(), view), last, job.action.clone()]
     };
-    let rows: Vec<Vec<String>> = jobs.iter().map(row).collect();
-    table(&["NAME", "STATE", "NEXT", "LAST", "ACTION"], &rows, width())
+    let once = |once: &OnceWire| {
+        let due = near(Some(&once.due), view);
+        vec![once.name.clone(), "pending".to_owned(), due, "-".to_owned(), once.action.clone()]
+    };
+    let rows: Vec<Vec<String>> = jobs.iter().map(row).chain(pending.iter().map(once)).collect();
+    let columns = [
+        Column::whole("NAME"),
+        Column::cut("STATE").of_states(),
+        Column::whole("NEXT"),
+        Column::spare("LAST").of_states(),
+        Column::cut("ACTION"),
+    ];
+    table(&columns, &rows, view.screen)
 }
 
-fn runs_text(runs: &[RunWire], now: Timestamp) -> String {
+fn runs_text(runs: &[RunWire], view: &View) -> String {
     if runs.is_empty() {
         return "there are no runs\n".to_owned();
     }
     let row = |run: &RunWire| {
-        let reason = match (&run.outcome, run.count) {
-            _ if !run.reason.is_empty() => run.reason.clone(),
-            (_, 2..) => format!("{} occurrences", run.count),
-            (Some(outcome), _) if *outcome != run.state => outcome.clone(),
-            _ => String::new(),
-        };
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        vec![run.run.clone(), run.state.clone(), near(run.started.as_ref(), now), took(run), attempt, reason]
+        vec![
+            run.run.clone(),
+            run.state.clone(),
+            near(run.started.as_ref(), view),
+            took(run),
+            attempt,
+            why(run),
+        ]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
-    table(&["RUN", "STATE", "STARTED", "TOOK", "TRY", "WHY"], &rows, width())
+    let columns = [
+        Column::whole("RUN"),
+        Column::whole("STATE").of_states(),
+        Column::spare("STARTED"),
+        Column::spare("TOOK"),
+        Column::spare("TRY"),
+        Column::cut("WHY"),
+    ];
+    table(&columns, &rows, view.screen)
+}
+
+/// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
+fn why(run: &RunWire) -> String {
+    let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
+    let outcome = run.outcome.clone().filter(|outcome| *outcome != run.state);
+    // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
+    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == "dead");
+    let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
+    count.into_iter().chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
 }
 
 fn took(run: &RunWire) -> String {
@@ -158,7 +243,7 @@ fn took(run: &RunWire) -> String {
         || "-".to_owned(),
         |(started, ended)| {
             let ms = ended.as_millisecond() - started.as_millisecond();
-            crate::relative::span(u64::try_from(ms).unwrap_or(0))
+            crate::relative::length(u64::try_from(ms).unwrap_or(0))
         },
     )
 }
@@ -178,14 +263,14 @@ fn pairs(pairs: &[(&str, String)]) -> String {
     shown.map(|(name, value)| format!("{name:<width$}  {}\n", plain::line(value))).collect()
 }
 
-fn job_text(job: &JobWire, now: Timestamp) -> String {
+fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {
-        format!("{} {}", outcome_text(run), near(run.ended.as_ref().or(Some(&run.due)), now))
+        format!("{} {}", outcome_text(run), near(run.ended.as_ref().or(Some(&run.due)), view))
     });
     let text = pairs(&[
         ("name", job.name.clone()),
         ("state", job.state.clone()),
-        ("next", job.next.as_ref().map_or_else(String::new, |next| when(next, now))),
+        ("next", job.next.as_ref().map_or_else(String::new, |next| when(next, view))),
         ("last", last),
         ("running", job.running.to_string()),
         ("queued", job.queued.to_string()),
@@ -198,29 +283,29 @@ fn job_text(job: &JobWire, now: Timestamp) -> String {
     format!("{text}\n{}", job.definition)
 }
 
-fn once_text(once: &OnceWire, now: Timestamp) -> String {
+fn once_text(once: &OnceWire, view: &View) -> String {
     pairs(&[
         ("name", once.name.clone()),
         ("state", "pending".to_owned()),
-        ("due", when(&once.due, now)),
-        ("submitted", when(&once.submitted, now)),
+        ("due", when(&once.due, view)),
+        ("submitted", when(&once.submitted, view)),
         ("key", once.key.clone().unwrap_or_default()),
         ("policies", once.policies.clone()),
         ("action", once.action.clone()),
-    ])
+    ]) + &format!("\n{}", once.definition)
 }
 
-fn status_text(status: &StatusWire, now: Timestamp) -> String {
+fn status_text(status: &StatusWire, view: &View) -> String {
     let mut text = pairs(&[
         ("server", format!("mainspring {}, process {}, {}", status.version, status.pid, status.state)),
         (
             "data",
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
-        ("started", when(&status.started, now)),
+        ("started", when(&status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
-        ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, now))),
+        ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
@@ -236,7 +321,7 @@ fn status_text(status: &StatusWire, now: Timestamp) -> String {
         let read = file
             .read
             .as_ref()
-            .map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, now)));
+            .map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, view)));
         let word = if file.problems.is_empty() { "good" } else { "HAS PROBLEMS" };
         text.push_str(&format!(
             "\n{}: {word}, {}, {read}\n{}",
@@ -274,8 +359,20 @@ fn applied_text(applied: &AppliedWire) -> String {
 mod tests {
     use super::*;
 
-    fn now() -> Timestamp {
-        "2026-11-21T12:00:00Z".parse().unwrap()
+    fn view() -> View {
+        View {
+            now: "2026-11-21T12:00:00Z".parse().unwrap(),
+            zone: TimeZone::get("Europe/Berlin").unwrap(),
+            screen: Screen::PLAIN,
+        }
+    }
+
+    #[test]
+    fn times_are_those_of_the_zone() {
+        let response = Response::Submitted { name: "tea".into(), due: "2026-11-21T16:30:00Z".into() };
+        assert_eq!(text(&response, &view()), "tea is due in 4h 30m (2026-11-21T17:30:00+01:00)\n");
+        let utc = View { zone: TimeZone::UTC, ..view() };
+        assert_eq!(text(&response, &utc), "tea is due in 4h 30m (2026-11-21T16:30:00Z)\n");
     }
 
     #[test]
@@ -293,7 +390,7 @@ mod tests {
             action: "backup --all".into(),
             ..JobWire::default()
         };
-        let text = text(&Response::Jobs { jobs: vec![job], after: None }, now());
+        let text = text(&Response::Jobs { jobs: vec![job], after: None }, &view());
         assert_eq!(
             text,
             "NAME    STATE   NEXT       LAST           ACTION\n\
@@ -316,9 +413,22 @@ mod tests {
             run("missed", None, "", 7),
             run("cancelled", None, "somebody asked", 1),
             run("succeeded", Some("succeeded"), "", 1),
+            run("skipped_paused", None, "the job is paused", 303),
+            run("dead", Some("exit 3"), "none of its 2 attempts succeeded", 1),
         ];
-        let text = text(&Response::Runs { runs, cursor: None }, now());
+        let text = text(&Response::Runs { runs, cursor: None }, &view());
         let whys: Vec<&str> = text.lines().map(|line| line.rsplit("  ").next().unwrap()).collect();
-        assert_eq!(whys, ["WHY", "exit 3", "7 occurrences", "somebody asked", "-"]);
+        assert_eq!(
+            whys,
+            [
+                "WHY",
+                "exit 3",
+                "7 occurrences",
+                "somebody asked",
+                "-",
+                "303 occurrences, the job is paused",
+                "exit 3, none of its 2 attempts succeeded"
+            ]
+        );
     }
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
+use mainspring_job::Trigger;
 
 use super::{print, zone_or_system};
 use crate::cli::CheckArgs;
@@ -141,7 +142,8 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
         let faults = warnings(trigger, &text, from).into_iter();
         faults.map(move |fault| format!("{}: {}", text, fault.message)).collect::<Vec<_>>()
     };
-    let of_triggers = placed.job.timetable.triggers().iter().flat_map(of_trigger);
+    let of_triggers =
+        placed.job.timetable.triggers().iter().filter_map(Trigger::schedule).flat_map(of_trigger);
     let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
     let messages = of_triggers.chain(of_action);
     messages.map(|message| Problem::warning(line, Fault::new(0..line.bytes.len(), message))).collect()

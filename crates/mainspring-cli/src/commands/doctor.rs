@@ -21,10 +21,11 @@ use serde::Serialize;
 
 use super::finding::{Finding, Level};
 use super::progress::Progress;
-use super::{print, print_json};
+use super::{print_json, print_painted};
 use crate::cli::serve::AskArgs;
 use crate::client::Client;
 use crate::relative::relative;
+use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
@@ -89,7 +90,8 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     if args.json {
         print_json(&report)?;
     } else {
-        print(&report.findings.iter().map(ToString::to_string).collect::<String>())?;
+        let screen = Screen::stdout();
+        print_painted(&report.findings.iter().map(|finding| finding.text(screen)).collect::<String>())?;
     }
     Ok(if report.level == Level::Bad { Exit::Failed } else { Exit::Ok })
 }

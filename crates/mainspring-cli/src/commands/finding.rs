@@ -11,10 +11,9 @@
 //!
 //! Does not look at anything.
 
-use std::fmt;
-
 use serde::Serialize;
 
+use crate::terminal::{Screen, Tone};
 use mainspring_file::plain;
 
 /// How bad something is, the worst last.
@@ -68,13 +67,16 @@ impl Finding {
     }
 }
 
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<7}  {:<10}  {}", self.level.word(), self.subject, plain::line(&self.text))?;
-        match &self.hint {
-            Some(hint) => writeln!(f, "{:<21}hint: {}", "", plain::line(hint)),
-            None => Ok(()),
+impl Finding {
+    /// Its lines, in plain characters, with the colour of its level if the screen has any.
+    pub(super) fn text(&self, screen: Screen) -> String {
+        let word = self.level.word();
+        let (painted, blanks) = (screen.paint(word, Tone::of_state(word)), " ".repeat(7 - word.len()));
+        let mut text = format!("{painted}{blanks}  {:<10}  {}\n", self.subject, plain::line(&self.text));
+        if let Some(hint) = &self.hint {
+            text.push_str(&format!("{:<21}hint: {}\n", "", plain::line(hint)));
         }
+        text
     }
 }
 
@@ -84,9 +86,9 @@ mod tests {
 
     #[test]
     fn a_finding_that_is_not_ok_says_what_to_do() {
-        assert_eq!(Finding::ok("zone", "UTC").to_string(), "ok       zone        UTC\n");
-        let text =
-            Finding::warning("dead", "1 dead letter waits", "mainspring dead list shows it").to_string();
+        assert_eq!(Finding::ok("zone", "UTC").text(Screen::PLAIN), "ok       zone        UTC\n");
+        let text = Finding::warning("dead", "1 dead letter waits", "mainspring dead list shows it")
+            .text(Screen::PLAIN);
         assert_eq!(
             text,
             "warning  dead        1 dead letter waits\n                     hint: mainspring dead list shows it\n"

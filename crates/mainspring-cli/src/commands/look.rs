@@ -6,28 +6,67 @@
 
 use std::io::{self, Write};
 
-use super::ask::{Looking, ask, line_text, show};
+use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
-use super::{json_line, print, print_faithfully, printed};
-use crate::cli::look::{HistoryArgs, JobArgs, LogsArgs};
+use super::{json_line, print, print_faithfully, print_json, print_painted, printed};
+use crate::cli::look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::client::Client;
+use crate::wire::Listed;
+use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::protocol::{JobWire, MAX_ROWS, Request, Response, RunWire};
+use mainspring_server::protocol::{JobWire, MAX_ROWS, OnceWire, Request, Response, RunWire};
 
-pub(super) fn list(args: &AskArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.place.place())?;
-    let mut found: Vec<JobWire> = Vec::new();
+pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.ask.place.place())?;
+    let jobs = if args.pending { Vec::new() } else { all_jobs(&mut client)? };
+    let count = args.count as usize;
+    // One more than is shown tells whether there are more.
+    let mut pending = first_pending(&mut client, count + 1)?;
+    let has_more_pending = count < pending.len();
+    pending.truncate(count);
+    pending.iter_mut().for_each(|once| once.definition.clear());
+    if args.ask.json {
+        print_json(&Listed::new(jobs, pending, has_more_pending))?;
+        return Ok(Exit::Ok);
+    }
+    print_painted(&jobs_text(&jobs, &pending, &View::of(&args.ask)))?;
+    if has_more_pending {
+        print(&format!("more wait: mainspring list --pending -n {}\n", count.saturating_mul(50)))?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn all_jobs(client: &mut Looking) -> Result<Vec<JobWire>, Error> {
+    let mut found = Vec::new();
     let mut next = None;
     loop {
         let Response::Jobs { jobs, after } = client.ask(Request::List { after: next })? else {
-            return Ok(Exit::Failed);
+            return Ok(found);
         };
         found.extend(jobs);
         next = after;
         if next.is_none() {
-            return show(args, &Response::Jobs { jobs: found, after: None });
+            return Ok(found);
+        }
+    }
+}
+
+/// The first of the one-shot jobs that wait, in the order in which they are due.
+fn first_pending(client: &mut Looking, count: usize) -> Result<Vec<OnceWire>, Error> {
+    let mut found = Vec::new();
+    let mut next = None;
+    loop {
+        let limit = (count - found.len()).min(MAX_ROWS);
+        let Response::Pending { pending, after } = client.ask(Request::Pending { after: next, limit })?
+        else {
+            return Ok(found);
+        };
+        found.extend(pending);
+        next = after;
+        if next.is_none() || count <= found.len() {
+            return Ok(found);
         }
     }
 }
@@ -113,7 +152,22 @@ fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
         }
     }
     groups.iter().try_for_each(|group| print_faithfully(&format!("{group}\n\n")))?;
-    Ok(Exit::Ok)
+    let mut next = None;
+    loop {
+        let request = Request::Pending { after: next, limit: MAX_ROWS };
+        let Response::Pending { pending, after } = client.ask(request)? else { return Ok(Exit::Failed) };
+        for once in pending {
+            let key = once.key.map_or_else(String::new, |key| format!(", key {}", plain::line(&key)));
+            print_faithfully(&format!(
+                "# waits once, submitted {}{key}\n{}\n",
+                once.submitted, once.definition
+            ))?;
+        }
+        next = after;
+        if next.is_none() {
+            return Ok(Exit::Ok);
+        }
+    }
 }
 
 fn export_history(client: &mut Looking) -> Result<Exit, Error> {

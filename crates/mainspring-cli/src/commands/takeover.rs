@@ -34,7 +34,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Who owns the store, as it remembers it.
 pub(super) fn owner() -> Owner {
-    Owner { machine_start: machine_start(), ..Owner::new(format!("process {}", std::process::id())) }
+    Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start())
 }
 
 /// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.

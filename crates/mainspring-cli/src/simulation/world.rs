@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
+    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, OnceId, Output, Owner,
+    Planner, Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
 };
 
 use super::tally::{Event, Outcome, Tally, What};
@@ -213,12 +213,8 @@ impl<'s> World<'s> {
     /// Gives the planner the jobs; returns the names that it refuses.
     fn define(&mut self) -> Vec<JobName> {
         let jobs = self.scenario.jobs.iter().map(|simulated| simulated.job.clone()).collect();
-        let definitions = Definitions {
-            source: SOURCE.to_owned(),
-            jobs,
-            groups: self.scenario.groups.clone(),
-            prune: Prune::Remove,
-        };
+        let groups = self.scenario.groups.clone();
+        let definitions = Definitions::new(SOURCE, jobs).with_groups(groups).with_prune(Prune::Remove);
         let replies = self.tell(Input::Command { ticket: Ticket(1), command: Command::Apply(definitions) });
         let applied = replies.into_iter().find_map(|reply| match reply {
             Reply::Applied(applied) => Some(applied.refused),
@@ -245,11 +241,18 @@ impl<'s> World<'s> {
                     Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),
                     Output::Reply { reply, .. } => replies.push(reply),
                     Output::Note(note) => self.note(&note),
-                    Output::Load { after, up_to, limit } => {
-                        let pending = self.store.load(Shard::WHOLE, after, up_to, limit);
+                    Output::Load { up_to, limit } => {
+                        let first = OnceId::first_at(Timestamp::MIN);
+                        let pending = self.store.load(Shard::WHOLE, first, up_to, limit);
                         let pending = pending.expect("memory can be read");
                         let is_complete = pending.len() < limit;
                         inputs.push_back(Input::Loaded { pending, is_complete });
+                    }
+                    Output::LoadIds { after, up_to, limit } => {
+                        let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit);
+                        let ids = ids.expect("memory can be read");
+                        let is_complete = ids.len() < limit;
+                        inputs.push_back(Input::LoadedIds { ids, is_complete });
                     }
                 }
             }
@@ -307,5 +310,7 @@ impl<'s> World<'s> {
 
 /// Those of `serve`.
 fn limits() -> Limits {
-    Limits { max_running: MAX_RUNNING, ..Limits::default() }
+    let mut limits = Limits::default();
+    limits.max_running = MAX_RUNNING;
+    limits
 }

@@ -9,7 +9,6 @@
 //! Source: the environment is that of crontab(5) of Debian's cron 3.0pl1.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::Expression;
@@ -18,7 +17,7 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
 use crate::jobfile::PlacedJob;
-use crate::jobfile::written::Table;
+use crate::jobfile::written::{Table, process};
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_action::names::DEFAULT_SHELL;
@@ -55,16 +54,13 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
     let body = body(placed);
     let text = written(&name, placed, note, &body, schedule.zone());
     let action = Body::Process(body).encode()?;
-    let work =
-        Work { action, policies: note.policies.clone(), group: note.group.clone(), priority: note.priority };
-    Ok(Job {
-        name,
-        timetable: Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many"),
-        max_runs: note.max_runs,
-        work: Arc::new(work),
-        source: source.to_owned(),
-        text,
-    })
+    let mut work = Work::new(action).with_policies(note.policies.clone());
+    (work.group, work.priority) = (note.group.clone(), note.priority);
+    let timetable = Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many");
+    let mut job = Job::new(name, timetable, work);
+    job.max_runs = note.max_runs;
+    (job.source, job.text) = (source.to_owned(), text);
+    Ok(job)
 }
 
 fn body(placed: &PlacedEntry) -> ProcessBody {
@@ -97,10 +93,8 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     if let Some(zone) = zone.iana_name() {
         table.text("zone", zone);
     }
-    for (key, value) in &note.words {
-        // Only this one has no string form.
-        let is_number = key == "pause_after" && value != "never";
-        if is_number { table.raw(key, value) } else { table.text(key, value) }
+    for (word, value) in &note.words {
+        table.policy(word, value);
     }
     if note.priority != 0 {
         table.raw("priority", &note.priority.to_string());
@@ -108,17 +102,7 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     if let Some(count) = note.max_runs {
         table.raw("max_runs", &count.to_string());
     }
-    let texts = [
-        ("shell", &body.shell),
-        ("interpreter", &body.interpreter),
-        ("user", &body.user),
-        ("stdin", &body.stdin),
-    ];
-    for (key, text) in texts {
-        text.iter().for_each(|text| table.text(key, text));
-    }
-    body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
-    table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    process(&mut table, body);
     table.finish()
 }
 

@@ -4,8 +4,6 @@
 //!
 //! Does not know what the file around it is.
 
-use std::sync::Arc;
-
 use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Work};
 
@@ -56,19 +54,13 @@ pub(super) fn job(
     }
     let priority = i8::try_from(priority).expect("the range was checked");
     let name = job_name.ok()?;
-    Some(Job {
-        text: written::job_table(&name, fields, context.zone, group),
-        name,
-        timetable: timetable?,
-        max_runs,
-        work: Arc::new(Work {
-            action: action?.ok()?,
-            policies,
-            group: group.map(|group| group.name.clone()),
-            priority,
-        }),
-        source: context.source.to_owned(),
-    })
+    let mut work = Work::new(action?.ok()?).with_policies(policies);
+    (work.group, work.priority) = (group.map(|group| group.name.clone()), priority);
+    let text = written::job_table(&name, fields, context.zone, group);
+    let mut job = Job::new(name, timetable?, work);
+    job.max_runs = max_runs;
+    (job.source, job.text) = (context.source.to_owned(), text);
+    Some(job)
 }
 
 /// Reads `[defaults]` for its faults alone.

@@ -25,8 +25,7 @@ fn triggers_of_every_kind_are_gathered() {
     let text = "cron = ['0 9 * * mon-fri', '@daily']\noncalendar = 'Sat 11:00'\nevery = '90s'\n\
                 at = [2030-01-01T00:00:00Z, '2030-01-02T03:04:05']\nat_boot = true\nshell = 'true'";
     let job = job(text);
-    let texts: Vec<String> =
-        job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect();
+    let texts: Vec<String> = job.timetable.triggers().iter().map(ToString::to_string).collect();
     let expected = [
         "0 9 * * mon-fri",
         "@daily",
@@ -61,7 +60,7 @@ fn defaults_hold_where_a_job_is_silent_and_tables_are_merged() {
     assert!(file.problems.is_empty(), "{:?}", file.problems);
     let job = &file.jobs[0].job;
     assert_eq!(job.work.policies.retry.max, 7);
-    assert_eq!(job.timetable.triggers()[0].zone().iana_name(), Some("Asia/Tokyo"));
+    assert_eq!(job.timetable.triggers()[0].schedule().unwrap().zone().iana_name(), Some("Asia/Tokyo"));
     let Body::Process(body) = Body::decode(&job.work.action).unwrap() else { panic!("a process") };
     assert_eq!(body.env, [("A".into(), "1".into()), ("B".into(), "3".into())]);
     assert_eq!(body.nice, Some(5));

@@ -1,5 +1,5 @@
 //! A job's table written out again, with its defaults filled in: what `show` and `export` print, and what the store keeps of
-//! jobs that came by command.
+//! jobs that came by command; the same of a one-shot job that waits.
 //!
 //! ```text
 //! [jobs.backup]
@@ -17,10 +17,11 @@
 use std::fmt::Write;
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, JobName};
+use mainspring_job::{Group, JobName, Once};
 use toml::de::DeValue;
 
 use super::fields::Fields;
+use mainspring_action::body::{Body, ProcessBody};
 
 /// The table of a job, and that of its group.
 pub(super) fn job_table(
@@ -91,6 +92,69 @@ fn value_text(value: &DeValue<'_>) -> String {
     }
 }
 
+/// A one-shot job as the table of a job that is due once.
+pub fn once_table(once: &Once) -> String {
+    let mut table = Table::new(once.name.as_str());
+    table.text("at", &once.id.due.to_string());
+    let work = &once.work;
+    match Body::decode(&work.action) {
+        Ok(Body::Process(body)) => process(&mut table, &body),
+        // `at` submits processes alone.
+        Ok(Body::Webhook(body)) => table.raw("webhook", &format!("{{ url = {} }}", quoted(&body.url))),
+        Err(error) => return format!("# {}: {error}\n", once.name),
+    }
+    for word in work.policies.to_string().split_whitespace() {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        table.policy(name, value);
+    }
+    work.group.iter().for_each(|group| table.text("group", group.as_str()));
+    if work.priority != 0 {
+        table.raw("priority", &work.priority.to_string());
+    }
+    table.finish()
+}
+
+/// Adds what a process is, in the keys of a job file.
+pub fn process(table: &mut Table, body: &ProcessBody) {
+    if !body.run.is_empty() {
+        table.texts("run", &body.run);
+    }
+    let texts = [
+        ("shell", &body.shell),
+        ("interpreter", &body.interpreter),
+        ("user", &body.user),
+        ("stdin", &body.stdin),
+        ("on_server_death", &body.on_server_death),
+    ];
+    for (key, text) in texts {
+        text.iter().for_each(|text| table.text(key, text));
+    }
+    body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
+    table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
+    for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
+        table.raw(key, "true");
+    }
+    body.umask.iter().for_each(|umask| table.text("umask", &format!("{umask:03o}")));
+    body.nice.iter().for_each(|nice| table.raw("nice", &nice.to_string()));
+    body.output_bytes.iter().for_each(|bytes| table.raw("output_bytes", &bytes.to_string()));
+    table.inline(
+        "secrets",
+        body.secrets.iter().map(|secret| {
+            let path = quoted(&secret.path.to_string_lossy());
+            let value = if secret.is_path { format!("{{ path = {path} }}") } else { path };
+            format!("{} = {value}", key(&secret.name))
+        }),
+    );
+    table.inline(
+        "limits",
+        body.limits.iter().map(|(name, value)| match value {
+            &u64::MAX => format!("{} = \"unlimited\"", key(name)),
+            value => format!("{} = {value}", key(name)),
+        }),
+    );
+}
+
 /// A table that is being written.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -116,8 +180,20 @@ impl Table {
 
     /// Adds a table of strings.
     pub fn pairs<'p>(&mut self, name: &str, pairs: impl Iterator<Item = (&'p str, &'p str)>) {
-        let pairs: Vec<String> =
-            pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))).collect();
+        self.inline(name, pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))));
+    }
+
+    /// Adds a policy by its word in a crontab or on the command line.
+    pub fn policy(&mut self, word: &str, value: &str) {
+        let name = word.replace('-', "_");
+        // Only this one has no string form.
+        let is_number = name == "pause_after" && value != "never";
+        if is_number { self.raw(&name, value) } else { self.text(&name, value) }
+    }
+
+    /// Adds a table whose entries are written already.
+    fn inline(&mut self, name: &str, pairs: impl Iterator<Item = String>) {
+        let pairs: Vec<String> = pairs.collect();
         if !pairs.is_empty() {
             self.raw(name, &format!("{{ {} }}", pairs.join(", ")));
         }

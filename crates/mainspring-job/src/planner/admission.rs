@@ -7,22 +7,17 @@
 use jiff::Timestamp;
 
 use super::gate::Gate;
-use super::occurrence::PAUSED;
 use super::{Live, Planner, wait};
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::policy::{CatchUp, Overlap};
+use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
-/// What is in the way of a run.
-const RUNNING: &str = "an earlier run was running";
-const WAITING: &str = "an earlier run was waiting for its place";
-const QUARANTINED: &str = "an earlier run was in quarantine, because the server died while its job ran";
-
 /// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a moment.
-type Verdict = Option<(RunState, &'static str)>;
+type Verdict = Option<(RunState, Reason)>;
 
 impl Planner {
     /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
@@ -80,14 +75,14 @@ impl Planner {
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
         let run = &live.run;
         if self.is_stale(now, live) {
-            return Some((RunState::Missed, "it waited longer than its misfire rule allows"));
+            return Some((RunState::Missed, Reason::Stale));
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.is_resting(&run.key.job, run.cause);
         // The start of a server is over when everything is resumed.
         let is_left_out = run.cause == Cause::Boot && self.rests();
         if is_left_out || is_resting && !is_kept {
-            return Some((RunState::SkippedPaused, PAUSED));
+            return Some((RunState::SkippedPaused, Reason::Paused));
         }
         let is_clear = self.lines.get(&run.key.job).is_none_or(Gate::is_empty);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
@@ -133,18 +128,18 @@ impl Planner {
         }
     }
 
-    /// What is in the way of a job's next run, for people.
-    fn in_the_way(&self, job: &JobName) -> &'static str {
-        let Some(line) = self.lines.get(job) else { return WAITING };
+    /// What is in the way of a job's next run.
+    fn in_the_way(&self, job: &JobName) -> Reason {
+        let Some(line) = self.lines.get(job) else { return Reason::EarlierWaiting };
         let runs = || {
             line.active.iter().chain(line.waiting.iter().map(|(_, key)| key)).map(|key| &self.runs[key].run)
         };
         if runs().any(|run| run.state == RunState::Running) {
-            RUNNING
+            Reason::EarlierRunning
         } else if runs().any(|run| 0 < self.crashes(run)) {
-            QUARANTINED
+            Reason::EarlierQuarantined
         } else {
-            WAITING
+            Reason::EarlierWaiting
         }
     }
 
@@ -167,7 +162,7 @@ impl Planner {
             if !run.cause.is_kept() && run.attempt == 0 {
                 self.ledger.end_unit();
                 let live = self.leave(&key);
-                self.end_unstarted(now, live, true, RunState::SkippedOverlap, "a later run took its place");
+                self.end_unstarted(now, live, true, RunState::SkippedOverlap, Reason::Replaced);
                 self.ledger.end_unit();
             }
         }
@@ -176,7 +171,7 @@ impl Planner {
     fn kill_running(&mut self, job: &JobName) {
         let Some(line) = self.lines.get(job) else { return };
         for key in line.active.iter().cloned().collect::<Vec<_>>() {
-            self.kill(&key, "a later run took its place");
+            self.kill(&key, Reason::Replaced);
         }
     }
 
@@ -276,29 +271,29 @@ impl Planner {
         live: Live,
         is_recorded: bool,
         state: RunState,
-        reason: &str,
+        reason: Reason,
     ) {
         let mut run = live.run;
         let (key, due) = (run.key.clone(), run.due);
         let was_counted = self.uncount(&run);
         if is_recorded {
-            let (from, reason) = (run.state, reason.to_owned());
+            let (from, reason) = (run.state, Some(reason.clone()));
             self.ledger.record(Operation::Move { key: key.clone(), from, to: state, due, at: now, reason });
             if was_counted {
                 self.keep_mark(&key.job);
                 self.expect(&key.job);
             }
         } else {
-            (run.state, run.ended, run.reason) = (state, Some(now), reason.to_owned());
+            (run.state, run.ended, run.reason) = (state, Some(now), Some(reason.clone()));
             self.record_run(run);
         }
         match state {
             RunState::SkippedOverlap => {
-                let note = Note::Skipped { key: key.clone(), reason: reason.to_owned() };
+                let note = Note::Skipped { key: key.clone(), reason };
                 self.ledger.perform(Output::Note(note));
             }
             RunState::Missed => {
-                let note = Note::Missed { key: key.clone(), count: 1, reason: reason.to_owned() };
+                let note = Note::Missed { key: key.clone(), count: 1, reason };
                 self.ledger.perform(Output::Note(note));
             }
             _ => (),

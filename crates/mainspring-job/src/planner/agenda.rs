@@ -1,16 +1,28 @@
 //! The agenda: when which job or run is to be looked at.
 //!
-//! A sorted set of (time, what). An entry says only "look": whoever is looked at compares the time with what it knows, so an
-//! entry that is early, late or superfluous does no harm. O(log n) for everything.
+//! ```text
+//!  add ──▶ WallQueue, by the millisecond ──▶ page: what is due, by (time, run or job, key) ──▶ pop_due
+//! ```
+//!
+//! A queue on the wall clock, and a page of what has come out of it. The page exists for the order: a queue does not order what is
+//! due within a millisecond, and the planner looks at runs before jobs at one time, so that a run that ends its wait is
+//! not in the way of the next. The page holds the entries of one millisecond, and what a full batch left for the next look.
+//!
+//! An entry says only "look": whatever is looked at compares the time with what it knows, so an entry that is early, late or
+//! superfluous does no harm.
+//!
+//! Cost: O(log n) for everything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use mainspring_queue::TimerId;
 
+use super::wall_queue::{Due, WallQueue};
 use crate::name::JobName;
 use crate::run::RunKey;
 
-/// What is to be looked at. Runs come before jobs at one time, so that a run that ends its wait is not in the way of the next.
+/// What is to be looked at. Runs come before jobs at one time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Item {
     /// A scheduled run.
@@ -19,37 +31,76 @@ pub(super) enum Item {
     Job(JobName),
 }
 
+/// An entry on the agenda, as its job or run keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// When the look is due.
+    pub(super) at: Timestamp,
+    id: TimerId,
+}
+
+/// An entry in the queue. In the order in which the planner looks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Look {
+    at: Timestamp,
+    item: Item,
+}
+
+impl Due for Look {
+    fn due(&self) -> Timestamp {
+        self.at
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    items: BTreeSet<(Timestamp, Item)>,
+    queue: WallQueue<Look>,
+    page: BTreeSet<(Look, TimerId)>,
+    /// The entries of the page by the ids that they had in the queue.
+    looks: BTreeMap<TimerId, Look>,
 }
 
 impl Agenda {
-    pub(super) fn add(&mut self, at: Timestamp, item: Item) {
-        self.items.insert((at, item));
+    /// Takes in what the clock shows.
+    pub(super) fn tell(&mut self, now: Timestamp) {
+        self.queue.tell(now);
     }
 
-    pub(super) fn remove(&mut self, at: Timestamp, item: Item) {
-        self.items.remove(&(at, item));
+    pub(super) fn add(&mut self, at: Timestamp, item: Item) -> Entry {
+        Entry { at, id: self.queue.add(Look { at, item }) }
+    }
+
+    /// Takes an entry out, if it is still there.
+    pub(super) fn cancel(&mut self, entry: Entry) {
+        if self.queue.cancel(entry.id).is_none()
+            && let Some(look) = self.looks.remove(&entry.id)
+        {
+            self.page.remove(&(look, entry.id));
+        }
     }
 
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.items.first().map(|(at, _)| *at)
+        let first = self.page.first().map(|(look, _)| look.at);
+        first.into_iter().chain(self.queue.next_due()).min()
     }
 
     /// Takes the first entry that is due.
-    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Item)> {
-        if now < self.next_due()? {
-            return None;
+    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<Item> {
+        // What is behind the first of the page by more than a millisecond can wait in the queue.
+        while self.queue.has_due_by(self.page.first().map_or(now, |(look, _)| look.at))
+            && let Some((id, look)) = self.queue.pop_due()
+        {
+            self.looks.insert(id, look.clone());
+            self.page.insert((look, id));
         }
-        self.items.pop_first()
+        // The clock may have been set back since the page was filled.
+        let (_, id) = self.page.first().filter(|(look, _)| look.at <= now)?;
+        self.looks.remove(id);
+        self.page.pop_first().map(|(look, _)| look.item)
     }
 
-    pub(super) fn holds_run(&self, at: Timestamp, key: &RunKey) -> bool {
-        self.items.contains(&(at, Item::Run(key.clone())))
-    }
-
-    pub(super) fn holds_job(&self, at: Timestamp, name: &JobName) -> bool {
-        self.items.contains(&(at, Item::Job(name.clone())))
+    /// Whether an entry is there.
+    pub(super) fn holds(&self, entry: Entry) -> bool {
+        self.queue.holds(entry.id) || self.looks.contains_key(&entry.id)
     }
 }

@@ -23,21 +23,17 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::occurrence::PAUSED;
 use super::{Phase, Planner, Tracked};
 use crate::input::{Definitions, Prune};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Applied, Reply};
+use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Span;
-
-/// Why what an old timetable named did not run.
-const CHANGED: &str = "its timetable was changed before it could run";
-const REMOVED: &str = "its job was removed before it could run";
 
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
@@ -81,7 +77,7 @@ impl Planner {
         }
         let was_known = self.jobs.get(&name).is_some_and(|tracked| tracked.source.is_some());
         if was_known && self.jobs[&name].mark.timetable != timetable {
-            self.close(now, &name, CHANGED);
+            self.close(now, &name, Reason::TimetableChanged);
         }
         let tracked = self.jobs.entry(name.clone()).or_insert_with(|| Tracked {
             job: None,
@@ -140,26 +136,26 @@ impl Planner {
         if !self.jobs.contains_key(name) {
             return;
         }
-        self.close(now, name, REMOVED);
+        self.close(now, name, Reason::JobRemoved);
         // What the next turn was to admit waits like the others.
         for live in self.postponed.extract_if(.., |live| live.run.key.job == *name).collect::<Vec<_>>() {
             self.schedule(now, live);
         }
         for key in self.waiting_of(name) {
-            self.withdraw_run(now, &key, "its job was removed");
+            self.withdraw_run(now, &key, Reason::Removed);
             self.ledger.end_unit();
         }
         self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
-        if let Some(at) = tracked.next.take() {
-            self.agenda.remove(at, super::agenda::Item::Job(name.clone()));
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
         }
         self.ledger.record(Operation::Forget(name.clone()));
     }
 
     /// The timetable of a job ends: what it has named up to now is planned where that can be, and else recorded with the reason.
-    fn close(&mut self, now: Timestamp, name: &JobName, reason: &str) {
+    fn close(&mut self, now: Timestamp, name: &JobName, reason: Reason) {
         let tracked = &self.jobs[name];
         if tracked.source.is_none() || now <= tracked.mark.watermark {
             return;
@@ -172,7 +168,7 @@ impl Planner {
         let watermark = tracked.mark.watermark;
         tracked.mark.watermark = watermark.max(now);
         let (state, why) = match is_job_paused || self.is_paused {
-            true => (RunState::SkippedPaused, PAUSED),
+            true => (RunState::SkippedPaused, Reason::Paused),
             false => (RunState::Missed, reason),
         };
         match tracked.job.clone().or_else(|| tracked.former.take()) {
@@ -191,14 +187,14 @@ impl Planner {
         &mut self,
         now: Timestamp,
         name: &JobName,
-        (state, why): (RunState, &str),
+        (state, why): (RunState, Reason),
         watermark: Timestamp,
     ) {
         let first = watermark.saturating_add(SignedDuration::from_nanos(1)).unwrap_or(now);
         let mut run = Run::new(RunKey::new(name.clone(), first), Cause::Trigger, state, first, now);
         run.ended = Some(now);
         run.span = Some(Span { last: now, count: 1, is_exact: false });
-        run.reason = format!("{why}, and what that named is not known any more");
+        run.reason = Some(Reason::Forgotten(Box::new(why)));
         self.ledger.record(Operation::Plan(run));
         self.count_ended(name);
     }

@@ -10,6 +10,7 @@ use super::{Live, Planner, wait};
 use crate::once::OnceId;
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
+use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -40,12 +41,11 @@ impl Planner {
     pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         let key = live.run.key.clone();
-        live.wakes = wait::end(&live.run, now);
-        if let Some(before) = self.before_in_line(&live.run).filter(|it| it.run.state == RunState::Scheduled)
-        {
-            live.wakes = live.wakes.max(before.wakes);
+        let mut at = wait::end(&live.run, now);
+        if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
+            at = at.max(before.at);
         }
-        self.agenda.add(live.wakes, Item::Run(key.clone()));
+        live.wakes = Some(self.agenda.add(at, Item::Run(key.clone())));
         self.runs.insert(key, live);
     }
 
@@ -57,7 +57,7 @@ impl Planner {
         live.open = if !is_recorded {
             Some(self.record_run(live.run.clone()))
         } else if from != RunState::Queued {
-            let (to, reason) = (RunState::Queued, String::new());
+            let (to, reason) = (RunState::Queued, None);
             let operation = Operation::Move { key: key.clone(), from, to, due, at: now, reason };
             Some(self.ledger.record_for(operation, Subject::Run(key)))
         } else {
@@ -99,7 +99,7 @@ impl Planner {
     }
 
     /// Asks for the end of a running attempt, once.
-    pub(super) fn kill(&mut self, key: &RunKey, reason: &'static str) {
+    pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) {
         let Some(live) = self.runs.get_mut(key) else { return };
         if live.run.state != RunState::Running || live.kill_reason.is_some() {
             return;
@@ -119,7 +119,7 @@ impl Planner {
     ) {
         for (place, subject, answer) in self.ledger.committed(number, answers, outputs) {
             match (subject, answer) {
-                (Subject::Submitted(once), Answer::New) => self.near.submitted(once, &self.limits),
+                (Subject::Submitted(id), Answer::New) => self.near.submitted(id, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
@@ -134,8 +134,8 @@ impl Planner {
     /// The store knew a run already, or did not know what it should: it is not started, and not ours.
     fn refused(&mut self, key: &RunKey) {
         if let Some(live) = self.runs.get(key) {
-            if live.run.state == RunState::Scheduled {
-                self.agenda.remove(live.wakes, Item::Run(key.clone()));
+            if let Some(entry) = live.wakes {
+                self.agenda.cancel(entry);
             }
             let live = self.leave(key);
             let was_begun = u32::from(live.run.state == RunState::Running);
@@ -158,10 +158,7 @@ impl Planner {
             return self.end_orphan(run.due, &run);
         };
         if !self.runs.contains_key(&run.key) {
-            self.schedule(
-                now,
-                Live { run, work, kill_reason: None, wakes: Timestamp::MIN, admitted: 0, open: None },
-            );
+            self.schedule(now, Live { run, work, kill_reason: None, wakes: None, admitted: 0, open: None });
         }
     }
 

@@ -16,6 +16,7 @@ use super::{Live, Phase, Planner, Tracked};
 use crate::job::Job;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
+use crate::reason::Reason;
 use crate::record::JobRecord;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -86,14 +87,7 @@ impl Planner {
     /// What the planner keeps of a restored run. `None` if nobody knows what it does.
     pub(super) fn live(&self, run: &Run) -> Option<Live> {
         let work = self.work_of(run)?;
-        Some(Live {
-            run: run.clone(),
-            work,
-            kill_reason: None,
-            wakes: Timestamp::MIN,
-            admitted: 0,
-            open: None,
-        })
+        Some(Live { run: run.clone(), work, kill_reason: None, wakes: None, admitted: 0, open: None })
     }
 
     fn resume_run(&mut self, now: Timestamp, live: Live) {
@@ -120,10 +114,10 @@ impl Planner {
                 at: now,
                 outcome: None,
                 crashes: run.crashes,
-                reason: self.quarantine.why_cut_off().to_owned(),
+                reason: Some(self.quarantine.why_cut_off()),
             },
             from => {
-                let (to, due, reason) = (RunState::Cancelled, run.due, "its job is no more".to_owned());
+                let (to, due, reason) = (RunState::Cancelled, run.due, Some(Reason::NoJob));
                 Operation::Move { key, from, to, due, at: now, reason }
             }
         };

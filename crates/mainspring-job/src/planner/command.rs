@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Item;
 use super::ledger::{Otherwise, Subject};
 use super::{Phase, Planner};
 use crate::input::{Command, Scope, Ticket};
@@ -12,6 +11,7 @@ use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
+use crate::reason::Reason;
 use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -24,6 +24,17 @@ pub const MAX_BACKFILL_RUNS: usize = 1_000;
 ///
 /// # Errors
 /// When there are more than [`MAX_BACKFILL_RUNS`].
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule, preview};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let (from, to) = ("2026-11-01T00:00:00Z".parse()?, "2026-11-30T00:00:00Z".parse()?);
+/// let now = "2026-11-21T12:00:00Z".parse()?;
+/// assert_eq!(preview(&daily, from, to, now)?.len(), 21, "those that have not come yet are left out");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn preview(
     timetable: &Timetable,
     from: Timestamp,
@@ -84,7 +95,7 @@ impl Planner {
         let id = self.new_id(due);
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let place = self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(once));
+        let place = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
         self.ledger.perform_if_new(place, reply, Otherwise::Duplicate);
     }
@@ -99,7 +110,7 @@ impl Planner {
 
     fn cancel(&mut self, now: Timestamp, key: &RunKey) -> Reply {
         let Some(live) = self.runs.get(key) else { return Reply::Refused(Refusal::NoSuchRun) };
-        let reason = "somebody cancelled it";
+        let reason = Reason::Cancelled;
         if live.run.state == RunState::Running {
             self.kill(key, reason);
             return Reply::Done;
@@ -109,10 +120,10 @@ impl Planner {
     }
 
     /// Ends a run that waits for its time or its place.
-    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: &str) {
-        let live = self.leave(key);
-        if live.run.state == RunState::Scheduled {
-            self.agenda.remove(live.wakes, Item::Run(key.clone()));
+    pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
+        let mut live = self.leave(key);
+        if let Some(entry) = live.wakes.take() {
+            self.agenda.cancel(entry);
         }
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
@@ -223,7 +234,7 @@ impl Planner {
         }
         run.due = now;
         let key = run.key.clone();
-        let reason = "somebody wants it tried again".to_owned();
+        let reason = Some(Reason::RetryRequested);
         let (from, to) = (RunState::Dead, RunState::Scheduled);
         let operation = Operation::Move { key, from, to, due: now, at: now, reason };
         let place = self.ledger.record_for(operation, Subject::Revived(run));
@@ -231,7 +242,7 @@ impl Planner {
     }
 
     fn drop_dead(&mut self, now: Timestamp, ticket: Ticket, key: RunKey) {
-        let (from, to, reason) = (RunState::Dead, RunState::Cancelled, "somebody let it go".to_owned());
+        let (from, to, reason) = (RunState::Dead, RunState::Cancelled, Some(Reason::Dropped));
         let place = self.ledger.record(Operation::Move { key, from, to, due: now, at: now, reason });
         self.reply_if_dead(ticket, place);
     }

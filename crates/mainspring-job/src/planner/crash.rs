@@ -8,11 +8,12 @@
 use jiff::Timestamp;
 
 use super::ledger::Place;
-use super::quarantine::{MAX_CRASHES, Probation, died_in_it, end_of_probation};
+use super::quarantine::{MAX_CRASHES, Probation, end_of_probation};
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
 use crate::output::{Note, Output};
+use crate::reason::Reason;
 use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -155,10 +156,9 @@ impl Planner {
             self.keep_mark(&key.job);
         }
         let is_too_often = crashed == 1 && MAX_CRASHES <= crashes;
-        let reason =
-            if is_too_often { died_in_it(crashes) } else { self.quarantine.why_cut_off().to_owned() };
+        let reason = if is_too_often { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
         self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
-        self.end_attempt(now, live, RunState::Abandoned, None, (&reason, crashes));
+        self.end_attempt(now, live, RunState::Abandoned, None, (Some(reason), crashes));
     }
 
     /// Whether the server died so often that there is no further attempt.

@@ -8,7 +8,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::quarantine::died_in_it;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::name::JobName;
@@ -16,6 +15,7 @@ use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::output::{Note, Output};
 use crate::policy::DeadLetters;
+use crate::reason::Reason;
 use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -27,9 +27,6 @@ const PRUNE_EVERY: u32 = 16;
 const PRUNE_ONCE_EVERY: u32 = 256;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
-
-/// Why a run that failed is not tried again, though its policy says so.
-const REMOVED: &str = "its job was removed, and it is not tried again";
 
 /// The number of a run's attempt, counted from the last time that it left the dead letters.
 fn attempt_in_round(run: &Run) -> u32 {
@@ -43,15 +40,13 @@ impl Planner {
             self.deferred.remove(key);
             return;
         };
-        let (state, reason) = match (&outcome, live.kill_reason) {
-            (Outcome::Succeeded, _) => (RunState::Succeeded, ""),
-            (_, Some(reason)) => (RunState::Cancelled, reason),
-            (Outcome::TimedOut, None) => (RunState::TimedOut, ""),
+        let (state, reason) = match (&outcome, live.kill_reason.clone()) {
+            (Outcome::Succeeded, _) => (RunState::Succeeded, None),
+            (_, Some(reason)) => (RunState::Cancelled, Some(reason)),
+            (Outcome::TimedOut, None) => (RunState::TimedOut, None),
             // The shell killed it in order to end: as if the server had died, but with the time of its end.
-            (Outcome::Killed, None) if self.is_stopping => {
-                (RunState::Abandoned, "the server was stopped while it ran")
-            }
-            (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, ""),
+            (Outcome::Killed, None) if self.is_stopping => (RunState::Abandoned, Some(Reason::ServerStopped)),
+            (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
             self.clear_crashes(&key.job.clone());
@@ -69,7 +64,7 @@ impl Planner {
         mut live: Live,
         state: RunState,
         outcome: Option<Outcome>,
-        (reason, crashes): (&str, u32),
+        (reason, crashes): (Option<Reason>, u32),
     ) {
         (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
         if let Some(work) = self.work_of(&live.run) {
@@ -80,7 +75,8 @@ impl Planner {
         let policies = &live.work.policies;
         let is_owed =
             policies.retry.follows(attempt_in_round(&live.run), state) || policies.keeps_dead(state);
-        let reason = if is_removed && is_owed && reason.is_empty() { REMOVED } else { reason };
+        // Why it is not tried again, though its policy says so.
+        let reason = reason.or_else(|| (is_removed && is_owed).then_some(Reason::JobRemovedNoRetry));
         self.ledger.record(Operation::End {
             key: live.run.key.clone(),
             attempt: live.run.attempt,
@@ -88,7 +84,7 @@ impl Planner {
             at: now,
             outcome,
             crashes,
-            reason: reason.to_owned(),
+            reason,
         });
         if is_removed {
             // Nothing can be asked for in its name any more, not even another try.
@@ -111,19 +107,18 @@ impl Planner {
         if !is_crash_loop && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
-            self.move_run(now, &live, RunState::Scheduled, due, "");
+            self.move_run(now, &live, RunState::Scheduled, due, None);
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);
             return self.schedule(now, live);
         }
         let policies = &live.work.policies;
         if policies.keeps_dead(state) || is_crash_loop && policies.dead_letters != DeadLetters::Never {
-            let reason = match (is_crash_loop, live.run.attempt) {
-                (true, _) => died_in_it(live.run.crashes),
-                (false, 1) => "its only attempt did not succeed".to_owned(),
-                (false, count) => format!("none of its {count} attempts succeeded"),
+            let reason = match is_crash_loop {
+                true => Reason::CrashLoop(live.run.crashes),
+                false => Reason::AttemptsUsedUp(live.run.attempt),
             };
-            self.move_run(now, &live, RunState::Dead, live.run.due, &reason);
+            self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
         self.count_result(&live, state, is_crash_loop);
@@ -136,9 +131,9 @@ impl Planner {
         live: &Live,
         to: RunState,
         due: Timestamp,
-        reason: &str,
+        reason: Option<Reason>,
     ) {
-        let (key, from, reason) = (live.run.key.clone(), live.run.state, reason.to_owned());
+        let (key, from) = (live.run.key.clone(), live.run.state);
         self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
     }
 

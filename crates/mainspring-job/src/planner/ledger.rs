@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use crate::once::{Once, OnceId};
+use crate::once::OnceId;
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply};
 use crate::run::{Run, RunKey};
@@ -29,7 +29,7 @@ pub(super) enum Subject {
     /// The record of this run: if it is refused, the run is not ours.
     Run(RunKey),
     /// A one-shot job: if it is new, it may be near.
-    Submitted(Once),
+    Submitted(OnceId),
     /// A one-shot job that is no more.
     Withdrawn(OnceId),
     /// A dead letter that is open again, if it was one.

@@ -3,7 +3,18 @@
 use crate::policy::Retention;
 
 /// Limits of one planner. The default is for one machine.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Limits, Planner};
+///
+/// let mut limits = Limits::default();
+/// limits.max_running = 16;
+/// let planner = Planner::new(1, limits);
+/// assert_eq!(planner.running_count(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Runs that are running at once; at least 1. A thousand processes are a busy machine.
     pub max_running: usize,
@@ -12,11 +23,12 @@ pub struct Limits {
     pub max_open: usize,
     /// Jobs.
     pub max_jobs: usize,
-    /// One-shot jobs in memory; all others are in the store only.
+    /// Ids of one-shot jobs in memory, 48 bytes each; all else of them is in the store only.
     pub max_near: usize,
-    /// How many one-shot jobs are read at once.
+    /// How many ids of one-shot jobs are read at once.
     pub page: usize,
-    /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full.
+    /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many one-shot jobs that are due
+    /// are read at once.
     pub per_turn: usize,
     /// How much history of all one-shot jobs together is kept.
     pub once_retention: Retention,

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
+use super::agenda::Entry;
 use super::ledger::Place;
 use crate::job::{Job, Work};
 use crate::policy::Retention;
+use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::Run;
 
@@ -32,7 +32,7 @@ pub(super) struct Tracked {
     pub(super) former: Option<Arc<Job>>,
     pub(super) mark: Mark,
     /// Its entry on the agenda.
-    pub(super) next: Option<Timestamp>,
+    pub(super) next: Option<Entry>,
     /// Whether it waits for room.
     pub(super) is_crowded: bool,
     /// Rows that ended since the history was last pruned.
@@ -47,9 +47,9 @@ pub(super) struct Live {
     pub(super) run: Run,
     pub(super) work: Arc<Work>,
     /// Somebody wants its end, or the overlap rule does: why.
-    pub(super) kill_reason: Option<&'static str>,
+    pub(super) kill_reason: Option<Reason>,
     /// Its entry on the agenda, while it is scheduled.
-    pub(super) wakes: Timestamp,
+    pub(super) wakes: Option<Entry>,
     /// The turn in which it was admitted to its line.
     pub(super) admitted: u64,
     /// The record that says that it is queued, as long as it may be changed.

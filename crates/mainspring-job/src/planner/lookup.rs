@@ -29,7 +29,15 @@ impl Planner {
 
     /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if it rests.
     pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
-        self.jobs.get(name)?.next
+        self.jobs.get(name)?.next.map(|entry| entry.at)
+    }
+
+    /// The jobs with a definition, how far each is, and when it is looked at next as [`next_of`](Self::next_of) says. One walk.
+    pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
+        self.jobs.values().filter_map(|tracked| {
+            let next = tracked.next.map(|entry| entry.at);
+            Some((tracked.job.as_deref()?, &tracked.mark, next))
+        })
     }
 
     /// An open run.

@@ -1,8 +1,8 @@
-//! The near one-shot jobs: read ahead of time, and fired when they are due.
+//! The near one-shot jobs: their ids are read ahead of time, they themselves when they are due, and then they fire.
 //!
-//! Cost: O(log n) for each; a page of the store at a time.
+//! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
-//! Does not know which of them are in memory: see [`window`](super::window).
+//! Does not know which of them are near: see [`window`](super::window).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,27 +14,44 @@ use crate::once::Once;
 use crate::operation::Operation;
 use crate::output::Output;
 use crate::policy::CatchUp;
+use crate::reason::Reason;
 use crate::state::RunState;
 
 impl Planner {
-    /// Asks for the next page if it is time.
-    pub(super) fn request_load(&mut self, now: Timestamp) {
-        let is_time = self.near.next_load(&self.limits).is_some_and(|at| at <= now);
+    /// Asks for the next ids if it is time.
+    pub(super) fn request_ids(&mut self, now: Timestamp) {
+        let is_time = self.near.next_scan(&self.limits).is_some_and(|at| at <= now);
         if self.phase == Phase::Restoring || !is_time {
             return;
         }
-        let up_to = now.saturating_add(self.near.window).unwrap_or(Timestamp::MAX);
-        self.near.loading = Some(up_to);
-        let (after, limit) = (self.near.cursor, self.limits.page);
-        self.ledger.perform(Output::Load { after, up_to, limit });
+        let (after, up_to) = self.near.begin_scan(now);
+        self.ledger.perform(Output::LoadIds { after, up_to, limit: self.limits.page });
     }
 
+    /// Asks for the first jobs that are due. They are read after all that was recorded before is on disk, so that what has fired
+    /// is not found again.
+    pub(super) fn request_portion(&mut self, now: Timestamp) {
+        let may_fire = self.phase == Phase::Planning && !self.rests() && self.has_room();
+        if may_fire && self.near.begin_read(self.limits.per_turn) {
+            self.ledger.perform(Output::Load { up_to: now, limit: self.limits.per_turn });
+        }
+    }
+
+    /// Jobs that are due were read.
+    pub(super) fn loaded(&mut self, now: Timestamp, portion: Vec<Once>, is_complete: bool) {
+        self.near.read(portion, is_complete);
+        if !self.rests() {
+            self.fire_near(now);
+        }
+    }
+
+    /// Fires what was read.
     pub(super) fn fire_near(&mut self, now: Timestamp) {
         for _ in 0..self.limits.per_turn {
             if !self.has_room() || self.ledger.is_full() {
                 return;
             }
-            let Some(once) = self.near.pop_due(now) else { return };
+            let Some(once) = self.near.pop_due(now) else { break };
             self.fire(now, &once);
             self.ledger.end_unit();
         }
@@ -51,21 +68,20 @@ impl Planner {
             self.ledger.record(Operation::Fire { id: once.id, run });
             return;
         }
-        self.near.firing = Some((run.key.clone(), once.id));
+        self.near.begin_firing(run.key.clone(), once.id);
         let live = Live {
             run,
             work: Arc::clone(&once.work),
             kill_reason: None,
-            wakes: Timestamp::MIN,
+            wakes: None,
             admitted: 0,
             open: None,
         };
         if is_expired {
-            let reason = "its time had passed by more than its grace";
-            self.end_unstarted(now, live, false, RunState::Missed, reason);
+            self.end_unstarted(now, live, false, RunState::Missed, Reason::PastGrace);
         } else {
             self.admit(now, live, false);
         }
-        assert!(self.near.firing.is_none(), "a one-shot job that fires is recorded");
+        assert!(!self.near.is_firing(), "a one-shot job that fires is recorded");
     }
 }

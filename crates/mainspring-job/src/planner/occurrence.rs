@@ -16,17 +16,12 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::policy::CatchUp;
+use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::{Next, Timetable};
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
-
-/// Why occurrences are missed or skipped, for people.
-const SERVER_DOWN: &str = "the server was not running at that time";
-const UNSEEN: &str = "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due";
-const CROWDED: &str = "too many runs were open";
-pub(super) const PAUSED: &str = "its job was paused";
 
 /// Why a look comes later than an occurrence.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +73,9 @@ impl Planner {
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
         let room = self.limits.max_open.saturating_sub(self.runs.len());
         let Some(tracked) = self.jobs.get_mut(name) else { return };
-        tracked.next = None;
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
+        }
         let was_crowded = std::mem::take(&mut tracked.is_crowded);
         let Some(job) = tracked.job.clone() else { return };
         if tracked.mark.pause.is_none() {
@@ -105,16 +102,15 @@ impl Planner {
     /// Puts a job on the agenda at its next occurrence, instead of where it was.
     pub(super) fn expect(&mut self, name: &JobName) {
         let Some(tracked) = self.jobs.get_mut(name) else { return };
-        if let Some(at) = tracked.next.take() {
-            self.agenda.remove(at, Item::Job(name.clone()));
+        if let Some(entry) = tracked.next.take() {
+            self.agenda.cancel(entry);
         }
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() || is_done(job, tracked.mark.runs) {
             return;
         }
         if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
-            tracked.next = Some(at);
-            self.agenda.add(at, Item::Job(name.clone()));
+            tracked.next = Some(self.agenda.add(at, Item::Job(name.clone())));
         }
     }
 
@@ -188,7 +184,7 @@ impl Planner {
             run,
             work: Arc::clone(&job.work),
             kill_reason: None,
-            wakes: Timestamp::MIN,
+            wakes: None,
             admitted: 0,
             open: None,
         };
@@ -201,11 +197,11 @@ impl Planner {
     }
 
     /// Why a stretch that begins with this occurrence was not planned in time.
-    fn why_missed(&self, delay: Delay, first: Timestamp) -> &'static str {
+    fn why_missed(&self, delay: Delay, first: Timestamp) -> Reason {
         match delay {
-            Delay::Crowded => CROWDED,
-            Delay::Unseen if first < self.began => SERVER_DOWN,
-            Delay::Unseen => UNSEEN,
+            Delay::Crowded => Reason::Crowded,
+            Delay::Unseen if first < self.began => Reason::ServerDown,
+            Delay::Unseen => Reason::Unseen,
         }
     }
 
@@ -214,7 +210,7 @@ impl Planner {
         &mut self,
         now: Timestamp,
         job: &Job,
-        (state, reason): (RunState, &str),
+        (state, reason): (RunState, Reason),
         (first, last): (Timestamp, Timestamp),
     ) {
         let key = RunKey::new(job.name.clone(), first);
@@ -222,15 +218,11 @@ impl Planner {
         let mut run = Run::new(key.clone(), Cause::Trigger, state, first, now);
         run.ended = Some(now);
         run.span = Some(span).filter(|span| 1 < span.count);
-        reason.clone_into(&mut run.reason);
+        run.reason = Some(reason.clone());
         // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
         self.ledger.record(Operation::Plan(run));
         if state == RunState::Missed {
-            self.ledger.perform(Output::Note(Note::Missed {
-                key,
-                count: span.count,
-                reason: reason.to_owned(),
-            }));
+            self.ledger.perform(Output::Note(Note::Missed { key, count: span.count, reason }));
         }
         self.count_ended(&job.name);
     }
@@ -244,7 +236,7 @@ impl Planner {
             tracked.mark.watermark = now;
         }
         if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
-            self.record_stretch(now, &job, (RunState::SkippedPaused, PAUSED), stretch);
+            self.record_stretch(now, &job, (RunState::SkippedPaused, Reason::Paused), stretch);
         }
     }
 }

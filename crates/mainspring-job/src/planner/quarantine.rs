@@ -38,6 +38,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ledger::Place;
 use crate::name::JobName;
 use crate::operation::Takeover;
+use crate::reason::Reason;
 use crate::run::RunKey;
 
 /// How many times in a row the server may die in a job before it is not started again: once among all that ran, once among a
@@ -51,11 +52,6 @@ pub const PROBATION: SignedDuration = SignedDuration::from_secs(10);
 /// How many runs are on probation at once: as many as the server runs at once, 256, are through in less than three minutes, and
 /// if it dies again so few are left that each may have its turn alone in the same time.
 pub const MAX_ON_PROBATION: usize = 16;
-
-/// Why a run was cut off.
-const ENDED: &str = "the server ended while it ran";
-const DIED: &str = "the server died while it ran";
-const WENT_DOWN: &str = "the machine went down while it ran";
 
 /// What is in quarantine.
 #[derive(Debug)]
@@ -101,11 +97,11 @@ impl Quarantine {
     }
 
     /// Why what was running when the last owner ended has no end.
-    pub(super) fn why_cut_off(&self) -> &'static str {
+    pub(super) fn why_cut_off(&self) -> Reason {
         match self.takeover {
-            Takeover::Clean => ENDED,
-            Takeover::Unclean => DIED,
-            Takeover::Rebooted => WENT_DOWN,
+            Takeover::Clean => Reason::ServerEnded,
+            Takeover::Unclean => Reason::ServerDied,
+            Takeover::Rebooted => Reason::MachineDown,
         }
     }
 
@@ -117,11 +113,6 @@ impl Quarantine {
     pub(super) fn len(&self) -> usize {
         self.jobs.len() + self.runs.len()
     }
-}
-
-/// Why there is no further attempt.
-pub(super) fn died_in_it(crashes: u32) -> String {
-    format!("the server died in it {crashes} times")
 }
 
 pub(super) fn end_of_probation(now: Timestamp) -> Timestamp {

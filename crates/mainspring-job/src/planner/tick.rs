@@ -36,8 +36,8 @@ impl Planner {
                 self.job_due(now, &name);
             } else {
                 match self.agenda.pop_due(now) {
-                    Some((_, Item::Run(key))) => self.run_due(now, &key),
-                    Some((_, Item::Job(name))) => self.job_due(now, &name),
+                    Some(Item::Run(key)) => self.run_due(now, &key),
+                    Some(Item::Job(name)) => self.job_due(now, &name),
                     None => break,
                 }
             }
@@ -55,6 +55,7 @@ impl Planner {
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.runs.remove(key).expect("what is on the agenda is open");
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        live.wakes = None;
         let due = live.run.due;
         // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind what it follows.
         let earliest = self.before_in_line(&live.run).map_or(now, |before| before.run.due.max(now));
@@ -91,9 +92,10 @@ impl Planner {
                     wakes = earlier.map_or(wakes, |(_, earlier)| wakes.max(earlier));
                     before = Some((key.job.clone(), wakes));
                 }
-                self.agenda.remove(live.wakes, Item::Run(key.clone()));
-                self.agenda.add(wakes, Item::Run(key.clone()));
-                live.wakes = wakes;
+                if let Some(entry) = live.wakes.filter(|entry| entry.at != wakes) {
+                    self.agenda.cancel(entry);
+                    live.wakes = Some(self.agenda.add(wakes, Item::Run(key.clone())));
+                }
             }
         }
     }

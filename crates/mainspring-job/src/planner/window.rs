@@ -1,129 +1,242 @@
-//! The near one-shot jobs: those that are due next, in memory; all others are in the store only.
+//! The near one-shot jobs: the ids of those that are due next, in memory; all else of them is in the store only.
 //!
 //! ```text
 //!  store:   ×××××××××××××××××××××××××××××××××××××××××××××××××××××   a million, ordered by (due, number)
-//!  memory:  ××××××××××××××××┤ cursor                               everything up to here, and nothing beyond
-//!                           └─ the next load begins here, up to now + window, a page at a time
+//!  ids:     ××××××××××××××××┤ cursor                               everything up to here, and nothing beyond
+//!           │               └─ the next ids are read from here on, up to now + span, a page at a time
+//!           └─ due: the first jobs up to now are read, a portion at a time, and fire
 //! ```
 //!
-//! A submission at or before the cursor, or within the range of a load that is on its way, joins the memory as soon as it is on
-//! disk; any other is found by a later load. So none falls between the two. The window adapts: it doubles while pages
-//! come back half empty, up to a day, so that an idle server reads its store twice a day; and halves when they are full.
+//! An id is only a reason to read: what is read decides. So an id whose job was withdrawn stays until its time comes, and costs
+//! one look that finds nothing. Nothing is lost: each job on disk up to the cursor has its id here, or is among those that were
+//! read and have not fired, or the last portion was full, and another is read.
 //!
-//! Cost: O(log n) for each; memory is one page and what was submitted for before the cursor, up to `max_near`: beyond that, the
-//! farthest are left to the store again.
+//! A submission at or before the cursor, or within the range of ids that are being read, joins them as soon as it is on disk; any
+//! other is found by a later read. So none falls between the two. The span adapts: it doubles while pages come
+//! back half empty, up to a day, so that an idle server reads its store twice a day; and halves when they are full.
+//!
+//! Cost: O(log n) for each; memory is 48 bytes for each id, of a page and of what was submitted for before the cursor, up to
+//! `max_near`: beyond that the farther half is left to the store again, which costs O(n log n) once in `max_near / 2`
+//! submissions. And one portion of whole jobs, `per_turn` of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
 use super::limits::Limits;
+use super::wall_queue::{Due, WallQueue};
 use crate::once::{Once, OnceId};
 use crate::run::RunKey;
 
-/// The shortest window: reading takes milliseconds, so a minute is more than enough ahead.
-const MIN_WINDOW: Duration = Duration::from_secs(60);
-/// The longest window.
-const MAX_WINDOW: Duration = Duration::from_secs(86_400);
+/// The shortest span: reading takes milliseconds, so a minute is more than enough ahead.
+const MIN_SPAN: Duration = Duration::from_secs(60);
+/// The longest span.
+const MAX_SPAN: Duration = Duration::from_secs(86_400);
+
+/// A page with fewer rows leaves room for a longer span.
+const HALF_EMPTY: usize = 5_000;
+
+/// A [`OnceId`] in 16 bytes, and with a value that is none, which saves the queue another eight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct NearId {
+    due_ns: i64,
+    number_after: NonZeroU64,
+}
+
+impl NearId {
+    fn new(id: OnceId) -> NearId {
+        let due_ns =
+            i64::try_from(id.due.as_nanosecond()).expect("no store keeps what is due outside of 64 bits");
+        NearId { due_ns, number_after: NonZeroU64::MIN.saturating_add(id.number) }
+    }
+
+    fn id(self) -> OnceId {
+        OnceId { due: self.due(), number: self.number_after.get() - 1 }
+    }
+}
+
+impl Due for NearId {
+    fn due(&self) -> Timestamp {
+        Timestamp::from_nanosecond(i128::from(self.due_ns)).expect("it was one")
+    }
+}
 
 /// What of the one-shot jobs is in memory.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// All that are on disk up to the cursor; perhaps some beyond.
-    pub(super) pending: BTreeMap<OnceId, Once>,
-    pub(super) cursor: OnceId,
-    pub(super) window: Duration,
-    /// The end of the range of the load that is on its way.
-    pub(super) loading: Option<Timestamp>,
-    /// What was fired or withdrawn while a load is on its way, which may have read it before.
-    pub(super) gone: BTreeSet<OnceId>,
-    /// The first that was left to the store while a load is on its way.
-    pub(super) first_left: Option<OnceId>,
+    /// Those of all that are on disk up to the cursor; perhaps some beyond, and some that are gone.
+    ids: WallQueue<NearId>,
+    cursor: OnceId,
+    span: Duration,
+    /// The end of the range of the ids that are being read.
+    scanning: Option<Timestamp>,
+    /// What was submitted while ids are being read, within their range.
+    joined: BTreeSet<OnceId>,
+    /// The first that was left to the store while ids are being read.
+    first_left: Option<OnceId>,
+    /// What was read because it is due, and has not fired.
+    portion: VecDeque<Once>,
+    /// Whether a portion is being read.
+    is_reading: bool,
+    /// Whether the last portion may not have been all that was due.
+    has_more: bool,
+    /// What was withdrawn while a portion is being read, which may hold it.
+    withdrawn: BTreeSet<OnceId>,
     /// The job whose run is being recorded for the first time.
-    pub(super) firing: Option<(RunKey, OnceId)>,
+    firing: Option<(RunKey, OnceId)>,
 }
 
 impl Default for Window {
     fn default() -> Window {
         Window {
-            pending: BTreeMap::new(),
+            ids: WallQueue::default(),
             cursor: OnceId::first_at(Timestamp::MIN),
-            window: MIN_WINDOW,
-            loading: None,
-            gone: BTreeSet::new(),
+            span: MIN_SPAN,
+            scanning: None,
+            joined: BTreeSet::new(),
             first_left: None,
+            portion: VecDeque::new(),
+            is_reading: false,
+            has_more: false,
+            withdrawn: BTreeSet::new(),
             firing: None,
         }
     }
 }
 
 impl Window {
+    /// Takes in what the clock shows.
+    pub(super) fn tell(&mut self, now: Timestamp) {
+        self.ids.tell(now);
+    }
+
+    /// How many ids there are, and jobs that were read and have not fired.
     pub(super) fn len(&self) -> usize {
-        self.pending.len()
+        self.ids.len() + self.portion.len()
     }
 
+    /// When there is something to fire, or to read so that it fires.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        self.pending.keys().next().map(|id| id.due)
+        match (self.portion.front(), self.is_reading) {
+            (Some(once), _) => Some(once.id.due),
+            (None, true) => None,
+            (None, false) if self.has_more => Some(Timestamp::MIN),
+            (None, false) => self.ids.next_due(),
+        }
     }
 
-    /// When the next load is worth it: half a window before the cursor is reached, unless a page is in memory anyway.
-    pub(super) fn next_load(&self, limits: &Limits) -> Option<Timestamp> {
-        let is_short = self.loading.is_none() && self.pending.len() < limits.page;
-        is_short.then(|| self.cursor.due.saturating_sub(self.window / 2).unwrap_or(Timestamp::MIN))
+    /// When the next ids are worth reading: half a span before the cursor is reached, unless a page is in memory anyway.
+    pub(super) fn next_scan(&self, limits: &Limits) -> Option<Timestamp> {
+        let is_short = self.scanning.is_none() && self.ids.len() < limits.page;
+        is_short.then(|| self.cursor.due.saturating_sub(self.span / 2).unwrap_or(Timestamp::MIN))
+    }
+
+    /// Ids are to be read: those after this one, up to this time.
+    pub(super) fn begin_scan(&mut self, now: Timestamp) -> (OnceId, Timestamp) {
+        assert!(self.scanning.is_none(), "ids are read once at a time");
+        let up_to = now.saturating_add(self.span).unwrap_or(Timestamp::MAX);
+        self.scanning = Some(up_to);
+        (self.cursor, up_to)
+    }
+
+    /// Ids were read.
+    pub(super) fn scanned(&mut self, ids: &[OnceId], is_complete: bool) {
+        let Some(up_to) = self.scanning.take() else { return };
+        let last = ids.last().copied().unwrap_or(self.cursor);
+        let read_to = if is_complete { OnceId::last_at(up_to) } else { last };
+        self.cursor = self.first_left.take().map_or(read_to, |left| left.min(read_to)).max(self.cursor);
+        // The read may have found what was submitted meanwhile, or come before it.
+        self.joined.extend(ids);
+        for id in std::mem::take(&mut self.joined).range(..=self.cursor) {
+            self.ids.add(NearId::new(*id));
+        }
+        self.span = match is_complete {
+            true if ids.len() < HALF_EMPTY => (self.span * 2).min(MAX_SPAN),
+            true => self.span,
+            false => (self.span / 2).max(MIN_SPAN),
+        };
     }
 
     /// A submission is on disk.
-    pub(super) fn submitted(&mut self, once: Once, limits: &Limits) {
-        let is_loading = self.loading.is_some_and(|up_to| once.id.due <= up_to);
-        if once.id <= self.cursor || is_loading {
-            self.pending.insert(once.id, once);
+    pub(super) fn submitted(&mut self, id: OnceId, limits: &Limits) {
+        if id <= self.cursor {
+            self.ids.add(NearId::new(id));
+        } else if self.scanning.is_some_and(|up_to| id.due <= up_to) {
+            self.joined.insert(id);
         }
-        if limits.max_near < self.pending.len()
-            && let Some((id, _)) = self.pending.pop_last()
-        {
-            self.leave_from(id);
+        if limits.max_near < self.ids.len() {
+            self.leave_half();
         }
     }
 
-    /// From this one on, the store alone has them.
-    fn leave_from(&mut self, id: OnceId) {
-        let before = OnceId { number: id.number.saturating_sub(1), ..id };
+    /// From the farther half on, the store alone has them.
+    fn leave_half(&mut self) {
+        let mut ids = self.ids.take_all();
+        ids.sort_unstable();
+        let left = ids.split_off(ids.len() / 2);
+        for id in ids {
+            self.ids.add(id);
+        }
+        let Some(first) = left.first() else { return };
+        let first = first.id();
+        let before = OnceId { number: first.number.saturating_sub(1), ..first };
         self.cursor = self.cursor.min(before);
-        if self.loading.is_some() {
+        if self.scanning.is_some() {
             self.first_left = Some(self.first_left.map_or(before, |left| left.min(before)));
         }
     }
 
-    pub(super) fn loaded(&mut self, pending: Vec<Once>, is_complete: bool) {
-        let Some(up_to) = self.loading.take() else { return };
-        let (count, last) = (pending.len(), pending.last().map(|once| once.id));
-        let gone = std::mem::take(&mut self.gone);
-        let found = pending.into_iter().filter(|once| !gone.contains(&once.id));
-        self.pending.extend(found.map(|once| (once.id, once)));
-        let read_to = if is_complete { OnceId::last_at(up_to) } else { last.unwrap_or(self.cursor) };
-        self.cursor = self.first_left.take().map_or(read_to, |left| left.min(read_to)).max(self.cursor);
-        self.window = match is_complete {
-            true if count < HALF_EMPTY => (self.window * 2).min(MAX_WINDOW),
-            true => self.window,
-            false => (self.window / 2).max(MIN_WINDOW),
-        };
-    }
-
-    pub(super) fn withdraw(&mut self, id: OnceId) {
-        self.pending.remove(&id);
-        if self.loading.is_some() {
-            self.gone.insert(id);
+    /// Says whether the first jobs that are due are to be read, and how many at most. Their ids leave.
+    pub(super) fn begin_read(&mut self, most: usize) -> bool {
+        if self.is_reading || !self.portion.is_empty() {
+            return false;
         }
+        let has_due = (0..most).take_while(|_| self.ids.pop_due().is_some()).count() != 0;
+        self.is_reading = has_due || self.has_more;
+        self.is_reading
     }
 
+    /// Jobs that are due were read.
+    pub(super) fn read(&mut self, portion: Vec<Once>, is_complete: bool) {
+        if !std::mem::take(&mut self.is_reading) {
+            return;
+        }
+        self.has_more = !is_complete;
+        let withdrawn = std::mem::take(&mut self.withdrawn);
+        self.portion = portion.into_iter().filter(|once| !withdrawn.contains(&once.id)).collect();
+    }
+
+    /// Takes the first of those that were read.
     pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<Once> {
-        let entry = self.pending.first_entry().filter(|entry| entry.key().due <= now)?;
-        let once = entry.remove();
-        if self.loading.is_some() {
-            self.gone.insert(once.id);
+        let once = self.portion.pop_front()?;
+        if once.id.due <= now {
+            return Some(once);
         }
-        Some(once)
+        // The clock was set back: their time comes again.
+        for id in std::iter::once(once.id).chain(self.portion.drain(..).map(|once| once.id)) {
+            self.ids.add(NearId::new(id));
+        }
+        None
+    }
+
+    /// A job is withdrawn; its id stays.
+    pub(super) fn withdraw(&mut self, id: OnceId) {
+        self.portion.retain(|once| once.id != id);
+        if self.is_reading {
+            self.withdrawn.insert(id);
+        }
+    }
+
+    /// A job fires: the next record of this run is that.
+    pub(super) fn begin_firing(&mut self, key: RunKey, id: OnceId) {
+        self.firing = Some((key, id));
+    }
+
+    /// Whether a job that fires is not recorded yet.
+    pub(super) fn is_firing(&self) -> bool {
+        self.firing.is_some()
     }
 
     /// The id of the one-shot job whose run has this key, if it is being recorded now.
@@ -131,6 +244,3 @@ impl Window {
         self.firing.take_if(|(firing, _)| firing == key).map(|(_, id)| id)
     }
 }
-
-/// A page with fewer rows leaves room for a longer window.
-const HALF_EMPTY: usize = 5_000;

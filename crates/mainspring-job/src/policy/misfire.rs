@@ -45,7 +45,17 @@ pub const MAX_CATCH_UP_RUNS: u32 = 1_000;
 const MAX_WINDOW: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Says which misfired occurrences run late.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{CatchUp, Misfire};
+///
+/// let misfire: Misfire = "all,cap=7".parse()?;
+/// assert_eq!(misfire.catch_up, CatchUp::All { cap: 7 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CatchUp {
     /// None of them.
     None,
@@ -61,7 +71,19 @@ pub enum CatchUp {
 }
 
 /// Says what happens to misfired occurrences.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Misfire;
+///
+/// // The latest of those that were missed, if it is at most two hours old.
+/// let misfire: Misfire = "latest,window=2h".parse()?;
+/// assert_eq!(misfire.window, std::time::Duration::from_secs(7_200));
+/// assert_eq!(misfire.grace, Misfire::default().grace);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Misfire {
     /// Which of them run late.
     pub catch_up: CatchUp,

@@ -29,7 +29,17 @@ use super::text::{self, PolicyError};
 pub const MAX_QUEUED_RUNS: u32 = 1_000;
 
 /// Says what happens to a run that is due while another is in the way.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Overlap;
+///
+/// assert_eq!("queue-all,cap=3".parse::<Overlap>()?, Overlap::QueueAll { cap: 3 });
+/// assert_eq!(Overlap::default(), Overlap::Skip);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Overlap {
     /// It is skipped.
     #[default]

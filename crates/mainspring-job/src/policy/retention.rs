@@ -16,7 +16,17 @@ pub const MAX_KEPT_RUNS: u32 = 1_000_000;
 const MAX_DAYS: u32 = 36_525;
 
 /// Says how much history is kept.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Retention;
+///
+/// let retention: Retention = "keep=7".parse()?;
+/// assert_eq!((retention.keep, retention.days), (7, 90));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retention {
     /// So many ended runs, from 1 to [`MAX_KEPT_RUNS`]; more until the next look.
     pub keep: u32,

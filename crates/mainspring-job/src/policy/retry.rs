@@ -36,7 +36,18 @@ const MAX_BACKOFF: Duration = Duration::from_secs(31 * 86_400);
 const MAX_FACTOR: u32 = 100;
 
 /// Says which ends are retried, and lead to the dead letters when no attempt is left.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Retry, RunState};
+///
+/// let retry: Retry = "3,on=failed+abandoned".parse()?;
+/// assert!(retry.on.holds(RunState::Abandoned));
+/// assert!(!retry.on.holds(RunState::TimedOut));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryOn {
     /// The attempt failed.
     pub failed: bool,
@@ -61,7 +72,20 @@ impl RetryOn {
 }
 
 /// Says how a failure is tried again.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Retry, RunState};
+/// use std::time::Duration;
+///
+/// let retry: Retry = "3,backoff=10s,factor=2,jitter=0%".parse()?;
+/// assert!(retry.follows(3, RunState::Failed), "the third attempt is followed by a fourth,");
+/// assert!(!retry.follows(4, RunState::Failed), "which is the last");
+/// assert_eq!(retry.wait(3, 0), Duration::from_secs(40));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Retry {
     /// How often, after the first attempt; 0 is never. At most [`MAX_RETRIES`].
     pub max: u32,
@@ -97,6 +121,7 @@ impl Retry {
     }
 
     /// The wait after attempt number `attempt`, from 1. `hash` places it within the jitter.
+    #[expect(clippy::missing_panics_doc, reason = "the longest wait is far below what a u64 holds")]
     pub fn wait(&self, attempt: u32, hash: u64) -> Duration {
         let factor = self.factor.checked_pow(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
         let wait = self.backoff.saturating_mul(factor).min(self.cap).min(MAX_BACKOFF);

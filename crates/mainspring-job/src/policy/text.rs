@@ -14,7 +14,17 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 /// Says what in the text of a policy cannot be read, and what could stand there.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Policies;
+///
+/// let error = "overlap=sikp".parse::<Policies>().unwrap_err();
+/// assert_eq!((error.what.as_str(), error.found.as_str()), ("overlap", "sikp"));
+/// assert!(error.to_string().starts_with("`sikp` is no overlap: expected skip, "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PolicyError {
     /// The policy, or the part of it: `overlap`, `part of retry`.
     pub what: String,

@@ -20,7 +20,16 @@ pub const MAX_KILL_GRACE: Duration = Duration::from_secs(3_600);
 const MAX_TIMEOUT: Duration = Duration::from_secs(36_525 * 86_400);
 
 /// Asks a process to end. The names are those of POSIX, without `SIG`.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Signal;
+///
+/// assert_eq!(Signal::from_name("sigint"), Some(Signal::Int));
+/// assert_eq!(Signal::Int.name(), "INT");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Signal {
     /// SIGTERM.
     #[default]
@@ -66,7 +75,18 @@ impl Signal {
 }
 
 /// Says how an attempt is ended: a signal, then after a while KILL.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Kill, Signal, Timeout};
+///
+/// let timeout: Timeout = "1h,signal=INT,grace=5s".parse()?;
+/// assert_eq!(timeout.kill.signal, Signal::Int);
+/// assert_eq!(Kill::default().signal, Signal::Term);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Kill {
     /// What comes first.
     pub signal: Signal,
@@ -81,7 +101,19 @@ impl Default for Kill {
 }
 
 /// Says how long an attempt may take.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Timeout;
+/// use std::time::Duration;
+///
+/// let timeout: Timeout = "1h30m".parse()?;
+/// assert_eq!(timeout.after, Some(Duration::from_secs(5_400)));
+/// assert_eq!(Timeout::default().after, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Timeout {
     /// Then it is killed. `None`: it may take as long as it likes.
     pub after: Option<Duration>,

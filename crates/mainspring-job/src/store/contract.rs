@@ -8,28 +8,124 @@
 //! Cost: some hundred small stores are made. It cannot pull the plug: that a store survives a crash is for its own tests.
 //!
 //! # Example
+//! A store that is a journal: it keeps all that it was told, and when it is opened reads it again from the start. The maps of
+//! [`MemoryStore`] answer its questions.
+//!
 //! ```
-//! use mainspring_job::{MemoryStore, contract};
+//! use mainspring_job::jiff::Timestamp;
+//! use mainspring_job::{
+//!     Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Owner,
+//!     Query, Reader, Renewed, Run, RunKey, Shard, Store, StoreError, contract,
+//! };
 //!
-//! struct InMemory;
+//! enum Entry {
+//!     Acquired(Shard, Owner),
+//!     Released(Lease),
+//!     Committed(Lease, Batch),
+//! }
 //!
-//! impl contract::Ground for InMemory {
-//!     type Store = MemoryStore;
-//!     fn fresh(&mut self) -> MemoryStore {
-//!         MemoryStore::new()
+//! #[derive(Default)]
+//! struct Journal {
+//!     /// What would be lines of a file.
+//!     entries: Vec<Entry>,
+//!     state: MemoryStore,
+//! }
+//!
+//! impl Store for Journal {
+//!     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+//!         let lease = self.state.acquire(shard, owner)?;
+//!         self.entries.push(Entry::Acquired(shard, owner.clone()));
+//!         Ok(lease)
 //!     }
-//!     fn reopened(&mut self, store: MemoryStore) -> MemoryStore {
-//!         store
+//!     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+//!         self.state.renew(lease)
+//!     }
+//!     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+//!         self.state.release(lease)?;
+//!         self.entries.push(Entry::Released(lease));
+//!         Ok(())
+//!     }
+//!     fn hints(&mut self) -> Vec<Hint> {
+//!         self.state.hints()
+//!     }
+//!     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+//!         // One that is fenced out is told so, and writes nothing.
+//!         let committed = self.state.commit(lease, batch)?;
+//!         self.entries.push(Entry::Committed(lease, batch.clone()));
+//!         Ok(committed)
 //!     }
 //! }
 //!
-//! assert_eq!(contract::exercise(&mut InMemory, 20), Ok(()));
+//! impl Reader for Journal {
+//!     fn load(
+//!         &mut self,
+//!         shard: Shard,
+//!         after: OnceId,
+//!         up_to: Timestamp,
+//!         limit: usize,
+//!     ) -> Result<Vec<Once>, StoreError> {
+//!         self.state.load(shard, after, up_to, limit)
+//!     }
+//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+//!         self.state.jobs(shard)
+//!     }
+//!     fn open_runs(
+//!         &mut self,
+//!         shard: Shard,
+//!         after: Option<&RunKey>,
+//!         limit: usize,
+//!     ) -> Result<Vec<Run>, StoreError> {
+//!         self.state.open_runs(shard, after, limit)
+//!     }
+//!     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+//!         self.state.find(shard, query)
+//!     }
+//!     fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+//!         self.state.run(shard, key)
+//!     }
+//!     fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+//!         self.state.attempts(shard, key)
+//!     }
+//!     fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+//!         self.state.pending_named(shard, name)
+//!     }
+//!     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
+//!         self.state.counts(shard)
+//!     }
+//! }
+//!
+//! struct Journals;
+//!
+//! impl contract::Ground for Journals {
+//!     type Store = Journal;
+//!     fn fresh(&mut self) -> Journal {
+//!         Journal::default()
+//!     }
+//!     fn reopened(&mut self, store: Journal) -> Journal {
+//!         let mut journal = Journal::default();
+//!         for entry in store.entries {
+//!             let redone = match &entry {
+//!                 Entry::Acquired(shard, owner) => journal.acquire(*shard, owner).map(drop),
+//!                 Entry::Released(lease) => journal.release(*lease),
+//!                 Entry::Committed(lease, batch) => journal.commit(*lease, batch).map(drop),
+//!             };
+//!             redone.expect("what went well once does so again");
+//!         }
+//!         journal
+//!     }
+//! }
+//!
+//! contract::exercise(&mut Journals, 20)?;
+//! # Ok::<(), contract::Violation>(())
 //! ```
+//!
+//! A store that keeps everything in tables of its own is `mainspring-store`, which knows no more of this crate than is public.
 
 mod generator;
 mod ground;
 mod laws;
 mod owners;
+mod rule;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -42,9 +138,32 @@ use generator::Generator;
 use ground::{Held, committed, same, text};
 
 pub use ground::Ground;
+pub use rule::exercise_rule;
 
-/// Says what a store did that it should not.
+/// Says what a store or a rule did that it should not.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, contract};
+///
+/// struct InMemory;
+///
+/// impl contract::Ground for InMemory {
+///     type Store = MemoryStore;
+///     fn fresh(&mut self) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+///     // It forgets all that it was told.
+///     fn reopened(&mut self, _store: MemoryStore) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+/// }
+///
+/// let violation = contract::exercise(&mut InMemory, 1).unwrap_err();
+/// assert!(violation.to_string().contains(": "), "the law, and what was found");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The law, or the script with its seed.
     pub law: String,
@@ -64,6 +183,9 @@ impl std::error::Error for Violation {}
 ///
 /// # Errors
 /// The first law or script that the store does not keep to.
+///
+/// # Example
+/// See the [page of the suite](self).
 pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;
@@ -121,6 +243,8 @@ fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &
     {
         let found = store.load(shard, after, up_to, limit).map_err(text)?;
         same("pending jobs", &found, &oracle.load(shard, after, up_to, limit).map_err(text)?)?;
+        let found = store.load_ids(shard, after, up_to, limit).map_err(text)?;
+        same("ids of pending jobs", &found, &oracle.load_ids(shard, after, up_to, limit).map_err(text)?)?;
     }
     let queries = [Query { limit: 1_000, ..Query::default() }, generator.query()];
     for query in queries {

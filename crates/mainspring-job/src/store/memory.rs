@@ -15,11 +15,26 @@ use super::{
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
+use crate::reason::Reason;
 use crate::record::{JobRecord, Mark};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 
 /// Keeps jobs and runs in memory, for one shard.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Owner, Shard, Store, Takeover};
+///
+/// let mut store = MemoryStore::new();
+/// let lease = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// // A clone is what a crash would leave.
+/// let mut disk = store.clone();
+/// assert_eq!(disk.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Unclean);
+/// store.release(lease)?;
+/// assert_eq!(store.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Clean);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
     epoch: u64,
@@ -169,7 +184,7 @@ impl MemoryStore {
         }
         (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
         (run.ended, run.outcome) = (None, None);
-        run.reason.clear();
+        run.reason = None;
         self.add_attempt(key, attempt, at);
         Answer::New
     }
@@ -215,7 +230,7 @@ impl MemoryStore {
 fn withdrawn(once: &Once, at: Timestamp) -> Run {
     let mut run = once.run(RunState::Cancelled, once.id.due, at);
     run.ended = Some(at);
-    "it was withdrawn".clone_into(&mut run.reason);
+    run.reason = Some(Reason::Withdrawn);
     run
 }
 

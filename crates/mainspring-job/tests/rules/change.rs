@@ -5,7 +5,7 @@ use super::*;
 fn row(run: &Run) -> String {
     let time = |moment: Timestamp| moment.to_zoned(TimeZone::UTC).strftime("%T").to_string();
     let last = run.span.map_or(String::new(), |span| format!(" to {}, {}", time(span.last), span.count));
-    format!("{} {}{last}: {}", run.state, time(run.key.nominal), run.reason)
+    format!("{} {}{last}: {}", run.state, time(run.key.nominal), run.why())
 }
 
 fn rows(shell: &mut Shell) -> Vec<String> {

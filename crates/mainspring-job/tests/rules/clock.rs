@@ -43,7 +43,9 @@ fn a_time_that_has_run_does_not_run_again_by_another_timetable() {
     // Half of them have ended, and are known to the store alone.
     (0..31).step_by(2).for_each(|index| shell.end(index, Outcome::Succeeded));
     shell.wake("2026-01-01T10:10:30Z");
-    shell.apply(vec![Job { max_runs: Some(36), ..job("j", "*/30 * * * * *", "overlap=allow") }]);
+    let mut limited = job("j", "*/30 * * * * *", "overlap=allow");
+    limited.max_runs = Some(36);
+    shell.apply(vec![limited]);
     shell.live("2026-01-01T10:13:10Z");
     let nominals: Vec<String> =
         shell.started[31..].iter().map(|start| start.key.nominal.to_string()).collect();

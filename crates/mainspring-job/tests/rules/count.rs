@@ -3,7 +3,9 @@
 use super::*;
 
 fn limited(expression: &str, policies: &str) -> Job {
-    Job { max_runs: Some(2), ..job("j", expression, policies) }
+    let mut job = job("j", expression, policies);
+    job.max_runs = Some(2);
+    job
 }
 
 fn runs_counted(shell: &Shell) -> u64 {

@@ -24,7 +24,8 @@ fn a_day_of_many_jobs_is_made_good_for_in_batches_of_a_bounded_size() {
 
 #[test]
 fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
-    let limits = Limits { max_open: 100, max_running: 10, ..Limits::default() };
+    let mut limits = Limits::default();
+    (limits.max_open, limits.max_running) = (100, 10);
     let mut jobs = crowd(3);
     jobs.push(job("none", "* * * * *", "misfire=none"));
     let mut shell = Shell::with("2026-01-01T00:00:30Z", jobs, Vec::new(), limits);
@@ -49,5 +50,5 @@ fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
         assert_eq!(nominals[..60], expected[..], "{name}: each is on record, in order");
     }
     let first = shell.runs("none").remove(0);
-    assert_eq!((first.state, first.reason.as_str()), (RunState::Missed, "too many runs were open"));
+    assert_eq!((first.state, first.why().as_str()), (RunState::Missed, "too many runs were open"));
 }

@@ -8,7 +8,7 @@ fn seconds(policies: &str) -> Job {
 }
 
 fn rests(mut job: Job, excluded: &str) -> Job {
-    let schedule = Trigger::new(Expression::parse(excluded).unwrap(), TimeZone::UTC);
+    let schedule = Schedule::new(Expression::parse(excluded).unwrap(), TimeZone::UTC);
     job.timetable = job.timetable.without(vec![Exclusion::Times(Box::new(schedule))]).unwrap();
     job
 }

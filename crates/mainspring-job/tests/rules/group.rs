@@ -9,8 +9,8 @@ fn of_group(text: &str) -> Job {
 }
 
 fn define(shell: &mut Shell, source: &str, jobs: Vec<Job>, limit: Option<u32>, prune: Prune) {
-    let groups = limit.map(|limit| Group { name: name("db"), limit }).into_iter().collect();
-    let definitions = Definitions { source: source.to_owned(), jobs, groups, prune };
+    let groups = limit.map(|limit| Group::new(name("db"), limit)).into_iter().collect();
+    let definitions = Definitions::new(source, jobs).with_groups(groups).with_prune(prune);
     let reply = shell.command(Command::Apply(definitions));
     assert!(matches!(reply, Reply::Applied(applied) if applied.refused.is_empty()));
 }

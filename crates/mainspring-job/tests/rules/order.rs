@@ -57,15 +57,16 @@ fn what_comes_due_with_another_of_its_job_is_judged_when_that_has_its_place() {
         let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "*/10 * * * *", &policies)]);
         shell.wake("2026-01-01T10:30:10Z");
         assert_eq!((shell.states("j").as_str(), shell.killed_count), (states, killed_count), "{overlap}");
-        let reasons: Vec<String> = shell.runs("j").into_iter().map(|run| run.reason).collect();
-        assert!(reasons[2].is_empty() || reasons[2] == "an earlier run was running", "{reasons:?}");
+        let reasons: Vec<Option<Reason>> = shell.runs("j").into_iter().map(|run| run.reason).collect();
+        assert!(matches!(reasons[2], None | Some(Reason::EarlierRunning)), "{reasons:?}");
     }
 }
 
 #[test]
 fn a_run_that_is_due_earlier_goes_before_one_that_waits_for_a_place() {
     let jobs = vec![job("a", "0 10 * * *", ""), job("j", "5 10 * * *", "overlap=queue-all")];
-    let limits = Limits { max_running: 1, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.max_running = 1;
     let mut shell = Shell::with("2026-01-01T09:59:30Z", jobs, Vec::new(), limits);
     shell.live("2026-01-01T10:06:00Z");
     assert_eq!((shell.started_names().as_str(), shell.states("j").as_str()), ("a", "queued"));

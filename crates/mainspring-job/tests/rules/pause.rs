@@ -70,7 +70,7 @@ fn a_start_of_the_server_that_a_pause_leaves_out_is_on_record() {
         shell.boot();
         let run = shell.runs("boot").pop().unwrap();
         assert_eq!(
-            (run.state, run.reason.as_str()),
+            (run.state, run.why().as_str()),
             (RunState::SkippedPaused, "its job was paused"),
             "{scope:?}"
         );

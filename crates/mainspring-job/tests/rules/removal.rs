@@ -24,7 +24,7 @@ fn what_waits_is_cancelled_also_where_the_job_was_paused() {
             remove(&mut shell);
             let run = shell.runs("j").pop().unwrap();
             assert_eq!(
-                (run.state, run.reason.as_str()),
+                (run.state, run.why().as_str()),
                 (RunState::Cancelled, "its job was removed"),
                 "{policies}"
             );
@@ -51,7 +51,7 @@ fn a_run_of_a_removed_job_ends_as_it_ends_and_is_not_tried_again() {
         remove(&mut shell);
         shell.end(0, outcome);
         let run = shell.runs("j").remove(0);
-        assert_eq!((run.state, run.reason.as_str()), (state, reason));
+        assert_eq!((run.state, run.why().as_str()), (state, reason));
         // As at a start that finds the job gone.
         shell.boot();
         assert_eq!(shell.runs("j").remove(0).state, state);
@@ -86,6 +86,6 @@ fn a_run_that_was_cut_off_says_why_also_where_its_job_is_gone() {
         shell.machine_start = machine.to_owned();
         shell.boot();
         let run = shell.runs("j").remove(0);
-        assert_eq!((run.state, run.reason.as_str()), (RunState::Abandoned, reason));
+        assert_eq!((run.state, run.why().as_str()), (RunState::Abandoned, reason));
     }
 }

@@ -32,7 +32,7 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
         live_with_poison(&mut shell, "poison", "2026-01-01T00:20:30Z");
         assert_eq!(shell.states("poison"), states, "{policies}");
         let reason = shell.runs("poison").pop().unwrap().reason;
-        assert_eq!(reason, "the server died in it 3 times", "{policies}");
+        assert_eq!(reason, Some(Reason::CrashLoop(3)), "{policies}");
         let mark = shell.planner.jobs().find(|(job, _)| job.name == name("poison")).unwrap().1.clone();
         assert_eq!((mark.crashes, mark.pause.is_some()), (3, is_paused), "{policies}");
         assert!(shell.notes.contains(&Note::PausedAfterCrashes(name("poison"))), "{policies}");
@@ -52,12 +52,12 @@ fn a_job_that_kills_the_server_is_dead_after_three_times_and_all_others_run() {
 fn a_one_shot_job_that_kills_the_server_is_dead_after_three_times() {
     let mut shell = Shell::new("2026-01-01T00:00:30Z", Vec::new());
     let work = Arc::new(work("retry=100,backoff=1s,on=failed+abandoned"));
-    let submission = Submission { due: shell.now, name: Some(name("poison")), key: None, work };
+    let submission = Submission::new(shell.now, work).with_name(name("poison"));
     shell.command(Command::Submit(submission));
     live_with_poison(&mut shell, "poison", "2026-01-01T01:00:00Z");
     assert_eq!(shell.started.len(), 3);
     let run = shell.runs("poison").remove(0);
-    assert_eq!((run.state, run.reason.as_str()), (RunState::Dead, "the server died in it 3 times"));
+    assert_eq!((run.state, run.why().as_str()), (RunState::Dead, "the server died in it 3 times"));
 }
 
 #[test]
@@ -149,8 +149,7 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
     shell.live("2026-01-01T01:00:00Z");
     assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")))), Reply::Done);
     let set = |source: &str, jobs: &[Job]| {
-        let (source, jobs) = (source.to_owned(), jobs.to_vec());
-        Command::Apply(Definitions { source, jobs, groups: Vec::new(), prune: Prune::Remove })
+        Command::Apply(Definitions::new(source, jobs.to_vec()).with_prune(Prune::Remove))
     };
     // Without being handed over it is refused.
     let Reply::Applied(applied) = shell.command(set("other", &jobs[1..])) else { panic!("it is a set") };

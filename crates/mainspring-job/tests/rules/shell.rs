@@ -12,19 +12,12 @@ pub(super) fn at(time: &str) -> Timestamp {
 
 pub(super) fn work(policies: &str) -> Work {
     let action = Action::new("process", "true").unwrap();
-    Work { policies: policies.parse().unwrap(), ..Work::new(action) }
+    Work::new(action).with_policies(policies.parse().unwrap())
 }
 
 pub(super) fn job(text: &str, expression: &str, policies: &str) -> Job {
-    let trigger = Trigger::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
-    Job {
-        name: name(text),
-        timetable: Timetable::new(vec![trigger]).unwrap(),
-        max_runs: None,
-        work: Arc::new(work(policies)),
-        source: String::new(),
-        text: String::new(),
-    }
+    let trigger = Schedule::new(Expression::parse(expression).unwrap(), TimeZone::UTC);
+    Job::new(name(text), Timetable::new(vec![trigger]).unwrap(), work(policies))
 }
 
 /// A shell that does what it should.
@@ -86,7 +79,7 @@ impl Shell {
 
     /// Ends without a word and starts again.
     pub(super) fn boot(&mut self) {
-        let owner = Owner { machine_start: self.machine_start.clone(), ..Owner::new("test") };
+        let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
         self.planner = Planner::new(self.lease.epoch, self.limits);
         let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
@@ -101,7 +94,7 @@ impl Shell {
     pub(super) fn apply(&mut self, jobs: Vec<Job>) -> Applied {
         self.former.clone_from(&jobs);
         let groups = self.groups.clone();
-        let definitions = Definitions { source: "test".to_owned(), jobs, groups, prune: Prune::Remove };
+        let definitions = Definitions::new("test", jobs).with_groups(groups).with_prune(Prune::Remove);
         match self.command(Command::Apply(definitions)) {
             Reply::Applied(applied) => applied,
             reply => panic!("{reply:?}"),
@@ -131,11 +124,18 @@ impl Shell {
                 Output::Kill { .. } => self.killed_count += 1,
                 Output::Reply { reply, .. } => self.replies.push(reply),
                 Output::Note(note) => self.notes.push(note),
-                Output::Load { after, up_to, limit } => {
+                Output::Load { up_to, limit } => {
                     self.load_count += 1;
-                    let pending = self.store.load(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let first = OnceId::first_at(Timestamp::MIN);
+                    let pending = self.store.load(Shard::WHOLE, first, up_to, limit).unwrap();
                     let is_complete = pending.len() < limit;
                     self.tell(Input::Loaded { pending, is_complete });
+                }
+                Output::LoadIds { after, up_to, limit } => {
+                    self.load_count += 1;
+                    let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let is_complete = ids.len() < limit;
+                    self.tell(Input::LoadedIds { ids, is_complete });
                 }
             }
         }
@@ -165,7 +165,7 @@ impl Shell {
     }
 
     pub(super) fn runs(&mut self, job: &str) -> Vec<Run> {
-        let query = Query { job: Some(name(job)), limit: 10_000, ..Query::default() };
+        let query = Query::new(10_000).of(name(job));
         let mut runs = self.store.find(Shard::WHOLE, &query).unwrap();
         runs.reverse();
         runs

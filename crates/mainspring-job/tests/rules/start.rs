@@ -32,14 +32,10 @@ fn the_line_of_the_last_server_comes_before_what_is_due_at_the_start() {
     ];
     let first = Arc::make_mut(&mut jobs[1].work);
     (first.group, first.priority) = (Some(name("db")), 1);
-    let limits = Limits { max_running: 1, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.max_running = 1;
     let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, Vec::new(), limits);
-    let submission = Submission {
-        due: at("2026-01-01T01:30:00Z"),
-        name: Some(name("once")),
-        key: None,
-        work: work("").into(),
-    };
+    let submission = Submission::new(at("2026-01-01T01:30:00Z"), work("")).with_name(name("once"));
     shell.command(Command::Submit(submission));
     shell.live("2026-01-01T01:00:00Z");
     assert_eq!((shell.started_names().as_str(), shell.states("first").as_str()), ("boot", "queued"));
@@ -58,7 +54,8 @@ fn the_line_of_the_last_server_comes_before_what_is_due_at_the_start() {
 fn each_stretch_that_is_missed_says_why_it_was() {
     let jobs =
         vec![job("a", "*/10 * * * *", ""), job("j", "*/10 * * * *", "misfire=earliest,window=30m,spread=0s")];
-    let limits = Limits { per_turn: 1, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.per_turn = 1;
     let mut shell = Shell::with("2026-01-01T10:05:00Z", jobs, Vec::new(), limits);
     shell.now = at("2026-01-01T11:05:00Z");
     // The first look is at the other job, and then nobody looks for an hour.
@@ -67,7 +64,7 @@ fn each_stretch_that_is_missed_says_why_it_was() {
     let missed: Vec<Run> = shell.runs("j").into_iter().filter(|run| run.state == RunState::Missed).collect();
     let stretches: Vec<(String, bool)> = missed
         .iter()
-        .map(|run| (run.key.nominal.to_string(), run.reason == "the server was not running at that time"))
+        .map(|run| (run.key.nominal.to_string(), run.reason == Some(Reason::ServerDown)))
         .collect();
     let expected = [("2026-01-01T10:10:00Z".to_owned(), true), ("2026-01-01T11:50:00Z".to_owned(), false)];
     assert_eq!(stretches, expected);

@@ -111,6 +111,7 @@ pub(crate) fn expected(
             found.reverse();
             found
         }
+        (other, _) => unreachable!("no script has {other:?}"),
     };
     Some(Expected { first, last, made_good, on_time, last_misfired })
 }

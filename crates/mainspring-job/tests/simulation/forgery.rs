@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Reply, Run, RunKey, RunState, Scope, Shard, Store,
-    Ticket,
+    Answer, Batch, Cause, Command, Operation, Owner, Reason, Reply, Run, RunKey, RunState, Scope, Shard,
+    Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -79,7 +79,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let mut run = planned(&world.log[index])?.clone();
         (run.key.nominal, run.state) = (run.key.nominal + DAY * 1_000, RunState::Queued);
         let lease = world.disk.acquire(Shard::WHOLE, &Owner::new("forger")).unwrap();
-        let batch = Batch { number: 1, operations: vec![Operation::Plan(run)] };
+        let batch = Batch::new(1, vec![Operation::Plan(run)]);
         world.disk.commit(lease, &batch).unwrap();
         Some(())
     }),
@@ -155,7 +155,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             } => Some(reason),
             _ => None,
         });
-        why?.insert(0, '!');
+        *why? = Some(Reason::Crowded);
         Some(())
     }),
     ("quarantine::check", "a job kills the server without end", |world| {
@@ -190,7 +190,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             }
             _ => None,
         });
-        *why? = "an earlier run was in quarantine".to_owned();
+        *why? = Some(Reason::EarlierQuarantined);
         Some(())
     }),
     ("overlap::watch_kills", "what does not run is killed", |world| {

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use mainspring_cron::Expression;
-use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Trigger, Work};
+use mainspring_cron::{Expression, Schedule};
+use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Work};
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
@@ -219,25 +219,20 @@ impl Script {
 }
 
 fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
-    let work = Arc::new(Work {
-        policies: subject.policies.parse().unwrap(),
-        group: subject.group.map(|name| JobName::new(name).unwrap()),
-        priority: subject.priority,
-        ..Work::new(Action::new("process", "true").unwrap())
-    });
+    let mut work = Work::new(Action::new("process", "true").unwrap());
+    work.policies = subject.policies.parse().unwrap();
+    work.group = subject.group.map(|name| JobName::new(name).unwrap());
+    work.priority = subject.priority;
+    let work = Arc::new(work);
     subject.times.map(|times| {
-        let schedule = |text: &str| Trigger::new(Expression::parse(text).unwrap(), TimeZone::UTC);
+        let schedule = |text: &str| Schedule::new(Expression::parse(text).unwrap(), TimeZone::UTC);
         let rests = times.calendar.and_then(|calendar| calendar.rests);
         let excluded = rests.map(|hour| Exclusion::Times(Box::new(schedule(&format!("* {hour} * * *")))));
         let timetable = Timetable::new(vec![schedule(times.expression)]).unwrap();
-        Job {
-            name: Script::name(index),
-            timetable: timetable.without(excluded.into_iter().collect()).unwrap(),
-            max_runs: subject.max_runs,
-            work: Arc::clone(&work),
-            source: String::new(),
-            text: String::new(),
-        }
+        let timetable = timetable.without(excluded.into_iter().collect()).unwrap();
+        let mut job = Job::new(Script::name(index), timetable, Arc::clone(&work));
+        job.max_runs = subject.max_runs;
+        job
     })
 }
 

@@ -5,7 +5,6 @@ mod server;
 mod settle;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
@@ -152,13 +151,12 @@ impl<'s> World<'s> {
         Some(match step {
             Step::Submit { due_in, policies, key, name } => {
                 let policies: Policies = policies.parse().unwrap();
-                let work = Work { policies, ..Work::new(Action::new("process", "true").unwrap()) };
-                Command::Submit(Submission {
-                    due: self.now + SignedDuration::from_secs(*due_in),
-                    name: name.map(|name| JobName::new(&format!("asked-{name}")).unwrap()),
-                    key: key.map(|key| format!("key-{key}")),
-                    work: Arc::new(work),
-                })
+                let work = Work::new(Action::new("process", "true").unwrap()).with_policies(policies);
+                let due = self.now + SignedDuration::from_secs(*due_in);
+                let mut submission = Submission::new(due, work);
+                submission.name = name.map(|name| JobName::new(&format!("asked-{name}")).unwrap());
+                submission.key = key.map(|key| format!("key-{key}"));
+                Command::Submit(submission)
             }
             Step::Withdraw(pick) => Command::Withdraw(*self.submitted.get(*pick)?),
             Step::Cancel(pick) => Command::Cancel(self.planner.open_runs().nth(*pick)?.key.clone()),
@@ -181,7 +179,8 @@ impl<'s> World<'s> {
     }
 
     fn dead(&mut self, pick: usize) -> Option<Run> {
-        let query = Query { states: vec![RunState::Dead], limit: 10, ..Query::default() };
+        let mut query = Query::new(10);
+        query.states = vec![RunState::Dead];
         self.disk.find(Shard::WHOLE, &query).unwrap().into_iter().nth(pick)
     }
 
@@ -200,12 +199,9 @@ impl<'s> World<'s> {
     fn definitions(&self) -> Command {
         let limit = if self.flaw == Flaw::GroupForgotten { 100 } else { self.script.group_limit };
         let job = |index: &usize| self.script.job(*index, self.times[*index]).clone();
-        Command::Apply(Definitions {
-            source: "jobs.toml".to_owned(),
-            jobs: self.defined.iter().map(job).collect(),
-            groups: vec![Group { name: JobName::new("group").unwrap(), limit }],
-            prune: Prune::Remove,
-        })
+        let groups = vec![Group::new(JobName::new("group").unwrap(), limit)];
+        let definitions = Definitions::new("jobs.toml", self.defined.iter().map(job).collect());
+        Command::Apply(definitions.with_groups(groups).with_prune(Prune::Remove))
     }
 
     fn set_clock(&mut self, seconds: i64) {
@@ -309,6 +305,14 @@ impl<'s> World<'s> {
         Ok(())
     }
 
+    /// What was read is told at once.
+    fn answer(&mut self, input: Input) -> Result<(), Crash> {
+        let mut outputs = Vec::new();
+        self.told_count += 1;
+        self.planner.handle(self.now, input, &mut outputs);
+        self.perform(outputs)
+    }
+
     fn perform_one(&mut self, output: Output) -> Result<(), Crash> {
         match output {
             Output::Start(start) => {
@@ -340,16 +344,19 @@ impl<'s> World<'s> {
                     self.log.push(Event::Acknowledged { ticket, command, reply });
                 }
             }
-            Output::Load { after, up_to, limit } => {
-                let mut pending = self.disk.load(Shard::WHOLE, after, up_to, limit).unwrap();
+            Output::Load { up_to, limit } => {
+                let first = OnceId::first_at(Timestamp::MIN);
+                let mut pending = self.disk.load(Shard::WHOLE, first, up_to, limit).unwrap();
                 let is_complete = pending.len() < limit;
                 if self.flaw == Flaw::ShortPage {
                     pending.pop();
                 }
-                let mut outputs = Vec::new();
-                self.told_count += 1;
-                self.planner.handle(self.now, Input::Loaded { pending, is_complete }, &mut outputs);
-                self.perform(outputs)?;
+                self.answer(Input::Loaded { pending, is_complete })?;
+            }
+            Output::LoadIds { after, up_to, limit } => {
+                let ids = self.disk.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                let is_complete = ids.len() < limit;
+                self.answer(Input::LoadedIds { ids, is_complete })?;
             }
             Output::Note(_) => (),
         }

@@ -64,6 +64,8 @@ impl Alone {
                 let jobs = self.records()?.iter().map(|(job, record)| self.job(job, record)).collect();
                 queries::list(&mut self.store, jobs, None)
             }
+            Request::Pending { after, limit } => queries::pending_start(after.as_deref())
+                .and_then(|after| queries::pending(&mut self.store, after, *limit)),
             Request::Show { job } => {
                 let wanted = name(job)?;
                 let found = self.records()?.into_iter().find(|(job, _)| job.name == wanted);

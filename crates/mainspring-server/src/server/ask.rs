@@ -11,12 +11,10 @@
 //!
 //! Source: own.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Prune, Reader, Reply, RunKey, Scope,
-    Submission, Ticket, Work, preview,
+    Command, Definitions, Input, Job, JobName, OnceId, Policies, Reader, Reply, RunKey, Scope, Submission,
+    Ticket, Work, preview,
 };
 
 use super::asking::{
@@ -254,6 +252,10 @@ impl Server {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
             Request::List { after } => self.list(after.as_deref(), now),
+            Request::Pending { after, limit } => {
+                let after = queries::pending_start(after.as_deref())?;
+                query(move |reader| queries::pending(reader, after, limit))
+            }
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
                 let job = job.as_deref().map(job_name).transpose()?;
@@ -321,8 +323,7 @@ impl Server {
             let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
-        let definitions =
-            Definitions { source: Origin::Command.source(), jobs, groups: file.groups, prune: Prune::Keep };
+        let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
         Ok(Next::Command(Command::Apply(definitions)))
     }
 
@@ -379,6 +380,7 @@ fn looks(request: &Request) -> bool {
         Request::Status
             | Request::Health
             | Request::List { .. }
+            | Request::Pending { .. }
             | Request::Show { .. }
             | Request::History { .. }
             | Request::Logs { .. }
@@ -408,6 +410,7 @@ fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
     let name =
         wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
-    let work = Arc::new(Work { policies, ..Work::new(action) });
-    Ok(Command::Submit(Submission { due: time(&wire.due)?, name, key: wire.key, work }))
+    let mut submission = Submission::new(time(&wire.due)?, Work::new(action).with_policies(policies));
+    (submission.name, submission.key) = (name, wire.key);
+    Ok(Command::Submit(submission))
 }

@@ -59,13 +59,7 @@ pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
 
 /// The key in the text of a run: `job@time` or `job@time#series`.
 pub(super) fn run_key(text: &str) -> Option<RunKey> {
-    let (job, rest) = text.rsplit_once('@')?;
-    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
-    Some(RunKey {
-        job: JobName::new(job).ok()?,
-        nominal: nominal.parse().ok()?,
-        series: series.parse().ok()?,
-    })
+    text.parse().ok()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]

@@ -17,7 +17,6 @@ use mainspring_job::{
     Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
-use super::counted::Counted;
 use super::files::{Files, Served};
 use super::inside::{Inside, Listener};
 use super::output::Outputs;
@@ -29,6 +28,7 @@ use super::questions::Questions;
 use super::rate::{Bucket, Rates};
 use super::room::Room;
 use super::waiters::Waiters;
+use super::waits::LoopWaits;
 use super::writer::Writer;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
@@ -133,11 +133,11 @@ impl Server {
         };
         descriptors::raise();
         let capacity = descriptors::runs_at_once(descriptors::limit());
-        let limits = Limits { max_running: capacity, ..Limits::default() };
+        let mut limits = Limits::default();
+        limits.max_running = capacity;
         let mut server = Server {
             planner: Planner::new(lease.epoch, limits),
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
-            counted: Counted::default(),
             questions: Questions::start(questions).map_err(setup("a thread for questions"))?,
             lease,
             room,
@@ -158,6 +158,7 @@ impl Server {
             users: files.reader().users.clone(),
             files,
             signals,
+            waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: log_to_stdout(SUBJECT_WIDTH),
             began,
@@ -219,7 +220,7 @@ impl Server {
             self.apply(definitions);
         }
         for source in retired {
-            self.apply(Definitions { source, jobs: Vec::new(), groups: Vec::new(), prune: Prune::Remove });
+            self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
         }
         self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
         self.say_hello(names.len(), now);
@@ -394,12 +395,8 @@ impl Server {
                 let text = format!("the kept definition of {} cannot be read and rests", record.mark.job);
                 self.note(now.wall, &text);
             }
-            let set = sets.entry(source.clone()).or_insert_with(|| Definitions {
-                source: source.clone(),
-                jobs: Vec::new(),
-                groups: Vec::new(),
-                prune: Prune::Keep,
-            });
+            let set =
+                sets.entry(source.clone()).or_insert_with(|| Definitions::new(source.clone(), Vec::new()));
             set.jobs.extend(file.jobs.into_iter().map(|placed| placed.job));
             for group in file.groups {
                 if !set.groups.contains(&group) {
@@ -436,11 +433,12 @@ fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
 /// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some could not be read.
 pub(super) fn definitions(loaded: Loaded, origin: &Origin, keeps: bool) -> Definitions {
     let source = origin.source();
-    let of_origin = |placed: PlacedJob| Job { source: source.clone(), ..placed.job };
-    Definitions {
-        jobs: loaded.jobs.into_iter().map(of_origin).collect(),
-        source: source.clone(),
-        groups: loaded.groups,
-        prune: if keeps { Prune::Keep } else { Prune::Remove },
-    }
+    let of_origin = |placed: PlacedJob| {
+        let mut job = placed.job;
+        job.source.clone_from(&source);
+        job
+    };
+    let jobs = loaded.jobs.into_iter().map(of_origin).collect();
+    let prune = if keeps { Prune::Keep } else { Prune::Remove };
+    Definitions::new(source, jobs).with_groups(loaded.groups).with_prune(prune)
 }

@@ -130,10 +130,10 @@ mod tests {
             to: RunState::Cancelled,
             due: Timestamp::UNIX_EPOCH,
             at: Timestamp::UNIX_EPOCH,
-            reason: String::new(),
+            reason: None,
         };
         let begin = |job: &str| Operation::Begin { key: key(job), attempt: 1, at: Timestamp::UNIX_EPOCH };
-        let batch = |operations| Batch { number: 1, operations };
+        let batch = |operations| Batch::new(1, operations);
         let now = Moment::now();
         let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };
         changes.note(&batch(vec![begin("early")]), now);

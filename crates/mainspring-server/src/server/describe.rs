@@ -15,10 +15,11 @@ use mainspring_job::{
 use super::files::Served;
 use crate::message::PROGRAM;
 use crate::protocol::{
-    AppliedWire, AttemptWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobWire, OnceWire,
-    Response, RunWire,
+    AppliedWire, AttemptWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState, JobWire,
+    OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
+use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
@@ -35,19 +36,20 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
 pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
-        Some(Pause::Asked) => "paused",
-        Some(Pause::Failures) => "paused after failures",
-        Some(Pause::Crashes) => "paused: the server died in it",
-        None if 0 < mark.crashes => "in quarantine",
-        None if next.is_none() && !job.timetable.is_at_boot() => "done",
-        None => "active",
+        Some(Pause::Failures) => JobState::PausedAfterFailures,
+        Some(Pause::Crashes) => JobState::PausedAfterCrashes,
+        Some(_) => JobState::Paused,
+        None if 0 < mark.crashes => JobState::Quarantined,
+        None if next.is_none() && !job.timetable.is_at_boot() => JobState::Done,
+        None => JobState::Active,
     };
     let work = &job.work;
     JobWire {
         name: job.name.to_string(),
-        state: state.to_owned(),
+        state: state.to_string(),
+        state_code: state,
         next: next.map(|next| next.to_string()),
-        triggers: job.timetable.triggers().iter().map(|trigger| trigger.expression().to_string()).collect(),
+        triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: summary(&work.action),
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(ToString::to_string),
@@ -71,6 +73,7 @@ pub(super) fn once(once: &Once) -> OnceWire {
         submitted: once.submitted.to_string(),
         action: summary(&once.work.action),
         policies: once.work.policies.to_string(),
+        definition: once_table(once),
     }
 }
 
@@ -87,7 +90,9 @@ pub(super) fn run(run: &Run) -> RunWire {
         started: text(run.started),
         ended: text(run.ended),
         outcome: run.outcome.as_ref().map(ToString::to_string),
-        reason: run.reason.clone(),
+        outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+        reason: run.why(),
+        reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
         last: run.span.map(|span| span.last.to_string()),
     }
@@ -161,6 +166,8 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
+        // The answer to a command that nothing here sends.
+        other => Response::Error(ErrorWire::new(ErrorKind::Failed, format!("{other:?}"))),
     }
 }
 
@@ -198,5 +205,6 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }
+        other => (PROGRAM.to_owned(), format!("{other:?}")),
     }
 }

@@ -54,15 +54,16 @@ impl Server {
                     }
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { after, up_to, limit } => self.writer.load(after, up_to, limit),
+                Output::Load { up_to, limit } => self.writer.load(up_to, limit),
+                Output::LoadIds { after, up_to, limit } => self.writer.load_ids(after, up_to, limit),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }
     }
 
     /// Tries again what could not be started before.
-    pub(super) fn start_postponed(&mut self, has_room: bool, now: Moment) {
-        for (start, since) in self.postponed.due(has_room, now) {
+    pub(super) fn start_postponed(&mut self, now: Moment) {
+        for (start, since) in self.postponed.take_starts() {
             self.start(start, since, now);
         }
     }

@@ -20,7 +20,7 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
@@ -168,9 +168,9 @@ impl Files {
         self.served.iter().enumerate().filter(|(_, file)| is_due(file)).map(|(index, _)| index).collect()
     }
 
-    /// How long the loop may wait before it looks again.
-    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.changed.map(|changed| SETTLE.saturating_sub(now.since(changed)))
+    /// When changed files have been left alone for long enough.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.changed.and_then(|changed| changed.monotonic.checked_add(SETTLE))
     }
 
     /// Reads files again, and returns those without a problem: what they hold may be in force, and has names that it may

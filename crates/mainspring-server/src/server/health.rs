@@ -48,9 +48,9 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
             health.behind.add(mark.job.as_str());
         }
         match mark.pause {
-            Some(Pause::Asked) => health.paused.add(mark.job.as_str()),
             Some(Pause::Failures) => health.failing.add(mark.job.as_str()),
             Some(Pause::Crashes) => health.crash_loops.add(mark.job.as_str()),
+            Some(_) => health.paused.add(mark.job.as_str()),
             None if 0 < mark.crashes => health.quarantined.add(mark.job.as_str()),
             None => {}
         }
@@ -69,15 +69,21 @@ mod tests {
         let now: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let mark = |name: &str, watermark: &str, pause| {
             let name = JobName::new(name).unwrap();
-            Mark { pause, ..Mark::new(name, watermark.parse().unwrap(), String::new()) }
+            let mut mark = Mark::new(name, watermark.parse().unwrap(), String::new());
+            mark.pause = pause;
+            mark
+        };
+        let crashed = |mut mark: Mark, crashes: u32| {
+            mark.crashes = crashes;
+            mark
         };
         let marks = [
             mark("early", "2026-11-21T12:00:04Z", None),
             mark("ahead", "2026-11-21T13:00:00Z", None),
             mark("asked", "2026-11-20T12:00:00Z", Some(Pause::Asked)),
             mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
-            Mark { crashes: 3, ..mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)) },
-            Mark { crashes: 1, ..mark("held", "2026-11-20T12:00:00Z", None) },
+            crashed(mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)), 3),
+            crashed(mark("held", "2026-11-20T12:00:00Z", None), 1),
         ];
         let health = of_marks(marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);

@@ -5,7 +5,7 @@
 //!
 //! Does not change anything.
 
-use mainspring_job::{Job, JobName, Mark, RunKey, RunState};
+use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
 
 use super::asking::{Asking, Next, job_name, query, run_key, store_failed};
 use super::feed::Feed;
@@ -44,9 +44,8 @@ impl Server {
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
-        let (counted, committed_count) = (self.counted.clone(), self.writer.committed_count);
         query(move |reader| {
-            let counts = counted.get(reader, committed_count).map_err(store_failed)?;
+            let counts = reader.counts(Shard::WHOLE).map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
             Ok(Next::Answer(Response::Status(Box::new(StatusWire { pending, runs, dead, ..status }))))
         })
@@ -55,8 +54,7 @@ impl Server {
     /// When the next job is due. The calendar is searched only for a job that is looked at before the best so far.
     fn next_run(&self, now: Moment) -> Option<String> {
         let mut best = None;
-        for (job, mark) in self.planner.jobs() {
-            let looked_at = self.planner.next_of(&job.name);
+        for (job, mark, looked_at) in self.planner.looks() {
             if looked_at.is_some_and(|at| best.is_none_or(|best| at < best)) {
                 let next = describe::next(job, mark, now.wall);
                 best = best.into_iter().chain(next).min();

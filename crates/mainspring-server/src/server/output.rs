@@ -5,6 +5,7 @@
 //! output/~once/tea~20261121T160000Z.log         a run of a one-shot job
 //!
 //! 2026-11-21T03:00:01.250Z 1 stdout 17 files    when, which attempt, which stream, and the line
+//! 2026-11-21T03:00:01.250Z 1 note 9 lines ..    what the program has to say of the output
 //! ```
 //!
 //! Lines are written once per turn of the loop and never flushed to the disk by force: they are no part of the promise. When
@@ -202,6 +203,7 @@ fn stream_name(stream: Stream) -> &'static str {
     match stream {
         Stream::Stdout => "stdout",
         Stream::Stderr => "stderr",
+        Stream::Note => "note",
     }
 }
 

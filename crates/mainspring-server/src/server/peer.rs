@@ -14,14 +14,13 @@
 //!
 //! Does not know what a request means. Who may connect is decided by the mode of the socket and of its directory.
 //!
-//! Source: own.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::stat::{Mode, umask};
 
@@ -414,9 +413,9 @@ impl Peers {
         None
     }
 
-    /// How long the loop may wait before it looks for new connections again.
-    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.short.map(|short| REST.saturating_sub(now.since(short)))
+    /// When new connections are looked for again, if there was no descriptor for one.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.short.and_then(|short| short.monotonic.checked_add(REST))
     }
 
     /// Whether there is room for another connection, if need be in the place of an idle one.

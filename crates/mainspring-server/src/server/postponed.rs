@@ -15,7 +15,7 @@
 //!
 //! Source: own.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainspring_job::{RunKey, Start};
 
@@ -42,10 +42,9 @@ impl Postponed {
         self.tried = Some(now);
     }
 
-    /// Takes all that are to be tried now, each with when its wait began. `has_room` says that something ended.
-    pub(super) fn due(&mut self, has_room: bool, now: Moment) -> Vec<(Start, Moment)> {
-        let is_due = has_room || self.tried.is_none_or(|tried| RETRY_INTERVAL <= now.since(tried));
-        if is_due { std::mem::take(&mut self.starts) } else { Vec::new() }
+    /// Takes all to be tried now, each with when its wait began.
+    pub(super) fn take_starts(&mut self) -> Vec<(Start, Moment)> {
+        std::mem::take(&mut self.starts)
     }
 
     /// Takes one away that is not to be started any more. Returns whether it was there.
@@ -64,9 +63,9 @@ impl Postponed {
         self.starts.len()
     }
 
-    /// How long the loop may wait before it tries again.
-    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
+    /// When they are tried again, if nothing ends before.
+    pub(super) fn deadline(&self) -> Option<Instant> {
         let tried = self.tried.filter(|_| !self.starts.is_empty())?;
-        Some(RETRY_INTERVAL.saturating_sub(now.since(tried)))
+        tried.monotonic.checked_add(RETRY_INTERVAL)
     }
 }

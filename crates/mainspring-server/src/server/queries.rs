@@ -6,7 +6,7 @@
 //! nobody:  records ─▶ what is known of the jobs ─┘
 //! ```
 //!
-//! Cost: a range of an index of the store for each, of a page at most; `counts` counts rows.
+//! Cost: a range of an index of the store for each, of a page at most.
 //!
 //! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
 
@@ -36,12 +36,11 @@ pub(super) fn history_query(
     let state =
         |name: &String| RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")));
     let no_run = |text: &str| usage(format!("`{text}` is no run"));
-    Ok(mainspring_job::Query {
-        job,
-        states: states.iter().map(state).collect::<Result<_, _>>()?,
-        cursor: cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?,
-        limit: limit.clamp(1, MAX_ROWS),
-    })
+    let mut query = mainspring_job::Query::new(limit.clamp(1, MAX_ROWS));
+    query.job = job;
+    query.states = states.iter().map(state).collect::<Result<_, _>>()?;
+    query.cursor = cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?;
+    Ok(query)
 }
 
 pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query) -> Asking {
@@ -87,6 +86,25 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey) -> Asking {
     Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
 }
 
+/// The place in the list of one-shot jobs at which a page begins.
+///
+/// # Errors
+///
+/// When it is none.
+pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
+    let no_place = |text: &str| usage(format!("`{text}` is no place in the list of pending jobs"));
+    let first = OnceId::first_at(Timestamp::MIN);
+    after.map_or(Ok(first), |text| text.parse().map_err(|_| no_place(text)))
+}
+
+/// A page of one-shot jobs that wait, the next due first.
+pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> Asking {
+    let limit = limit.clamp(1, MAX_ROWS);
+    let found = reader.load(Shard::WHOLE, after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
+    Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
+}
+
 /// The output of a certain run.
 pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
@@ -96,7 +114,7 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
 
 /// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) -> Asking {
-    let query = mainspring_job::Query { job: Some(name.clone()), limit: MAX_UNSTARTED, ..Default::default() };
+    let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
     let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
     let is_known = is_job || !runs.is_empty();
@@ -139,7 +157,8 @@ fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreE
     }
     let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
     let cursor = Some(RunKey::new(id.name(), later));
-    let query = mainspring_job::Query { cursor, limit: MAX_ROWS, ..Default::default() };
+    let mut query = mainspring_job::Query::new(MAX_ROWS);
+    query.cursor = cursor;
     let runs = reader.find(Shard::WHOLE, &query)?;
     let names: Vec<&JobName> = runs
         .iter()

@@ -14,11 +14,11 @@
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainspring_job::{Command, Input, Output, StoreError};
 
-use super::writer::Report;
+use super::hand::Report;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::waiting::wait_for;
@@ -86,6 +86,9 @@ impl Server {
                 Report::Loaded { pending, is_complete } => {
                     self.inputs.push_back(Input::Loaded { pending, is_complete });
                 }
+                Report::LoadedIds { ids, is_complete } => {
+                    self.inputs.push_back(Input::LoadedIds { ids, is_complete });
+                }
                 Report::Answered(answered) => self.take_answer(answered),
                 Report::Note(text) => self.note(now.wall, &text),
                 Report::Full => {
@@ -97,13 +100,6 @@ impl Server {
                 Report::Released(result) => self.writer.released = Some(result),
                 Report::Failed(error) => return Err(self.stop_for(error)),
             }
-        }
-    }
-
-    /// Tries a batch again for which the disk had no room, if it is time.
-    pub(super) fn retry_full(&mut self, now: Moment) {
-        if self.writer.full_wait(now).is_some_and(|wait| wait.is_zero()) {
-            self.writer.again(now);
         }
     }
 
@@ -200,10 +196,10 @@ impl Server {
         (self.writer.is_settled() && self.inputs.is_empty()) || self.writer.is_full() || is_hopeless
     }
 
-    /// How long the end may wait for the store from now on.
-    pub(super) fn end_wait(&self, ending_since: Moment, now: Moment) -> Option<Duration> {
-        let waited = self.writer.waited(now)?;
-        Some(END_WAIT.saturating_sub(now.since(ending_since).min(waited)))
+    /// Until when the end waits for the store.
+    pub(super) fn end_deadline(&self, ending_since: Moment) -> Option<Instant> {
+        let since = self.writer.waits_since()?.monotonic.max(ending_since.monotonic);
+        since.checked_add(END_WAIT)
     }
 
     /// Gives the shard up. Returns why that could not be recorded, if it could not.

@@ -24,15 +24,17 @@ use mainspring_file::loaded::Loaded;
 use mainspring_file::origin::Origin;
 
 impl Server {
+    /// Whether files that have changed are read now.
+    pub(super) fn takes_files(&self) -> bool {
+        !self.writer.is_full() && self.phase == Phase::Running
+    }
+
     pub(super) fn take_files(&mut self, now: Moment) {
         self.files.look(now);
-        if self.writer.is_full() {
+        if !self.takes_files() {
             return;
         }
         let is_asked = self.signals.is_reload_asked();
-        if self.phase != Phase::Running {
-            return;
-        }
         let due = self.files.due(is_asked, now);
         if due.is_empty() {
             return;

@@ -79,7 +79,11 @@ impl Reports<Attempted> for Heard<'_> {
         if self.log.is_full() {
             return self.log.leave_out();
         }
-        let kind = if stream == Stream::Stdout { Kind::Stdout } else { Kind::Stderr };
+        let kind = match stream {
+            Stream::Stdout => Kind::Stdout,
+            Stream::Stderr => Kind::Stderr,
+            Stream::Note => Kind::Note,
+        };
         self.log.line(self.now, &subject(run), kind, text);
     }
 

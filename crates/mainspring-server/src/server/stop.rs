@@ -16,7 +16,7 @@
 //!
 //! Cost: none while nothing asks for an end.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainspring_job::{Input, Outcome};
 
@@ -114,18 +114,27 @@ impl Server {
         self.executor.running_count() + self.deliveries.running_count() + self.postponed.count()
     }
 
-    /// How long the loop may wait for the next phase.
-    pub(super) fn phase_wait(&self, now: Moment) -> Option<Duration> {
-        let (wait, since) = match self.phase {
-            Phase::Running => return None,
-            Phase::Gathering { since } => (GATHER, since),
-            Phase::Draining { since } => (self.stopping.drain, since),
-            Phase::Asked { since } => (self.stopping.grace, since),
-            Phase::Killed { since } => (KILL_WAIT, since),
-        };
-        let wait = wait.saturating_sub(now.since(since));
-        let store_wait = self.end_wait(since, now).filter(|_| self.running_count() == 0);
-        Some(store_wait.map_or(wait, |it| it.min(wait)))
+    /// How long the present phase lasts, and since when it does.
+    fn phase_length(&self) -> Option<(Duration, Moment)> {
+        match self.phase {
+            Phase::Running => None,
+            Phase::Gathering { since } => Some((GATHER, since)),
+            Phase::Draining { since } => Some((self.stopping.drain, since)),
+            Phase::Asked { since } => Some((self.stopping.grace, since)),
+            Phase::Killed { since } => Some((KILL_WAIT, since)),
+        }
+    }
+
+    /// When the next phase begins; `None` for never, also where the patience is longer than the clock goes.
+    pub(super) fn phase_deadline(&self) -> Option<Instant> {
+        let (length, since) = self.phase_length()?;
+        since.monotonic.checked_add(length)
+    }
+
+    /// When the end does not wait for the store any more, if nothing else is waited for.
+    pub(super) fn store_deadline(&self) -> Option<Instant> {
+        let (_, since) = self.phase_length().filter(|_| self.running_count() == 0)?;
+        self.end_deadline(since)
     }
 
     pub(super) fn is_done(&self, now: Moment) -> bool {

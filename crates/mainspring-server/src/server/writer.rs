@@ -1,19 +1,8 @@
-//! The store's thread: it owns the connection that writes, so that no flush of a disk holds the loop up.
+//! The loop's side of the store's thread, which keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── batch, load, renewal ──▶ channel ──▶ thread: store ── Report ──▶ channel ──▶ loop
-//!                                                            └─ a byte on a socket pair, so that poll wakes
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ thread (hand) ── Report ──▶ channel, bell ──▶ Writer ── loop
 //! ```
-//!
-//! | the store says | the thread |
-//! |---|---|
-//! | done | reports the answers |
-//! | busy, unknown | says so once, and tries again each [`TRY_WAIT`] until it is done, however long that takes |
-//! | full | says so, and tries again when the loop has made room |
-//! | anything else | says so, and ends: the server stops |
-//!
-//! Batches are written in the order in which they were given. Loads, renewals and questions are answered between two tries,
-//! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
 //!
 //! Cost: two switches between threads for each batch. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
 //! planner gathers what comes, and the next batch has all of it: the second is given only when it is large.
@@ -23,15 +12,18 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
+use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
 
-use super::asking::{Answered, Question};
-use mainspring_exec::bell::{Bell, Ring, bell};
+use super::asking::Question;
+use super::hand::{Hand, Order, Report, Tell};
+use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
@@ -41,50 +33,16 @@ const MAX_IN_FLIGHT: usize = 2;
 /// meanwhile: of 32 clients that wait for their answers, each shares a flush with most others.
 const WORTHWHILE: usize = 256;
 
-/// How long the thread waits before it tries a batch again for which the store was busy.
-const TRY_WAIT: Duration = Duration::from_millis(10);
+/// How long the loop waits for the store alone after it gave a batch, and hears nothing else. A disk that is fast answers within
+/// it, and what clients asked meanwhile is found together: it shares the next flush, and costs one wake-up instead of one each.
+/// A thousandth of a second is below what any timeout or kill is held to.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// How often a batch is tried again for which the disk has no room.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
 
 /// After this time a commit is late, and people are told.
 const LATE: Duration = Duration::from_secs(1);
-
-/// What the thread is to do.
-enum Order {
-    Commit(Batch),
-    /// There may be room for what the store was too full for.
-    Again,
-    Renew,
-    Load {
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    },
-    Ask(Question),
-    Release,
-}
-
-/// What the thread has done.
-pub(super) enum Report {
-    Committed {
-        number: u64,
-        answers: Vec<Answer>,
-    },
-    /// The store has no room for the first batch; the thread waits for [`Writer::again`].
-    Full,
-    /// The first batch waits because the store is busy.
-    Busy,
-    Loaded {
-        pending: Vec<Once>,
-        is_complete: bool,
-    },
-    Answered(Answered),
-    /// What the store did of itself.
-    Note(String),
-    Released(Result<(), StoreError>),
-    Failed(StoreError),
-}
 
 /// Why the first batch is not written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,12 +53,15 @@ enum Delay {
 }
 
 /// The loop's side of the thread.
-#[derive(Debug)]
 pub(super) struct Writer {
     /// `None` when the thread is to end.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<()>>,
     reports: Receiver<Report>,
+    /// What was received before it was asked for.
+    early: Option<Report>,
+    /// The loop waits for a report itself and needs no ring.
+    is_awaited: Arc<AtomicBool>,
     bell: Bell,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
@@ -128,19 +89,16 @@ impl Writer {
         let (ring, bell) = bell()?;
         let (orders, taken) = channel();
         let (sender, reports) = channel();
-        let tell = Tell { sender, ring };
-        let work = move || {
-            let mut hand =
-                Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false };
-            if let Err(error) = hand.work(&taken) {
-                hand.tell.say(Report::Failed(error));
-            }
-        };
+        let is_awaited = Arc::new(AtomicBool::new(false));
+        let hand = Hand::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
+        let work = move || hand.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
             orders: Some(orders),
             thread: Some(thread),
             reports,
+            early: None,
+            is_awaited,
             bell,
             in_flight: VecDeque::new(),
             delay: Delay::None,
@@ -190,18 +148,23 @@ impl Writer {
         self.order(Order::Again);
     }
 
-    /// How long until that is worth it.
-    pub(super) fn full_wait(&self, now: Moment) -> Option<Duration> {
+    /// When that is worth it.
+    pub(super) fn room_deadline(&self) -> Option<Instant> {
         let tried = self.tried.filter(|_| self.is_full())?;
-        Some(ROOM_WAIT.saturating_sub(now.since(tried)))
+        tried.monotonic.checked_add(ROOM_WAIT)
     }
 
     pub(super) fn renew(&self) {
         self.order(Order::Renew);
     }
 
-    pub(super) fn load(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.order(Order::Load { after, up_to, limit });
+    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
+        self.order(Order::Load { up_to, limit });
+    }
+
+    /// Reads ids of pending one-shot jobs.
+    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
+        self.order(Order::LoadIds { after, up_to, limit });
     }
 
     /// Asks the store that writes, where it has no reader.
@@ -222,7 +185,7 @@ impl Writer {
 
     /// The next report, if there is one.
     pub(super) fn next_report(&mut self, now: Moment) -> Option<Report> {
-        let report = self.reports.try_recv().ok()?;
+        let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
             Report::Committed { .. } => {
                 self.in_flight.pop_front();
@@ -237,6 +200,21 @@ impl Writer {
             _ => {}
         }
         Some(report)
+    }
+
+    /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`. Returns whether there
+    /// is a report.
+    pub(super) fn linger(&mut self, now: Moment, longest: Duration) -> bool {
+        let Some(&given) = self.in_flight.back() else { return false };
+        let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
+        if self.early.is_none() && !wait.is_zero() {
+            self.is_awaited.store(true, Ordering::SeqCst);
+            let report = self.reports.recv_timeout(wait);
+            self.is_awaited.store(false, Ordering::SeqCst);
+            // One that came in between was not rung for.
+            self.early = report.or_else(|_| self.reports.try_recv()).ok();
+        }
+        self.early.is_some()
     }
 
     /// Forgets the rings so far: reports are looked for afterwards.
@@ -254,10 +232,15 @@ impl Writer {
         self.waited(now).filter(|waited| LATE <= *waited && self.delay != Delay::Full)
     }
 
-    /// How long until people are to be told that the first batch is late.
-    pub(super) fn late_wait(&self, now: Moment) -> Option<Duration> {
-        let waited = self.waited(now).filter(|_| !self.is_said_late)?;
-        Some(LATE.saturating_sub(waited))
+    /// When people are to be told that the first batch is late.
+    pub(super) fn late_deadline(&self) -> Option<Instant> {
+        let given = self.in_flight.front().filter(|_| !self.is_said_late)?;
+        given.monotonic.checked_add(LATE)
+    }
+
+    /// When the first batch was given that is not on disk.
+    pub(super) fn waits_since(&self) -> Option<Moment> {
+        self.in_flight.front().copied()
     }
 
     /// What there is to say since the last call: that the store does not answer, or that it does again.
@@ -302,111 +285,50 @@ impl AsFd for Writer {
     }
 }
 
-/// The way back to the loop.
-struct Tell {
-    sender: Sender<Report>,
-    ring: Ring,
-}
+#[cfg(test)]
+mod tests {
+    use mainspring_job::{MemoryStore, Operation, Owner, Shard};
 
-impl Tell {
-    fn say(&self, report: Report) {
-        // Fails only after the loop has ended.
-        let _ = self.sender.send(report);
-        self.ring.ring();
-    }
-}
+    use super::*;
+    use crate::waiting::wait_for;
 
-/// The thread's side.
-struct Hand {
-    store: Box<dyn Store + Send>,
-    lease: Lease,
-    tell: Tell,
-    /// What is to be written, the next first.
-    batches: VecDeque<Batch>,
-    /// The store was too full for the first, and the loop has not said that there is room.
-    is_full: bool,
-    /// The loop knows that the first waits.
-    is_said_busy: bool,
-}
+    const BATCH_COUNT: u64 = 3_000;
 
-impl Hand {
-    /// Does what it is told, until the loop has ended or the store fails.
-    fn work(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
-        loop {
-            let can_write = !self.batches.is_empty() && !self.is_full;
-            let wait = match (can_write, self.is_said_busy) {
-                (false, _) => None,
-                (true, false) => Some(Duration::ZERO),
-                (true, true) => Some(TRY_WAIT),
+    /// A report that is not rung for would hold the loop up for this long.
+    const RING_WAIT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn each_report_is_heard_however_long_the_loop_lingers() {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        for number in 1..=BATCH_COUNT {
+            let now = Moment::now();
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
+            // From no wait to a wait that ends about when the report comes.
+            let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
+            let report = loop {
+                if !is_there {
+                    wait_for(&[writer.as_fd()], &[], Some(RING_WAIT)).unwrap();
+                    assert!(Moment::now().since(now) < RING_WAIT, "nothing was rung for batch {number}");
+                }
+                writer.quiet();
+                // The ring of the batch before may come after its report was taken.
+                match writer.next_report(Moment::now()) {
+                    Some(report) => break report,
+                    None => is_there = false,
+                }
             };
-            match wait
-                .map_or_else(|| orders.recv().map_err(RecvTimeoutError::from), |it| orders.recv_timeout(it))
-            {
-                Ok(order) => self.take(order)?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Err(RecvTimeoutError::Timeout) => self.write()?,
-            }
-            for note in self.store.notes() {
-                self.tell.say(Report::Note(note));
-            }
+            assert!(matches!(report, Report::Committed { number: written, .. } if written == number));
+            assert!(writer.is_idle());
         }
     }
 
-    fn take(&mut self, order: Order) -> Result<(), StoreError> {
-        match order {
-            Order::Commit(batch) => self.batches.push_back(batch),
-            Order::Again => self.is_full = false,
-            Order::Renew => match self.store.renew(self.lease) {
-                // Room and patience are for the next commit.
-                Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-                Err(error) => return Err(error),
-            },
-            Order::Load { after, up_to, limit } => {
-                match self.store.load(self.lease.shard, after, up_to, limit) {
-                    Ok(pending) => {
-                        let is_complete = pending.len() < limit.min(MAX_PAGE);
-                        self.tell.say(Report::Loaded { pending, is_complete });
-                    }
-                    // The planner asks again when it is told that nothing was read.
-                    Err(StoreError::Busy | StoreError::Unknown) => {
-                        self.tell.say(Report::Loaded { pending: Vec::new(), is_complete: false });
-                    }
-                    Err(error) => return Err(error),
-                }
-            }
-            Order::Ask(question) => {
-                let reader: &mut dyn Reader = &mut *self.store;
-                self.tell.say(Report::Answered(question.answer(reader)));
-            }
-            Order::Release => {
-                let released = self.store.release(self.lease);
-                self.tell.say(Report::Released(released));
-            }
-        }
-        Ok(())
-    }
-
-    fn write(&mut self) -> Result<(), StoreError> {
-        let Some(batch) = self.batches.front() else { return Ok(()) };
-        match self.store.commit(self.lease, batch) {
-            Ok(committed) => {
-                let report = Report::Committed { number: batch.number, answers: committed.answers };
-                self.batches.pop_front();
-                self.is_said_busy = false;
-                self.tell.say(report);
-            }
-            Err(StoreError::Busy | StoreError::Unknown) => {
-                if !self.is_said_busy {
-                    self.is_said_busy = true;
-                    self.tell.say(Report::Busy);
-                }
-            }
-            Err(StoreError::Full(_)) => {
-                self.is_full = true;
-                self.tell.say(Report::Full);
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
+    #[test]
+    fn the_loop_does_not_linger_when_nothing_was_given() {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let mut writer = Writer::start(Box::new(store), lease).unwrap();
+        assert!(!writer.linger(Moment::now(), Duration::MAX));
     }
 }

@@ -65,7 +65,10 @@ pub async fn check(call: Call) -> Reply {
         let faults: Vec<Value> = read.problems.iter().map(fault).collect();
         let sentence = |job: &mainspring_job::Job| {
             let triggers = job.timetable.triggers().iter();
-            triggers.map(|trigger| trigger.explain(call.now.wall).sentence).collect::<Vec<_>>().join(" ")
+            triggers
+                .filter_map(|trigger| Some(trigger.schedule()?.explain(call.now.wall).sentence))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
         let jobs: Vec<Value> = read
             .jobs

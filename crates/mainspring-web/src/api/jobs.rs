@@ -40,12 +40,12 @@ const MAX_STEPS: usize = 1_000;
 /// Whether a job is one of those that are asked for.
 fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
     let wire = &known.wire;
-    let code = state_code(&wire.state);
+    let code = state_code(wire.state_code);
     let is_in = |state: &String| match state.as_str() {
         "paused" => code.starts_with("paused"),
         "running" => 0 < wire.running,
         "failing" => 0 < wire.failures,
-        "troubled" => 0 < wire.failures || matches!(code, "paused_failures" | "paused_deaths"),
+        "troubled" => 0 < wire.failures || matches!(code, "paused_failures" | "paused_crashes"),
         other => other == code,
     };
     (states.is_empty() || states.iter().any(is_in))
@@ -115,7 +115,7 @@ async fn sort(house: &House, found: &mut [Arc<Known>], sort: &str) -> Result<(),
     found.sort_by_cached_key(|known| {
         let wire = &known.wire;
         match by {
-            "state" => format!("{} {}", u8::from(wire.failures == 0), state_code(&wire.state)),
+            "state" => format!("{} {}", u8::from(wire.failures == 0), state_code(wire.state_code)),
             "next" => wire.next.clone().unwrap_or_else(never),
             "last" => wire.last.as_ref().and_then(|run| run.ended.clone()).unwrap_or_default(),
             "median" | "p95" => format!("{:020}", lengths.get(&wire.name).copied().flatten().unwrap_or(0)),

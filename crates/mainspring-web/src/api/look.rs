@@ -5,7 +5,7 @@
 //! Does not judge by itself: the level of a finding is that of what it was made of.
 
 use jiff::Timestamp;
-use mainspring_server::protocol::{HealthWire, NamesWire, Request, Response, StatusWire};
+use mainspring_server::protocol::{HealthWire, JobState, NamesWire, Request, Response, StatusWire};
 use serde_json::{Map, Value, json};
 
 use crate::call::{Call, Reply, ok};
@@ -43,11 +43,12 @@ pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<S
     let Response::Status(wire) = house.desk.look(Request::Status).await? else { return Err(strange()) };
     let jobs = house.catalogue.jobs(&house.desk).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
-    let is_troubled = |state: &str, failures: u32| {
-        matches!(state_code(state), "paused_failures" | "paused_deaths") || 0 < failures
+    let is_troubled = |state: JobState, failures: u32| {
+        matches!(state, JobState::PausedAfterFailures | JobState::PausedAfterCrashes) || 0 < failures
     };
-    let troubled = jobs.iter().filter(|known| is_troubled(&known.wire.state, known.wire.failures)).count();
-    let resting = jobs.iter().filter(|known| state_code(&known.wire.state).starts_with("paused")).count();
+    let troubled =
+        jobs.iter().filter(|known| is_troubled(known.wire.state_code, known.wire.failures)).count();
+    let resting = jobs.iter().filter(|known| state_code(known.wire.state_code).starts_with("paused")).count();
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);
     document.insert("now".to_owned(), json!(now.to_string()));
@@ -192,7 +193,7 @@ fn of_jobs(health: &HealthWire) -> Vec<Value> {
             "Look at their logs, mend them, and resume them.",
         ),
         (
-            "paused_deaths",
+            "paused_crashes",
             "paused",
             "warning",
             &health.crash_loops,

@@ -8,9 +8,8 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
 use mainspring_server::protocol::{Request, Response};
 use serde::Deserialize;
-use serde_json::json;
 
-use crate::call::{Call, Reply, nothing, ok, text};
+use crate::call::{Call, Reply, nothing, text};
 use crate::catalogue::strange;
 use crate::gate::Proof;
 use crate::house::SignIn;
@@ -127,13 +126,4 @@ fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<
         response.headers_mut().insert(SET_COOKIE, value);
     }
     response
-}
-
-/// What is said where something is not there yet.
-///
-/// # Errors
-///
-/// None.
-pub fn empty() -> Reply {
-    ok(&json!({ "items": [], "next": null, "total": 0 }))
 }

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mainspring_server::protocol::{FoundWire, Request, Response, RunWire};
+use mainspring_server::protocol::{FoundWire, OnceWire, Request, Response, RunWire};
 use serde_json::{Map, Value, json};
 
 use crate::call::{Asked, Call, Reply, ok};
@@ -197,6 +197,17 @@ fn waits(run: &RunWire) -> Vec<Value> {
 /// 400 for a parameter that is none.
 pub async fn once(call: Call) -> Reply {
     let asked = call.asked(&["after", "limit"])?;
-    asked.number("limit", 100, MAX_ROWS)?;
-    super::meta::empty()
+    let limit = asked.number("limit", 100, MAX_ROWS)?;
+    let after = asked.get("after").map(str::to_owned);
+    let answer = call.house.desk.look(Request::Pending { after, limit }).await?;
+    let Response::Pending { pending, after } = answer else { return Err(strange()) };
+    let item = |wire: &OnceWire| {
+        let mut document = fields(wire);
+        // Cancelling takes a name as well as an id.
+        document.insert("id".to_owned(), json!(wire.name));
+        document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.house.zone));
+        document
+    };
+    let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());
+    ok(&json!({ "items": pending.iter().map(item).collect::<Vec<_>>(), "next": after, "total": total }))
 }

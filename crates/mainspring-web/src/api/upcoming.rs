@@ -99,7 +99,7 @@ fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, t
 }
 
 fn is_paused(known: &Known) -> bool {
-    state_code(&known.wire.state).starts_with("paused")
+    state_code(known.wire.state_code).starts_with("paused")
 }
 
 fn lane(lane: &Lane) -> Value {

@@ -19,10 +19,12 @@
 //!
 //! It does not know the time of day.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mainspring_queue::Tick;
 
+use super::divisor::Divisor;
+use super::origin::Origin;
 use super::{Bell, Clock, slack, ticks_rounded_up};
 
 /// The monotonic clock of the operating system, counted in ticks of a chosen resolution.
@@ -38,10 +40,10 @@ use super::{Bell, Clock, slack, ticks_rounded_up};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Monotonic {
-    origin: Instant,
+    origin: Origin,
     resolution: Duration,
     /// The same, for quick division; `u64::MAX` stands for all that lasts longer: no program sees its second tick.
-    resolution_ns: u64,
+    resolution_ns: Divisor,
     slack: Option<Duration>,
     spin: Duration,
 }
@@ -59,11 +61,10 @@ impl Monotonic {
     ///
     /// # Panics
     /// If the resolution is zero.
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that others must ask")]
     pub fn with_resolution(resolution: Duration) -> Monotonic {
         assert!(!resolution.is_zero(), "a tick lasts");
-        let resolution_ns = u64::try_from(resolution.as_nanos()).unwrap_or(u64::MAX);
-        Monotonic { origin: Instant::now(), resolution, resolution_ns, slack: None, spin: Duration::ZERO }
+        let resolution_ns = Divisor::new(u64::try_from(resolution.as_nanos()).unwrap_or(u64::MAX));
+        Monotonic { origin: Origin::now(), resolution, resolution_ns, slack: None, spin: Duration::ZERO }
     }
 
     /// Tells the kernel by how much it may prolong the sleeps of the thread that waits with this clock, to join its wake-up with
@@ -81,20 +82,9 @@ impl Monotonic {
         Monotonic { spin, ..self }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that others must ask")]
-    fn elapsed(&self) -> Duration {
-        self.origin.elapsed()
-    }
-
-    /// The same in nanoseconds, of which 584 years fit.
-    fn elapsed_ns(&self) -> u64 {
-        let elapsed = self.elapsed();
-        elapsed.as_secs().saturating_mul(1_000_000_000).saturating_add(u64::from(elapsed.subsec_nanos()))
-    }
-
     /// Spins until so many nanoseconds after the origin, or until the bell rings.
     fn spin_until(&self, bell: &Bell, until_ns: u128) {
-        while !bell.take_ring() && u128::from(self.elapsed_ns()) < until_ns {
+        while !bell.take_ring() && u128::from(self.origin.elapsed_ns()) < until_ns {
             std::hint::spin_loop();
         }
     }
@@ -112,7 +102,13 @@ impl Clock for Monotonic {
     }
 
     fn now(&self) -> Tick {
-        Tick::new(self.elapsed_ns() / self.resolution_ns)
+        Tick::new(self.resolution_ns.floor(self.origin.elapsed_ns()))
+    }
+
+    /// By the kernel's coarse clock, which stands still for up to 10 ms.
+    fn has_long_begun(&self, tick: Tick) -> bool {
+        let begins_ns = tick.get().checked_mul(self.resolution_ns.get());
+        begins_ns.is_some_and(|begins_ns| begins_ns <= self.origin.elapsed_ns_min())
     }
 
     fn after(&self, delay: Duration) -> Tick {
@@ -120,11 +116,11 @@ impl Clock for Monotonic {
             return self.now();
         }
         // 584 years fit. What does not, takes the long way.
-        let end_ns =
-            u64::try_from(delay.as_nanos()).ok().and_then(|delay| delay.checked_add(self.elapsed_ns()));
-        match end_ns {
-            Some(end_ns) => Tick::new(end_ns.div_ceil(self.resolution_ns)),
-            None => ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), self.resolution),
+        let elapsed_ns = self.origin.elapsed_ns();
+        let delay_ns = delay.as_nanos();
+        match u64::try_from(delay_ns).ok().and_then(|delay_ns| delay_ns.checked_add(elapsed_ns)) {
+            Some(end_ns) => Tick::new(self.resolution_ns.ceil(end_ns)),
+            None => ticks_rounded_up(u128::from(elapsed_ns) + delay_ns, self.resolution),
         }
     }
 
@@ -132,7 +128,7 @@ impl Clock for Monotonic {
         let Some(until) = until else { return bell.wait(None) };
         // Where the product does not fit, the tick lies centuries ahead: the bell will ring before.
         let until = u128::from(until.get()).saturating_mul(self.resolution.as_nanos());
-        let left = until.saturating_sub(u128::from(self.elapsed_ns()));
+        let left = until.saturating_sub(u128::from(self.origin.elapsed_ns()));
         let Ok(left) = u64::try_from(left) else { return bell.wait(None) };
         let left = Duration::from_nanos(left);
         if let Some(slack) = self.slack {
@@ -173,7 +169,7 @@ mod tests {
         while clock.now() < until {
             clock.wait(&Bell::new(), Some(until));
         }
-        assert!(clock.elapsed() >= Duration::from_millis(5));
+        assert!(Duration::from_nanos(clock.origin.elapsed_ns()) >= Duration::from_millis(5));
     }
 
     #[test]
@@ -185,11 +181,22 @@ mod tests {
         while clock.now() < until {
             clock.wait(&Bell::new(), Some(until));
         }
-        assert!(clock.elapsed() >= Duration::from_millis(5));
+        assert!(Duration::from_nanos(clock.origin.elapsed_ns()) >= Duration::from_millis(5));
         let bell = Bell::new();
         bell.ring();
         clock.wait(&bell, Some(clock.after(Duration::from_micros(1_500))));
         assert!(!bell.take_ring(), "the ring was taken");
+    }
+
+    #[test]
+    fn a_tick_that_has_long_begun_has_begun_and_is_noticed_in_the_end() {
+        let clock = Monotonic::new();
+        let tick = clock.after(Duration::from_millis(1));
+        while !clock.has_long_begun(tick) {
+            std::hint::spin_loop();
+        }
+        assert!(tick <= clock.now());
+        assert!(!clock.has_long_begun(Tick::MAX));
     }
 
     #[test]

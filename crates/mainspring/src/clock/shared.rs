@@ -13,46 +13,36 @@ use mainspring_queue::Tick;
 
 use super::{Bell, Clock};
 
-impl<C: Clock> Clock for Arc<C> {
-    fn resolution(&self) -> Duration {
-        (**self).resolution()
-    }
+// Two impls, because an `Arc<C>` of an unknown `C` becomes an `Arc<dyn Clock>` only if `C` has a size.
+macro_rules! is_its_clock {
+    ($shared:ty $(, $known:ident)?) => {
+        impl$(<$known: Clock>)? Clock for $shared {
+            fn resolution(&self) -> Duration {
+                (**self).resolution()
+            }
 
-    fn now(&self) -> Tick {
-        (**self).now()
-    }
+            fn now(&self) -> Tick {
+                (**self).now()
+            }
 
-    fn after(&self, delay: Duration) -> Tick {
-        (**self).after(delay)
-    }
+            fn has_long_begun(&self, tick: Tick) -> bool {
+                (**self).has_long_begun(tick)
+            }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        (**self).wait(bell, until);
-    }
+            fn after(&self, delay: Duration) -> Tick {
+                (**self).after(delay)
+            }
 
-    fn into_shared(self) -> Arc<dyn Clock> {
-        self
-    }
+            fn wait(&self, bell: &Bell, until: Option<Tick>) {
+                (**self).wait(bell, until);
+            }
+
+            fn into_shared(self) -> Arc<dyn Clock> {
+                self
+            }
+        }
+    };
 }
 
-impl Clock for Arc<dyn Clock> {
-    fn resolution(&self) -> Duration {
-        (**self).resolution()
-    }
-
-    fn now(&self) -> Tick {
-        (**self).now()
-    }
-
-    fn after(&self, delay: Duration) -> Tick {
-        (**self).after(delay)
-    }
-
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        (**self).wait(bell, until);
-    }
-
-    fn into_shared(self) -> Arc<dyn Clock> {
-        self
-    }
-}
+is_its_clock!(Arc<C>, C);
+is_its_clock!(Arc<dyn Clock>);

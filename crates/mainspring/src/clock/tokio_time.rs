@@ -25,6 +25,20 @@ use tokio::time::{Instant, sleep_until};
 use super::{Bell, Clock, ticks_rounded_up};
 
 /// The clock of a tokio runtime, in ticks of a millisecond from its making: finer sleeps tokio has not.
+///
+/// ```
+/// use mainspring::{Engine, clock::Tokio};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// tokio::time::pause();
+/// let engine = Engine::with_clock(Tokio::current()?)?;
+/// // Nothing else is to be done, so tokio's clock moves on to the end of the hour.
+/// engine.futures().sleep(Duration::from_secs(3_600)).await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Tokio {
     runtime: Handle,

@@ -139,6 +139,10 @@ impl<Q> Lane<Q> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn index(&self) -> u32 {
+        self.index
+    }
+
     fn id(&self, timer: mainspring_queue::TimerId) -> TimerId {
         TimerId { lane: self.index, timer }
     }
@@ -330,6 +334,10 @@ impl<Q> State<Q> {
 }
 
 impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
+    fn lane(&self) -> u32 {
+        self.index
+    }
+
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
         self.add(Room::Limited, deadline, payload)
     }

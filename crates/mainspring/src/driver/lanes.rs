@@ -73,6 +73,14 @@ macro_rules! drive_lanes {
                 Lanes::<T>::lane_of_caller(self).map(|lane| Arc::clone(lane) as Arc<dyn Part<T>>)
             }
 
+            fn local_lane(&self) -> Result<u32, Refusal>
+            where
+                Self: 'static,
+                T: 'static,
+            {
+                Lanes::<T>::lane_of_caller(self).map(|lane| lane.index())
+            }
+
             fn cancel(&self, id: TimerId) -> Option<T> {
                 lane::<T, _>(self, id)?.cancel(id)
             }

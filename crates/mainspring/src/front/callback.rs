@@ -84,8 +84,11 @@ pub struct Callbacks {
 #[derive(Clone, Debug)]
 pub struct Timer {
     part: Local<Task>,
-    id: TimerId,
+    timer: mainspring_queue::TimerId,
 }
+
+/// A crowd of them lies dense, and none across two lines.
+const _: () = assert!(size_of::<Option<Timer>>() == 16);
 
 /// A closure that runs once a period.
 ///
@@ -161,7 +164,7 @@ impl Callbacks {
     ) -> Result<Timer, Refusal> {
         let part = self.handle.local()?;
         let id = part.schedule(deadline, Task::new(callback)).map_err(|refused| refused.reason)?;
-        Ok(Timer { part, id })
+        Ok(Timer { part, timer: id.timer() })
     }
 
     /// Runs `callback` once, anywhere from `delay` to `delay + tolerance` from now: see
@@ -301,9 +304,14 @@ fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firi
 }
 
 impl Timer {
+    #[inline]
+    fn id(&self) -> TimerId {
+        self.part.id(self.timer)
+    }
+
     /// Stops the callback from running; tells whether it did. `false`: it ran, runs now, or was cancelled.
     pub fn cancel(&self) -> bool {
-        self.part.cancel(self.id).is_some()
+        self.part.cancel(self.id()).is_some()
     }
 
     /// As [`cancel`](Self::cancel), and where that came too late waits until the callback has ended: what it uses may be freed
@@ -314,43 +322,43 @@ impl Timer {
     pub fn cancel_and_wait(&self) -> bool {
         let is_cancelled = self.cancel();
         if !is_cancelled {
-            self.part.wait_for_firing(self.id);
+            self.part.wait_for_firing(self.id());
         }
         is_cancelled
     }
 
     /// Tells whether the callback runs just now.
     pub fn is_running(&self) -> bool {
-        self.part.is_firing(self.id)
+        self.part.is_firing(self.id())
     }
 
     /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
     /// driver's queue cannot hold the new deadline.
     pub fn reset(&self, delay: Duration) -> bool {
-        self.part.reset(self.id, self.part.clock().after(delay)).is_ok()
+        self.part.reset(self.id(), self.part.clock().after(delay)).is_ok()
     }
 
     /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already; tells whether
     /// it is pending still. nginx does so with 300 ms: most timers of a busy connection need not be moved at all.
     pub fn reset_lazily(&self, delay: Duration, laziness: Duration) -> bool {
         let clock = self.part.clock();
-        let Some(current) = self.part.deadline(self.id) else { return false };
+        let Some(current) = self.part.deadline(self.id()) else { return false };
         let wanted = clock.after(delay);
         let distance = u128::from(wanted.since(current).max(current.since(wanted)));
         if distance * clock.resolution().as_nanos() < laziness.as_nanos() {
             return true;
         }
-        self.part.reset(self.id, wanted).is_ok()
+        self.part.reset(self.id(), wanted).is_ok()
     }
 
     /// Tells whether the callback is still to run.
     pub fn is_pending(&self) -> bool {
-        self.part.deadline(self.id).is_some()
+        self.part.deadline(self.id()).is_some()
     }
 
     /// Returns the tick at which the callback is to run; `None` if it is not pending.
     pub fn deadline(&self) -> Option<Tick> {
-        self.part.deadline(self.id)
+        self.part.deadline(self.id())
     }
 }
 

@@ -35,19 +35,20 @@
 //!
 //! Each channel holds one value, as Go's do. Sending happens on the driver's thread and never blocks it.
 //!
-//! Cost: two allocations and a channel per timer. `stop` and `reset` take the timer's own lock and the driver's.
+//! Cost: an allocation per timer, and a channel, a kilobyte, when its receiver is first asked for. `stop` and `reset` take the timer's own lock and the driver's.
 //!
 //! It does not close a channel when a timer fires or is stopped: Go does not, and `select!` would spin.
 //!
 //! Source: the documentation of Go's package `time` (1.23).
 
 mod inner;
+mod outlet;
 
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::Receiver;
 use mainspring_queue::Tick;
 
 use super::period::{Period, PeriodError};
@@ -55,7 +56,7 @@ use super::task::{Firing, Task};
 use crate::driver::Refusal;
 use crate::handle::Handle;
 use crate::sync::Mutex;
-use inner::{Function, Inner, State};
+use inner::{Function, Inner};
 
 /// Makes timers that send on channels.
 ///
@@ -246,19 +247,7 @@ impl Channels {
         period: Option<Period>,
         function: Option<Function>,
     ) -> Result<Arc<Inner>, Refusal> {
-        let (sender, receiver) = bounded(1);
-        let inner = Arc::new(Inner {
-            part: self.handle.local()?,
-            function,
-            receiver,
-            state: Mutex::new(State {
-                generation: 0,
-                pending: None,
-                sender: Some(sender),
-                is_calling: false,
-                period,
-            }),
-        });
+        let inner = Arc::new(Inner::new(self.handle.local()?, period, function));
         let begun = inner.begin(&mut inner.state(), deadline);
         begun.map_err(|refused| refused.reason)?;
         Ok(inner)
@@ -268,7 +257,7 @@ impl Channels {
 impl ChannelTimer {
     /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the timer is dropped.
     pub fn receiver(&self) -> &Receiver<Firing> {
-        &self.inner.receiver
+        self.inner.receiver()
     }
 
     /// Stops the timer; tells whether it was pending, which a firing that nobody received still is. Afterwards nothing is
@@ -290,7 +279,7 @@ impl ChannelTimer {
 impl Ticker {
     /// The channel that receives the ticks. It is disconnected when the ticker is dropped.
     pub fn receiver(&self) -> &Receiver<Firing> {
-        &self.inner.receiver
+        self.inner.receiver()
     }
 
     /// Stops the ticks; a tick that nobody received is taken back. The channel stays connected, as Go's stays open.
@@ -313,7 +302,7 @@ impl Ticker {
 impl Firings {
     /// The channel, for `select!`. A clone of it does not keep the timer alive.
     pub fn receiver(&self) -> &Receiver<Firing> {
-        &self.inner.receiver
+        self.inner.receiver()
     }
 }
 
@@ -323,7 +312,7 @@ impl<'a> IntoIterator for &'a Ticker {
     type IntoIter = crossbeam_channel::Iter<'a, Firing>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.inner.receiver.iter()
+        self.inner.receiver().iter()
     }
 }
 
@@ -333,7 +322,7 @@ impl<'a> IntoIterator for &'a Firings {
     type IntoIter = crossbeam_channel::Iter<'a, Firing>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.inner.receiver.iter()
+        self.inner.receiver().iter()
     }
 }
 
@@ -341,6 +330,6 @@ impl Deref for Firings {
     type Target = Receiver<Firing>;
 
     fn deref(&self) -> &Receiver<Firing> {
-        &self.inner.receiver
+        self.inner.receiver()
     }
 }

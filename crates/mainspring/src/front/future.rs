@@ -61,7 +61,7 @@ use mainspring_queue::Tick;
 use super::period::PeriodError;
 use super::task::Task;
 use crate::clock::{Clock, Deadline};
-use crate::driver::{Refusal, Refused, TimerId};
+use crate::driver::{Refusal, Refused};
 use crate::handle::{Handle, Local};
 
 /// Makes futures of timers.
@@ -101,7 +101,9 @@ pub struct Sleep {
     place: Place,
     deadline: Tick,
     /// `None` until the first poll.
-    timer: Option<TimerId>,
+    timer: Option<mainspring_queue::TimerId>,
+    /// The deadline was ahead when it was set: the first poll need not look closely.
+    was_ahead: bool,
     /// Why no timer could be set.
     refusal: Option<Refusal>,
 }
@@ -112,7 +114,7 @@ enum Place {
     /// Into the part of the driver that belongs to the thread that made it.
     Part(Local<Task>),
     /// The driver had no thread for that part, and is asked again.
-    Nowhere(Handle<Task>),
+    Nowhere(Box<Handle<Task>>),
 }
 
 impl Place {
@@ -134,6 +136,9 @@ impl Place {
     }
 }
 
+/// Many programs box it: this is what malloc has for 40 bytes.
+const _: () = assert!(size_of::<Sleep>() == 40);
+
 impl Futures {
     /// Makes the front of a driver that runs tasks.
     pub fn new(handle: Handle<Task>) -> Futures {
@@ -143,14 +148,18 @@ impl Futures {
     /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's range is never
     /// over.
     pub fn sleep(&self, delay: Duration) -> Sleep {
-        self.sleep_until(self.handle.clock().after(delay))
+        self.begin(self.handle.clock().after(delay), !delay.is_zero())
     }
 
     /// Is ready once a tick of the driver's clock has begun, or an instant has come; at once if it has.
     pub fn sleep_until(&self, deadline: impl Into<Deadline>) -> Sleep {
-        let deadline = deadline.into().tick(&**self.handle.clock());
-        let place = self.handle.local().map_or_else(|_| Place::Nowhere(self.handle.clone()), Place::Part);
-        Sleep { place, deadline, timer: None, refusal: None }
+        self.begin(deadline.into().tick(&**self.handle.clock()), false)
+    }
+
+    fn begin(&self, deadline: Tick, was_ahead: bool) -> Sleep {
+        let nowhere = |_| Place::Nowhere(Box::new(self.handle.clone()));
+        let place = self.handle.local().map_or_else(nowhere, Place::Part);
+        Sleep { place, deadline, timer: None, was_ahead, refusal: None }
     }
 
     /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
@@ -213,24 +222,28 @@ impl Sleep {
 
     /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to be woken.
     pub fn reset(&mut self, delay: Duration) {
-        self.reset_at(self.place.clock().after(delay));
+        self.move_to(self.place.clock().after(delay), !delay.is_zero());
     }
 
     /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled again to be woken.
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
-        let deadline = deadline.into().tick(self.place.clock());
+        self.move_to(deadline.into().tick(self.place.clock()), false);
+    }
+
+    fn move_to(&mut self, deadline: Tick, was_ahead: bool) {
         self.deadline = deadline;
+        self.was_ahead = was_ahead;
         self.refusal = None;
-        let (Some(id), Place::Part(part)) = (self.timer, &self.place) else { return };
-        if part.reset(id, deadline).is_err() {
+        let (Some(timer), Place::Part(part)) = (self.timer, &self.place) else { return };
+        if part.reset(part.id(timer), deadline).is_err() {
             // It fired, or the queue's horizon lies before that: the next poll registers another.
             self.cancel();
         }
     }
 
     fn cancel(&mut self) {
-        if let (Some(id), Place::Part(part)) = (self.timer.take(), &self.place) {
-            drop(part.cancel(id).and_then(Task::into_waker));
+        if let (Some(timer), Place::Part(part)) = (self.timer.take(), &self.place) {
+            drop(part.cancel(part.id(timer)).and_then(Task::into_waker));
         }
     }
 
@@ -241,7 +254,7 @@ impl Sleep {
             self.place.part().and_then(|part| part.schedule_assured(deadline, task).map_err(refusal_of));
         match scheduled {
             Ok(id) => {
-                self.timer = Some(id);
+                self.timer = Some(id.timer());
                 Poll::Pending
             }
             Err(refusal) => {
@@ -252,8 +265,9 @@ impl Sleep {
     }
 
     /// Makes the timer wake `waker`; tells whether it still can.
-    fn keep(&self, id: TimerId, waker: &Waker) -> bool {
+    fn keep(&self, timer: mainspring_queue::TimerId, waker: &Waker) -> bool {
         let Place::Part(part) = &self.place else { return false };
+        let id = part.id(timer);
         let mut is_kept = false;
         let is_pending = part.update(id, &mut |task| {
             is_kept = task.waker_mut().is_some_and(|own| own.will_wake(waker));
@@ -270,13 +284,21 @@ impl Sleep {
         })
     }
 
+    /// Tells whether it is over. A timer that is set in any case fires if it was over already, so a cheap look will do before.
+    fn is_over(&self) -> bool {
+        match self.timer {
+            None if self.was_ahead => self.place.clock().has_long_begun(self.deadline),
+            _ => self.is_elapsed(),
+        }
+    }
+
     fn poll_elapsed(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.is_elapsed() {
+        if self.is_over() {
             self.cancel();
             return Poll::Ready(());
         }
         match self.timer {
-            Some(id) if self.keep(id, context.waker()) => Poll::Pending,
+            Some(timer) if self.keep(timer, context.waker()) => Poll::Pending,
             Some(_) => {
                 // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond
                 // the queue's horizon; or the queue lends no payloads.

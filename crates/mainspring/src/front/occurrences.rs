@@ -45,6 +45,19 @@ use crate::handle::Handle;
 pub const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// A stream of the occurrences of a schedule.
+///
+/// ```
+/// use mainspring::{cron::Schedule, front::Occurrences};
+///
+/// # smol::block_on(async {
+/// let engine = mainspring::global()?;
+/// let schedule = Schedule::parse("* * * * * *", "Europe/Berlin")?;
+/// let mut seconds = Occurrences::new(engine.handle().clone(), schedule);
+/// let occurrence = seconds.next_occurrence().await.expect("there is always another second");
+/// println!("the second {}", occurrence.nominal);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 pub struct Occurrences {
     schedule: Schedule,
     wall: Arc<dyn WallClock>,

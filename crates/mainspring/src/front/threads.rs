@@ -51,6 +51,20 @@ const THREAD_NAME: &str = "mainspring-task";
 type Job = Box<dyn FnOnce() + Send>;
 
 /// An executor with a limit. Clones are the same executor.
+///
+/// ```
+/// use mainspring::{Engine, clock::Monotonic, front::Threads, queue::wheel::Chunked};
+/// use std::{sync::mpsc::channel, time::Duration};
+///
+/// // At most eight closures run at once, and none on the engine's own thread.
+/// let threads = Threads::at_most(8);
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), threads.run_tasks())?;
+/// let (done, all_done) = channel();
+/// let timer = engine.callbacks().after(Duration::ZERO, move |_| done.send("slow work").unwrap())?;
+/// assert_eq!(all_done.recv(), Ok("slow work"));
+/// # drop(timer);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Threads {
     owner: Arc<Owner>,

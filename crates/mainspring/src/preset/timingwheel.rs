@@ -50,6 +50,15 @@ pub fn timingwheel(clock: impl Clock, tick: Duration, slot_count: usize) -> Resu
 ///
 /// # Panics
 /// If `slot_count` is less than 2.
+///
+/// ```
+/// use std::time::Duration;
+/// use mainspring::{clock::Manual, front::Threads, preset};
+///
+/// let tick = Duration::from_millis(1);
+/// let engine = preset::timingwheel_with(Manual::stepped(), tick, 20, Threads::at_most(8).run_tasks())?;
+/// # Ok::<(), preset::TimingwheelError>(())
+/// ```
 pub fn timingwheel_with(
     clock: impl Clock,
     tick: Duration,

@@ -11,6 +11,7 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::{Failure, Outcome};
+use crate::reason::Reason;
 use crate::record::{Mark, Pause};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -115,7 +116,7 @@ impl Generator {
             RunState::Missed => {
                 let span = Span { last: self.time(), count: 3 + self.below(9), is_exact: self.one_in(2) };
                 (run.ended, run.span) = (Some(self.time()), Some(span));
-                "nobody was there".clone_into(&mut run.reason);
+                run.reason = Some(Reason::ServerDown);
             }
             RunState::SkippedOverlap => run.ended = Some(self.time()),
             _ => (),
@@ -151,7 +152,7 @@ impl Generator {
     }
 
     fn operation(&mut self) -> Operation {
-        let reason = "a reason".to_owned();
+        let reason = Some(Reason::Other("a reason".to_owned()));
         match self.below(20) {
             0..=3 => Operation::Submit(self.once()),
             4 => Operation::Withdraw { id: self.id(), at: self.time() },

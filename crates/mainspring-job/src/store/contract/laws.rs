@@ -288,7 +288,7 @@ fn moves<G: Ground>(ground: &mut G) -> Held {
             if from == RunState::Running {
                 run = Run { key: key.clone(), ..running(&key) };
             }
-            let (due, at, reason) = (at(70), at(71), String::new());
+            let (due, at, reason) = (at(70), at(71), None);
             let operations = [Operation::Plan(run), Operation::Move { key, from, to, due, at, reason }];
             let answers = committed(&mut store, lease, u64::from(number), &operations)?;
             let expected = if from.may_become(to) { Answer::New } else { Answer::Gone };
@@ -301,12 +301,12 @@ fn moves<G: Ground>(ground: &mut G) -> Held {
 fn forgiven<G: Ground>(ground: &mut G) -> Held {
     let (mut store, lease) = opened(ground)?;
     let moved = |from, to| {
-        let (due, at, reason) = (at(70), at(71), String::new());
+        let (due, at, reason) = (at(70), at(71), None);
         Operation::Move { key: key(), from, to, due, at, reason }
     };
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72) };
     let end = |attempt| {
-        let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), String::new());
+        let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), None);
         Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }
     };
     let (scheduled, failed, dead) = (RunState::Scheduled, RunState::TimedOut, RunState::Dead);

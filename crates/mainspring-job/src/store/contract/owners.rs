@@ -110,7 +110,7 @@ fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
     same("open runs", &store.open_runs(Shard::WHOLE, None, 9).map_err(text)?, &vec![running(&key())])?;
-    let (state, reason) = (RunState::Abandoned, String::new());
+    let (state, reason) = (RunState::Abandoned, None);
     let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
     same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
     let pending = hands.one().counts(Shard::WHOLE).map_err(text)?.pending;

@@ -187,6 +187,7 @@ pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
             DeadLetters::AfterRetries => 0 < max,
             DeadLetters::Always => true,
             DeadLetters::Never => false,
+            other => unreachable!("no script has {other:?}"),
         };
         let mut attempts = 0;
         for (position, told) in story.steps.iter().enumerate() {

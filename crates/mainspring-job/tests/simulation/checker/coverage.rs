@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{Answer, Cause, Command, JobName, Operation, Run, RunKey, RunState};
+use mainspring_job::{Answer, Cause, Command, JobName, Operation, Reason, Run, RunKey, RunState};
 
 use crate::simulation::calendar::{Calendar, age, expected};
 use crate::simulation::checker::{Verdict, ensure};
@@ -178,8 +178,8 @@ impl Reader<'_> {
         let is_recorded = |nominal: Timestamp| self.recorded.contains(&RunKey::new(name.clone(), nominal));
         covers(name, calendar, &mine, (after, up_to), is_recorded)?;
         let Some((first, _)) = mine.first() else { return Ok(()) };
-        let is_whole =
-            first.state == RunState::SkippedPaused || first.reason.ends_with("before it could run");
+        let is_whole = first.state == RunState::SkippedPaused
+            || matches!(first.reason, Some(Reason::TimetableChanged | Reason::JobRemoved));
         if is_whole {
             ensure!(mine.len() == 1, "out of policy: {name} has {} records of one stretch", mine.len());
             return Ok(());
@@ -242,12 +242,12 @@ impl Reader<'_> {
         }
         for (run, _) in rows.iter().filter(|(run, _)| run.state == RunState::Missed) {
             let is_before = run.key.nominal < self.began;
-            let is_true = match run.reason.as_str() {
-                "the server was not running at that time" => is_before,
-                "too many runs were open" => self.script.max_open < 100,
-                reason => !is_before && reason.starts_with("its time had passed when the server looked"),
+            let is_true = match &run.reason {
+                Some(Reason::ServerDown) => is_before,
+                Some(Reason::Crowded) => self.script.max_open < 100,
+                reason => !is_before && *reason == Some(Reason::Unseen),
             };
-            ensure!(is_true, "untrue: {} is missed because {}", run.key, run.reason);
+            ensure!(is_true, "untrue: {} is missed because {}", run.key, run.why());
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The manual's section on overlaps, decision by decision, and what a killed or skipped run has to do with others.
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Operation, Overlap, Run, RunKey, RunState};
+use mainspring_job::{Answer, Operation, Overlap, Reason, Run, RunKey, RunState};
 
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
@@ -36,18 +36,20 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
             let mut fresh = Model::new(model.script);
             fresh.apply(event);
             let at = run.started.or(run.ended).unwrap_or(run.planned);
-            judge(model, &fresh.runs[&run.key], run.state, at, &run.reason)
+            judge(model, &fresh.runs[&run.key], run.state, at, run.reason.as_ref())
         }
-        Operation::Move { key, to, at, reason, .. } => judge(model, &model.runs[key], *to, *at, reason),
+        Operation::Move { key, to, at, reason, .. } => {
+            judge(model, &model.runs[key], *to, *at, reason.as_ref())
+        }
         Operation::Begin { key, at, .. } => match model.runs[key].run.state {
-            RunState::Scheduled => judge(model, &model.runs[key], RunState::Running, *at, ""),
+            RunState::Scheduled => judge(model, &model.runs[key], RunState::Running, *at, None),
             _ => Ok(()),
         },
         _ => Ok(()),
     }
 }
 
-fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &str) -> Verdict {
+fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: Option<&Reason>) -> Verdict {
     let Run { key, state, .. } = &view.run;
     let overlap = view.policies.overlap;
     let is_decided = view.is_kept() || *state == RunState::Queued;
@@ -57,7 +59,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &s
     let way = way(model, key, at);
     let in_the_way = way.running_count + way.queued_count + way.either_count;
     match to {
-        RunState::SkippedOverlap if reason == "a later run took its place" => {
+        RunState::SkippedOverlap if reason == Some(&Reason::Replaced) => {
             let may = matches!(overlap, Overlap::Replace | Overlap::KillOld) && !view.is_kept();
             ensure!(may, "out of policy: {key} is replaced");
         }
@@ -69,17 +71,18 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &s
                 Overlap::QueueOne => 0 < most_queued,
                 Overlap::QueueAll { cap } => cap as usize <= most_queued,
                 Overlap::Replace | Overlap::KillOld | Overlap::Allow => false,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} is skipped, and nothing is in the way by {overlap}");
-            let is_true = if reason.contains("was running") {
-                0 < way.running_count + way.either_count
-            } else if reason.contains("quarantine") {
-                let held = model.others(key).any(|other| 0 < model.crashes(other));
-                way.running_count == 0 && held
-            } else {
-                reason.contains("was waiting") && way.running_count == 0
+            let is_true = match reason {
+                Some(Reason::EarlierRunning) => 0 < way.running_count + way.either_count,
+                Some(Reason::EarlierQuarantined) => {
+                    let held = model.others(key).any(|other| 0 < model.crashes(other));
+                    way.running_count == 0 && held
+                }
+                other => other == Some(&Reason::EarlierWaiting) && way.running_count == 0,
             };
-            ensure!(is_true, "untrue: {key} is skipped because {reason}");
+            ensure!(is_true, "untrue: {key} is skipped because {reason:?}");
         }
         RunState::Queued | RunState::Running => {
             // Those that wait for a probation or a place are as much in the way as others.
@@ -92,6 +95,7 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: &s
                     !model.others(key).any(waits)
                 }
                 Overlap::Allow => true,
+                other => unreachable!("no script has {other:?}"),
             };
             ensure!(may, "out of policy: {key} becomes {to} with others in the way by {overlap}");
         }

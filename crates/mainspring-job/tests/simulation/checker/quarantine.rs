@@ -61,10 +61,12 @@ fn check_few(world: &World<'_>) -> Verdict {
     for event in &world.log {
         match event {
             Event::Started { key, at, .. } => {
-                let over =
-                    on_probation.extract_if(.., |_, (since, _)| PROBATION <= at.duration_since(*since));
-                over.for_each(|(key, _)| {
-                    crashes.remove(&held(&key));
+                on_probation.retain(|key, (since, _)| {
+                    let is_over = PROBATION <= at.duration_since(*since);
+                    if is_over {
+                        crashes.remove(&held(key));
+                    }
+                    !is_over
                 });
                 let count = crashes.get(&held(key)).copied().unwrap_or(0);
                 let is_one_alone = on_probation.values().any(|(_, count)| 1 < *count);

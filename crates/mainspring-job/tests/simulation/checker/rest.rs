@@ -19,6 +19,7 @@ pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
     let named = |scope: &Scope| match scope {
         Scope::All => None,
         Scope::Job(name) => Some(name.clone()),
+        other => unreachable!("no script has {other:?}"),
     };
     for event in &world.log {
         match event {

@@ -1,7 +1,7 @@
 //! The start of a server: what ran when the one before ended is over first, and jobs that are for it run once.
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Cause, Command, Job, Operation, Run, RunState, Takeover};
+use mainspring_job::{Answer, Cause, Command, Job, Operation, Reason, Run, RunState, Takeover};
 
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
@@ -28,12 +28,12 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
     }
     if let Operation::End { key, state: RunState::Abandoned, reason, outcome, .. } = operation {
         let is_true = match model.takeover {
-            _ if outcome.is_some() => model.is_stopping && reason == "the server was stopped while it ran",
-            Takeover::Clean => reason == "the server ended while it ran",
-            Takeover::Rebooted => reason == "the machine went down while it ran",
-            Takeover::Unclean => reason.starts_with("the server died"),
+            _ if outcome.is_some() => model.is_stopping && *reason == Some(Reason::ServerStopped),
+            Takeover::Clean => *reason == Some(Reason::ServerEnded),
+            Takeover::Rebooted => *reason == Some(Reason::MachineDown),
+            Takeover::Unclean => matches!(reason, Some(Reason::ServerDied | Reason::CrashLoop(_))),
         };
-        ensure!(is_true, "untrue: {key} was abandoned because {reason}");
+        ensure!(is_true, "untrue: {key} was abandoned because {reason:?}");
     }
     Ok(())
 }

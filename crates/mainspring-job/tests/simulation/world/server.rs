@@ -52,15 +52,16 @@ impl World<'_> {
     }
 
     fn try_boot(&mut self) -> Result<(), Crash> {
-        let owner = Owner { machine_start: self.machine_starts.to_string(), ..Owner::new("world") };
+        let owner = Owner::new("world").with_machine_start(self.machine_starts.to_string());
         self.lease = self.disk.acquire(Shard::WHOLE, &owner).unwrap();
         let takeover = match self.flaw {
             Flaw::CrashesOverlooked => Takeover::Clean,
             _ => self.lease.takeover,
         };
         self.log.push(Event::Began { at: self.now, takeover: self.lease.takeover });
-        let (max_running, max_open) = (self.script.max_running, self.script.max_open);
-        let limits = Limits { max_running, max_open, page: 3, per_turn: 16, ..Limits::default() };
+        let mut limits = Limits::default();
+        (limits.max_running, limits.max_open) = (self.script.max_running, self.script.max_open);
+        (limits.page, limits.per_turn) = (3, 16);
         self.planner = Planner::new(self.lease.epoch, limits);
         let (jobs, is_paused) = self.disk.jobs(Shard::WHOLE).unwrap();
         let mut runs = Vec::new();

@@ -3,6 +3,7 @@
 //! ```text
 //!   chain   first --> [ h h h .. h | 31 ] --> [ h h h h | 9 ] --> [ h h ] <-- end: the last, with 2 of 31 taken
 //!                      256 bytes, four lines
+//!   chain   h          a lone hint lies in the chain itself
 //! ```
 //!
 //! Hints are appended to the last chunk and read in order; a chunk that was swept may be partly full, and no
@@ -24,6 +25,9 @@ pub(super) const CHUNK_HINT_COUNT: usize = 31;
 /// Stands for "no chunk".
 const NONE: u32 = u32::MAX;
 
+/// Stands for "no chunk, but a lone hint".
+const LONE: u32 = u32::MAX - 1;
+
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Chunk {
@@ -42,13 +46,18 @@ impl Chunk {
 /// A slot.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
+    /// The first chunk; [`NONE`] if there is no hint, [`LONE`] if there is only `lone`.
     first: u32,
-    end: End,
-    /// How long the chain is.
+    /// How long the chain is; 0 for a lone hint.
     pub(super) chunk_count: u32,
+    end: End,
     /// Not later than the earliest tick of a hint in it.
     pub(super) earliest: Tick,
+    /// The only hint, for which a sparse wheel takes no chunk.
+    lone: Hint,
 }
+
+const _: () = assert!(size_of::<Chain>() == 32);
 
 impl Chain {
     pub(super) const EMPTY: Chain = Chain {
@@ -56,11 +65,17 @@ impl Chain {
         end: End::new(NONE, CHUNK_HINT_COUNT as u32),
         chunk_count: 0,
         earliest: Tick::MAX,
+        lone: Hint::NONE,
     };
 
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.chunk_count == 0
+        self.first == NONE
+    }
+
+    #[inline]
+    fn is_lone(&self) -> bool {
+        self.first == LONE
     }
 
     fn last(&self) -> u32 {
@@ -113,8 +128,10 @@ impl Taken {
 pub(super) struct Chunks {
     chunks: Table<Chunk>,
     first_free: u32,
-    /// How many are in chains.
+    /// How many are in chains, with the lone hints, each of which stands for one.
     used_count: u32,
+    /// How many of these are lone hints.
+    lone_count: u32,
 }
 
 /// Where a sweep of a chain stands: behind this chunk, or before the first.
@@ -127,13 +144,18 @@ impl Cursor {
 
 impl Chunks {
     pub(super) const fn new() -> Chunks {
-        Chunks { chunks: Table::new(), first_free: NONE, used_count: 0 }
+        Chunks { chunks: Table::new(), first_free: NONE, used_count: 0, lone_count: 0 }
     }
 
-    /// How many chunks are in chains.
+    /// How many chunks are in chains. A lone hint counts as one.
     #[inline]
     pub(super) fn used_count(&self) -> usize {
         self.used_count as usize
+    }
+
+    /// For how many hints there is room in chains.
+    pub(super) fn hint_count(&self) -> usize {
+        (self.used_count - self.lone_count) as usize * CHUNK_HINT_COUNT + self.lone_count as usize
     }
 
     /// Appends a hint if the last chunk has room.
@@ -148,29 +170,37 @@ impl Chunks {
         true
     }
 
-    /// Appends a hint, and tells whether that took another chunk.
+    /// Appends a hint, and tells whether that took a chunk behind another.
     pub(super) fn push(&mut self, chain: &mut Chain, hint: Hint) -> bool {
-        let has_room = self.append(chain, hint);
-        if !has_room {
-            self.append_chunk(chain, hint);
-        }
-        !has_room
+        !self.append(chain, hint) && self.append_chunk(chain, hint)
     }
 
-    /// Appends a chunk with a hint.
-    pub(super) fn append_chunk(&mut self, chain: &mut Chain, hint: Hint) {
-        let index = self.allocate();
+    /// Appends a hint that the last chunk has no room for, and tells whether that took a chunk behind another: the
+    /// first hint of a chain needs none, and the second takes the first chunk.
+    pub(super) fn append_chunk(&mut self, chain: &mut Chain, hint: Hint) -> bool {
         if chain.is_empty() {
-            chain.first = index;
-        } else {
-            let last = self.chunks.at_mut(chain.last());
+            (chain.first, chain.lone) = (LONE, hint);
+            self.used_count += 1;
+            self.lone_count += 1;
+            return false;
+        }
+        let index = self.allocate();
+        let before = core::mem::replace(&mut chain.end, End::new(index, 0)).chunk();
+        let is_behind = !chain.is_lone();
+        if is_behind {
+            let last = self.chunks.at_mut(before);
             last.next = index;
             last.count = CHUNK_HINT_COUNT as u32;
+        } else {
+            chain.first = index;
+            self.used_count -= 1;
+            self.lone_count -= 1;
+            self.append(chain, chain.lone);
         }
-        chain.end = End::new(index, 0);
         chain.chunk_count += 1;
         let has_room = self.append(chain, hint);
         assert!(has_room, "a new chunk has room");
+        is_behind
     }
 
     fn allocate(&mut self) -> u32 {
@@ -199,9 +229,25 @@ impl Chunks {
         if index == chain.last() { chain.end.count() } else { self.chunks.at(index).count as usize }
     }
 
+    /// Takes out a lone hint: the chain is empty then.
+    #[inline]
+    pub(super) fn take_lone(&mut self, chain: &mut Chain) -> Option<Hint> {
+        if !chain.is_lone() {
+            return None;
+        }
+        self.used_count -= 1;
+        self.lone_count -= 1;
+        Some(core::mem::replace(chain, Chain::EMPTY).lone)
+    }
+
     /// Takes out the first chunk of a chain that is not empty.
     #[inline]
     pub(super) fn take_first(&mut self, chain: &mut Chain) -> Taken {
+        if let Some(hint) = self.take_lone(chain) {
+            let mut taken = Taken { cursor: Cursor::START, hints: [Hint::NONE; CHUNK_HINT_COUNT], count: 1 };
+            taken.hints[0] = hint;
+            return taken;
+        }
         let index = chain.first;
         let count = self.count(chain, index);
         let chunk = self.chunks.at_mut(index);
@@ -230,6 +276,9 @@ impl Chunks {
         chunk_count: &mut usize,
         is_wanted: impl Fn(Hint) -> bool,
     ) -> Option<Cursor> {
+        if chain.is_lone() {
+            return None;
+        }
         loop {
             let index = if cursor == Cursor::START { chain.first } else { self.chunks.at(cursor.0).next };
             if index == chain.last() || index == NONE {
@@ -247,7 +296,10 @@ impl Chunks {
     /// Shows the hints of a chain's chunk with a number, and asks for the memory of the one behind it. Those
     /// before should be in cache by now.
     #[inline]
-    pub(super) fn look_at(&self, chain: &Chain, number: u32, show: impl FnMut(Hint)) {
+    pub(super) fn look_at(&self, chain: &Chain, number: u32, mut show: impl FnMut(Hint)) {
+        if chain.is_lone() {
+            return show(chain.lone);
+        }
         let mut index = chain.first;
         for _ in 0..number {
             if index == chain.last() {
@@ -278,7 +330,9 @@ impl Chunks {
     /// Asks for the memory of a chain's first chunk.
     #[inline]
     pub(super) fn prefetch_first(&self, chain: &Chain) {
-        self.chunks.prefetch(chain.first);
+        if !chain.is_lone() {
+            self.chunks.prefetch(chain.first);
+        }
     }
 
     #[inline(always)]
@@ -366,18 +420,24 @@ impl Chunks {
 
     /// The hints of a chain, in order.
     pub(super) fn iter(&self, chain: &Chain) -> impl Iterator<Item = Hint> {
-        let mut index = chain.first;
+        let lone = chain.is_lone().then_some(chain.lone);
+        let mut index = if chain.is_lone() { NONE } else { chain.first };
         let chunks = core::iter::from_fn(move || {
             let chunk = (index != NONE).then(|| self.chunks.at(index))?;
             let hints = &chunk.hints[..self.count(chain, index)];
             index = if index == chain.last() { NONE } else { chunk.next };
             Some(hints)
         });
-        chunks.flatten().copied()
+        lone.into_iter().chain(chunks.flatten().copied())
     }
 
-    /// Walks a chain and returns how many chunks it has.
+    /// Walks a chain and returns how many chunks it has; a lone hint counts as one.
     pub(super) fn check(&self, chain: &Chain) -> usize {
+        if chain.is_lone() {
+            assert_eq!(chain.chunk_count, 0, "a lone hint has no chunk");
+            assert_eq!(chain.end.count(), CHUNK_HINT_COUNT, "what has no chunk has no room");
+            return 1;
+        }
         let (mut index, mut last, mut chunk_count) = (chain.first, NONE, 0);
         while index != NONE {
             let count = self.count(chain, index);

@@ -10,7 +10,7 @@
 //! little before its time comes.
 //!
 //! Cost: a slot is found with a few instructions, the first occupied one of a level by a look at up to nine
-//! words. Memory: 24 per slot, for the levels up to the highest that was used.
+//! words. Memory: 32 per slot, for the levels up to the highest that was used.
 //!
 //! It moves nothing: [`Chunked`](super::Chunked) does.
 

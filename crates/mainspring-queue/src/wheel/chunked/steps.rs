@@ -119,22 +119,30 @@ impl<T> Chunked<T> {
 
     /// Moves the first chunk of a slot to the level below, or to what is due.
     fn spread(&mut self, from: Place, budget: &mut Budget) {
+        let is_open = from == Place::of(self.reached, from.level);
         let chain = self.rings.chain_mut(from);
+        if let Some(hint) = self.chunks.take_lone(chain) {
+            budget.spend(1);
+            self.vacate(from.index());
+            return self.spread_hint(from, is_open, hint);
+        }
         let taken = self.chunks.take_first(chain);
         self.sweep.forget(taken.cursor);
         budget.spend(taken.as_slice().len());
         if chain.is_empty() {
             self.vacate(from.index());
         }
-        let is_open = from == Place::of(self.reached, from.level);
-        let low = (1 << (from.level * DIGIT_BITS)) - 1;
-        for hint in taken.as_slice() {
-            if from.level * DIGIT_BITS <= HINT_TICK_BITS {
-                let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
-                self.put_below(from, is_open, *hint, tick);
-            } else if let Some(deadline) = self.records.deadline_of(*hint) {
-                self.put_again_below(from, is_open, hint.at(deadline), deadline);
-            }
+        taken.as_slice().iter().for_each(|hint| self.spread_hint(from, is_open, *hint));
+    }
+
+    #[inline(always)]
+    fn spread_hint(&mut self, from: Place, is_open: bool, hint: Hint) {
+        if from.level * DIGIT_BITS <= HINT_TICK_BITS {
+            let low = (1 << (from.level * DIGIT_BITS)) - 1;
+            let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
+            self.put_below(from, is_open, hint, tick);
+        } else if let Some(deadline) = self.records.deadline_of(hint) {
+            self.put_again_below(from, is_open, hint.at(deadline), deadline);
         }
     }
 

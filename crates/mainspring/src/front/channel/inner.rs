@@ -10,13 +10,14 @@
 //! program holds a timer, a ticker or only the channel.
 
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 use mainspring_queue::Tick;
 
 use super::super::period::{Add, Period};
 use super::super::task::{Firing, Task, run_then};
+use super::outlet::Outlet;
 use crate::driver::{Refusal, Refused, TimerId};
 use crate::handle::Local;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,20 +30,20 @@ pub(super) struct Inner {
     pub(super) part: Local<Task>,
     /// Called when the time has come; without it the firing is sent.
     pub(super) function: Option<Function>,
-    /// For taking back what was sent and not received.
-    pub(super) receiver: Receiver<Firing>,
-    pub(super) state: Mutex<State>,
+    /// The outlet's channel, if anybody has looked at it.
+    receiver: OnceLock<Receiver<Firing>>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     /// Grows with each stop and reset, so that a firing that is under way knows that it came too late.
-    pub(super) generation: u64,
-    pub(super) pending: Option<Pending>,
-    /// `None` once the driver has been shut down: the channel is disconnected then.
-    pub(super) sender: Option<Sender<Firing>>,
+    generation: u64,
+    pending: Option<Pending>,
+    /// Closed once the driver has been shut down.
+    outlet: Outlet,
     /// Whether the function runs.
-    pub(super) is_calling: bool,
+    is_calling: bool,
     /// `None` for what fires once.
     pub(super) period: Option<Period>,
 }
@@ -84,6 +85,22 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Inner {
+    /// Makes a timer of which nothing is to come yet.
+    pub(super) fn new(part: Local<Task>, period: Option<Period>, function: Option<Function>) -> Inner {
+        let outlet = Outlet::default();
+        let state = State { generation: 0, pending: None, outlet, is_calling: false, period };
+        Inner { part, function, receiver: OnceLock::new(), state: Mutex::new(state) }
+    }
+
+    /// The channel that the firing is sent on.
+    pub(super) fn receiver(&self) -> &Receiver<Firing> {
+        // Not within `get_or_init`, where others would wait for the lock's holder without being seen by models.
+        self.receiver.get().unwrap_or_else(|| {
+            let receiver = self.state().outlet.receiver();
+            self.receiver.get_or_init(|| receiver)
+        })
+    }
+
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         lock(&self.state)
     }
@@ -91,13 +108,12 @@ impl Inner {
     /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
     pub(super) fn begin(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refused<Task>> {
         let now = self.part.clock().now();
-        match &state.sender {
-            Some(sender) if deadline <= now && self.function.is_none() && state.period.is_none() => {
-                sender.try_send(Firing { deadline, now }).unwrap_or_default();
-                Ok(())
-            }
-            _ => self.arm(state, deadline, Local::schedule),
+        let is_value = self.function.is_none() && state.period.is_none() && !state.outlet.is_closed();
+        if is_value && deadline <= now {
+            state.outlet.send(Firing { deadline, now });
+            return Ok(());
         }
+        self.arm(state, deadline, Local::schedule)
     }
 
     /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back must be dropped
@@ -115,7 +131,7 @@ impl Inner {
             }
             Err(refused) => {
                 if refused.reason == Refusal::Stopped {
-                    state.sender = None;
+                    state.outlet.close();
                 }
                 // Its drop finds another generation: only a driver that ends makes it the timer's end.
                 state.generation += 1;
@@ -129,7 +145,7 @@ impl Inner {
         let mut state = self.state();
         if state.generation == generation {
             state.pending = None;
-            state.sender = None;
+            state.outlet.close();
         }
     }
 
@@ -141,10 +157,10 @@ impl Inner {
             return;
         }
         state.pending = None;
-        if let (Some(sender), None) = (&state.sender, &self.function) {
+        if self.function.is_none() {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
             // drops the tick.
-            sender.try_send(firing).unwrap_or_default();
+            state.outlet.send(firing);
         }
         if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
             // A refusal means that the driver is shutting down: this was the last tick.
@@ -185,7 +201,7 @@ impl Inner {
             Some(Pending::Scheduled(id)) => self.part.cancel(id),
             _ => None,
         };
-        let is_unreceived = self.receiver.try_recv().is_ok();
+        let is_unreceived = state.outlet.take_back();
         (pending.is_some() || is_unreceived, task)
     }
 

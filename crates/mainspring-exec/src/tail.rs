@@ -1,0 +1,217 @@
+//! The end of a long output: the last bytes that a run wrote, as long as it goes on writing.
+//!
+//! ```text
+//! reported at once: the head, up to the cap less the tail │ kept back: the last TAIL_BYTES_MAX at most │ at the end of the run:
+//! 1 2 3 4 5 .. 95                                         │ 9990 .. 10000                              │ a note, 9991 .. 10000
+//! ```
+//!
+//! Bytes come in as they were read and lie in the order of the reads, so that a program which writes without end costs a copy and a
+//! count of line ends. They become lines, and secrets are taken out of them, when the run is over. What was cut begins with a
+//! whole line; the part of a line before it, which could hold a part of a secret, is left out too.
+//!
+//! Cost: at most [`TAIL_BYTES_MAX`] for a run that writes more than its head.
+//!
+//! Does not keep when a line was written: all of its lines are reported together.
+
+use std::collections::VecDeque;
+
+use crate::output::{LineSplitter, Stream};
+use crate::secret::Masks;
+
+/// The longest tail: some hundreds of lines, and 16 MiB for as many runs as there may be.
+pub const TAIL_BYTES_MAX: u64 = 64 << 10;
+
+/// The last bytes of both outputs of a run.
+#[derive(Debug)]
+pub struct Tail {
+    chunks: VecDeque<Chunk>,
+    bytes: usize,
+    bytes_max: usize,
+    /// Of which streams the first line that is kept has lost its beginning.
+    is_cut: [bool; 2],
+    left_out: LeftOut,
+}
+
+/// Bytes that came one after the other from one stream.
+#[derive(Debug)]
+struct Chunk {
+    stream: Stream,
+    bytes: VecDeque<u8>,
+}
+
+/// How much is neither in the head nor in the tail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Line ends among it.
+    pub lines: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+impl LeftOut {
+    fn add(&mut self, bytes: &[u8]) {
+        self.bytes += bytes.len() as u64;
+        self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
+    }
+}
+
+impl Tail {
+    /// An empty tail of at most so many bytes.
+    pub fn new(bytes_max: u64) -> Tail {
+        let bytes_max = usize::try_from(bytes_max.min(TAIL_BYTES_MAX)).expect("the limit is small");
+        Tail {
+            chunks: VecDeque::new(),
+            bytes: 0,
+            bytes_max,
+            is_cut: [false; 2],
+            left_out: LeftOut::default(),
+        }
+    }
+
+    /// Adds what a stream wrote.
+    pub fn push(&mut self, stream: Stream, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        match self.chunks.back_mut().filter(|chunk| chunk.stream == stream) {
+            Some(chunk) => chunk.bytes.extend(bytes),
+            None => self.chunks.push_back(Chunk { stream, bytes: bytes.iter().copied().collect() }),
+        }
+        self.bytes += bytes.len();
+        while self.bytes_max < self.bytes {
+            self.cut_first();
+        }
+    }
+
+    /// Whether nothing has come since the last lines were taken.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0 && self.left_out == LeftOut::default()
+    }
+
+    /// Ends the tail: gives its lines to `each`, after a note if anything is left out before them. Returns how much that is.
+    pub fn take(&mut self, masks: &Masks, each: &mut dyn FnMut(Stream, &str)) -> LeftOut {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            if std::mem::take(&mut self.is_cut[index(stream)]) {
+                self.drop_torn_line(stream, masks.longest_bytes().saturating_sub(1));
+            }
+        }
+        let left_out = std::mem::take(&mut self.left_out);
+        if 0 < left_out.bytes {
+            let LeftOut { lines, bytes } = left_out;
+            each(Stream::Note, &format!("{lines} lines ({bytes} bytes) are left out here"));
+        }
+        let mut splitters = [LineSplitter::new(masks.clone()), LineSplitter::new(masks.clone())];
+        for mut chunk in self.chunks.drain(..) {
+            let stream = chunk.stream;
+            let splitter = &mut splitters[index(stream)];
+            splitter.push(chunk.bytes.make_contiguous(), &mut |line| each(stream, &line));
+        }
+        self.bytes = 0;
+        for (splitter, stream) in splitters.iter_mut().zip([Stream::Stdout, Stream::Stderr]) {
+            splitter.finish(&mut |line| each(stream, &line));
+        }
+        left_out
+    }
+
+    /// Drops as much of the oldest chunk as is too much.
+    fn cut_first(&mut self) {
+        let excess = self.bytes - self.bytes_max;
+        let first = self.chunks.front_mut().expect("there are more bytes than may be");
+        let count = excess.min(first.bytes.len());
+        self.is_cut[index(first.stream)] = first.bytes.get(count - 1) != Some(&b'\n');
+        drop_first(first, count, &mut self.left_out);
+        self.bytes -= count;
+        if first.bytes.is_empty() {
+            self.chunks.pop_front();
+        }
+    }
+
+    /// Drops the rest of a line whose beginning is lost. Where no line ends, at least so many bytes go as could end a secret.
+    fn drop_torn_line(&mut self, stream: Stream, secret_bytes: usize) {
+        let chunks = || self.chunks.iter().filter(|chunk| chunk.stream == stream);
+        let bytes = chunks().flat_map(|chunk| &chunk.bytes);
+        let line_bytes = bytes.clone().position(|&byte| byte == b'\n').map(|at| at + 1);
+        let mut rest = line_bytes.unwrap_or_else(|| secret_bytes.min(bytes.count()));
+        for chunk in self.chunks.iter_mut().filter(|chunk| chunk.stream == stream) {
+            let count = rest.min(chunk.bytes.len());
+            drop_first(chunk, count, &mut self.left_out);
+            self.bytes -= count;
+            rest -= count;
+        }
+    }
+}
+
+fn drop_first(chunk: &mut Chunk, count: usize, left_out: &mut LeftOut) {
+    let (first, second) = chunk.bytes.as_slices();
+    left_out.add(&first[..count.min(first.len())]);
+    left_out.add(&second[..count.saturating_sub(first.len())]);
+    chunk.bytes.drain(..count);
+}
+
+fn index(stream: Stream) -> usize {
+    usize::from(stream == Stream::Stderr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_action::secret::Secret;
+
+    fn taken(tail: &mut Tail, masks: &Masks) -> (Vec<String>, LeftOut) {
+        let mut lines = Vec::new();
+        let left_out = tail.take(masks, &mut |stream, line| lines.push(format!("{stream:?} {line}")));
+        assert!(tail.is_empty());
+        (lines, left_out)
+    }
+
+    #[test]
+    fn what_fits_is_kept_as_it_came() {
+        let mut tail = Tail::new(100);
+        for (stream, text) in [(Stream::Stdout, "a\nb"), (Stream::Stderr, "x\n"), (Stream::Stdout, "c\nd")] {
+            tail.push(stream, text.as_bytes());
+        }
+        let (lines, left_out) = taken(&mut tail, &Masks::default());
+        assert_eq!(lines, ["Stdout a", "Stderr x", "Stdout bc", "Stdout d"]);
+        assert_eq!(left_out, LeftOut::default());
+    }
+
+    #[test]
+    fn the_last_whole_lines_stay_and_the_rest_is_counted() {
+        for step in [1, 7, 1_000] {
+            let text: String = (0..100).map(|number| format!("line {number:02}\n")).collect();
+            let mut tail = Tail::new(20);
+            text.as_bytes().chunks(step).for_each(|bytes| tail.push(Stream::Stdout, bytes));
+            let (lines, left_out) = taken(&mut tail, &Masks::default());
+            let note = "Note 98 lines (784 bytes) are left out here";
+            assert_eq!(lines, [note, "Stdout line 98", "Stdout line 99"], "step {step}");
+            assert_eq!(left_out, LeftOut { lines: 98, bytes: 784 });
+        }
+    }
+
+    #[test]
+    fn a_stream_that_says_little_keeps_its_whole_line() {
+        let mut tail = Tail::new(20);
+        tail.push(Stream::Stdout, &[b'x'; 100]);
+        tail.push(Stream::Stderr, b"oh no\n");
+        tail.push(Stream::Stdout, b"yyy\nzz\n");
+        let (lines, _) = taken(&mut tail, &Masks::default());
+        assert_eq!(lines[1..], ["Stderr oh no", "Stdout zz"]);
+    }
+
+    #[test]
+    fn no_part_of_a_secret_stays_where_it_was_cut() {
+        let secret = "hunter2-SECRET";
+        let mut masks = Masks::default();
+        masks.add(&Secret::new(secret));
+        for cut in 1..secret.len() {
+            for end in ["", "\n"] {
+                let mut tail = Tail::new((cut + 30) as u64);
+                tail.push(Stream::Stdout, format!("{}{secret}{end}{:030}", "A".repeat(50), 0).as_bytes());
+                let (lines, _) = taken(&mut tail, &masks);
+                let is_clean = |line: &String| !line.contains("SEC") && !line.contains("CRET");
+                assert!(lines.iter().all(is_clean), "{cut}: {lines:?}");
+                assert!(lines.last().unwrap().ends_with("0000"), "{lines:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Why a run is in its state: what the state alone does not say.
+//!
+//! | code | sentence |
+//! |---|---|
+//! | `server_down` | `the server was not running at that time` |
+//! | `cancelled` | `it was cancelled by request` |
+//! | `crash_loop 3` | `the server died in it 3 times` |
+//!
+//! Stores and the wire hold the code, programs compare it, and people read the sentence. What an older version has stored is a
+//! sentence: it is read as the reason that it stands for, or kept as it is.
+//!
+//! Cost: a comparison with each code where one is read.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Says why a run is in its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The server gave up in good order and the run has no end: it was left to run, or killed too late to be recorded.
+    ServerEnded,
+    /// The server died while the run was running.
+    ServerDied,
+    /// The machine went down while the run was running.
+    MachineDown,
+    /// The server was asked to stop and killed it.
+    ServerStopped,
+    /// The server was not running when it was due.
+    ServerDown,
+    /// Its time had passed when the server looked.
+    Unseen,
+    /// Too many runs were open when it was due.
+    Crowded,
+    /// It had waited for longer than the misfire policy allows.
+    Stale,
+    /// A one-shot job's time had passed by more than its grace.
+    PastGrace,
+    /// Its job was paused.
+    Paused,
+    /// An earlier run of the job was running.
+    EarlierRunning,
+    /// An earlier run of the job was waiting for its place.
+    EarlierWaiting,
+    /// An earlier run of the job was in quarantine.
+    EarlierQuarantined,
+    /// A later run of the job took its place.
+    Replaced,
+    /// Its timetable was changed before it could run.
+    TimetableChanged,
+    /// Its job was removed before its times that had passed could be planned.
+    JobRemoved,
+    /// Its job was removed while it waited for its time or its place.
+    Removed,
+    /// Its job was removed, so there is no further attempt.
+    JobRemovedNoRetry,
+    /// Its job is not known any more.
+    NoJob,
+    /// A person or a program asked for its end.
+    Cancelled,
+    /// A pending one-shot job was withdrawn.
+    Withdrawn,
+    /// A dead letter is tried again by request.
+    RetryRequested,
+    /// A dead letter was dropped by request.
+    Dropped,
+    /// The server died in it so many times in a row.
+    CrashLoop(u32),
+    /// So many attempts did not succeed, and there is no further one.
+    AttemptsUsedUp(u32),
+    /// The same as inside, of occurrences that are not known any more.
+    Forgotten(Box<Reason>),
+    /// A sentence of another version of the program.
+    Other(String),
+}
+
+/// Reasons without a number: code, sentence, and the sentence of older versions where it was another.
+const PLAIN: [(Reason, &str, &str, &str); 23] = [
+    (Reason::ServerEnded, "server_ended", "the server ended while it ran", ""),
+    (Reason::ServerDied, "server_died", "the server died while it ran", ""),
+    (Reason::MachineDown, "machine_down", "the machine went down while it ran", ""),
+    (Reason::ServerStopped, "server_stopped", "the server was stopped while it ran", ""),
+    (
+        Reason::ServerDown,
+        "server_down",
+        "the server was not running at that time",
+        "nobody was there at that time",
+    ),
+    (
+        Reason::Unseen,
+        "unseen",
+        "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due",
+        "",
+    ),
+    (Reason::Crowded, "crowded", "too many runs were open", ""),
+    (Reason::Stale, "stale", "it waited longer than its misfire rule allows", ""),
+    (Reason::PastGrace, "past_grace", "its time had passed by more than its grace", ""),
+    (Reason::Paused, "paused", "its job was paused", ""),
+    (Reason::EarlierRunning, "earlier_running", "an earlier run was running", ""),
+    (Reason::EarlierWaiting, "earlier_waiting", "an earlier run was waiting for its place", ""),
+    (
+        Reason::EarlierQuarantined,
+        "earlier_quarantined",
+        "an earlier run was in quarantine, because the server died while its job ran",
+        "",
+    ),
+    (Reason::Replaced, "replaced", "a later run took its place", ""),
+    (Reason::TimetableChanged, "timetable_changed", "its timetable was changed before it could run", ""),
+    (Reason::JobRemoved, "job_removed", "its job was removed before it could run", ""),
+    (Reason::Removed, "removed", "its job was removed", ""),
+    (Reason::JobRemovedNoRetry, "job_removed_no_retry", "its job was removed, and it is not tried again", ""),
+    (Reason::NoJob, "no_job", "its job is no more", ""),
+    (Reason::Cancelled, "cancelled", "it was cancelled by request", "somebody cancelled it"),
+    (Reason::Withdrawn, "withdrawn", "it was withdrawn", ""),
+    (
+        Reason::RetryRequested,
+        "retry_requested",
+        "it is tried again by request",
+        "somebody wants it tried again",
+    ),
+    (Reason::Dropped, "dropped", "it was dropped by request", "somebody let it go"),
+];
+
+/// The code of [`Reason::Other`], for documents: what such a reason says is a sentence.
+const OTHER: &str = "other";
+
+/// How the code of a crash loop begins, before its number.
+const CRASH_LOOP: &str = "crash_loop ";
+
+/// How the code of attempts begins that are used up, before their number.
+const ATTEMPTS: &str = "attempts_used_up ";
+
+/// How the code of [`Reason::Forgotten`] begins, before that of the reason inside.
+const FORGOTTEN: &str = "forgotten ";
+
+/// How its sentence ends.
+const FORGOTTEN_END: &str = ", and what that named is not known any more";
+
+impl Reason {
+    /// The word for programs, without its number: one of the table, `crash_loop`, `attempts_used_up`, `forgotten`, `other`.
+    pub fn code(&self) -> &'static str {
+        let plain = PLAIN.iter().find(|(reason, ..)| reason == self).map(|(_, code, ..)| *code);
+        match self {
+            Reason::CrashLoop(_) => CRASH_LOOP.trim_end(),
+            Reason::AttemptsUsedUp(_) => ATTEMPTS.trim_end(),
+            Reason::Forgotten(_) => FORGOTTEN.trim_end(),
+            _ => plain.unwrap_or(OTHER),
+        }
+    }
+
+    /// What stores hold: the code with its number, or the sentence of another version.
+    pub fn stored(&self) -> String {
+        match self {
+            Reason::CrashLoop(count) => format!("{CRASH_LOOP}{count}"),
+            Reason::AttemptsUsedUp(count) => format!("{ATTEMPTS}{count}"),
+            Reason::Forgotten(inner) => format!("{FORGOTTEN}{}", inner.stored()),
+            Reason::Other(sentence) => sentence.clone(),
+            _ => self.code().to_owned(),
+        }
+    }
+
+    /// Reads what [`stored`](Self::stored) gave, or the sentence of an older version. `None` if nothing was stored.
+    pub fn read(text: &str) -> Option<Reason> {
+        if text.is_empty() {
+            return None;
+        }
+        let numbered = || {
+            let count = |word: &str| number_in(text, word, "");
+            count(CRASH_LOOP).map(Reason::CrashLoop).or_else(|| count(ATTEMPTS).map(Reason::AttemptsUsedUp))
+        };
+        let inner = || Some(Reason::Forgotten(Box::new(Reason::read(text.strip_prefix(FORGOTTEN)?)?)));
+        let plain = PLAIN.iter().find(|(_, code, ..)| *code == text).map(|(reason, ..)| reason.clone());
+        let found = plain.or_else(numbered).or_else(inner).or_else(|| of_sentence(text));
+        Some(found.unwrap_or_else(|| Reason::Other(text.to_owned())))
+    }
+}
+
+/// The reason for which older versions stored a sentence.
+fn of_sentence(text: &str) -> Option<Reason> {
+    if let Some(inner) = text.strip_suffix(FORGOTTEN_END) {
+        return Some(Reason::Forgotten(Box::new(of_sentence(inner)?)));
+    }
+    let is_this = |(_, _, sentence, old): &&(Reason, &str, &str, &str)| *sentence == text || *old == text;
+    let plain = PLAIN.iter().find(is_this).map(|(reason, ..)| reason.clone());
+    let crashes = || number_in(text, "the server died in it ", " times").map(Reason::CrashLoop);
+    let attempts = || number_in(text, "none of its ", " attempts succeeded").map(Reason::AttemptsUsedUp);
+    let only = || (text == "its only attempt did not succeed").then_some(Reason::AttemptsUsedUp(1));
+    plain.or_else(crashes).or_else(attempts).or_else(only)
+}
+
+fn number_in<N: FromStr>(text: &str, before: &str, after: &str) -> Option<N> {
+    text.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
+}
+
+/// The sentence, for people.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::CrashLoop(count) => write!(f, "the server died in it {count} times"),
+            Reason::AttemptsUsedUp(1) => f.write_str("its only attempt did not succeed"),
+            Reason::AttemptsUsedUp(count) => write!(f, "none of its {count} attempts succeeded"),
+            Reason::Forgotten(inner) => write!(f, "{inner}{FORGOTTEN_END}"),
+            Reason::Other(sentence) => f.write_str(sentence),
+            plain => {
+                let known = PLAIN.iter().find(|(reason, ..)| reason == plain);
+                let (_, _, sentence, _) = known.expect("each reason without a number is in the table");
+                f.write_str(sentence)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<Reason> {
+        let plain = PLAIN.iter().map(|(reason, ..)| reason.clone());
+        let inside = Reason::Forgotten(Box::new(Reason::Paused));
+        plain
+            .chain([Reason::CrashLoop(3), Reason::AttemptsUsedUp(1), Reason::AttemptsUsedUp(4), inside])
+            .collect()
+    }
+
+    #[test]
+    fn every_reason_is_read_back_from_its_code() {
+        for reason in all() {
+            assert_eq!(Reason::read(&reason.stored()), Some(reason.clone()), "{}", reason.stored());
+            assert_ne!(reason.code(), OTHER);
+            assert!(reason.stored().starts_with(reason.code()));
+        }
+        assert_eq!(Reason::read(""), None);
+    }
+
+    #[test]
+    fn what_older_versions_stored_is_understood_or_kept_as_it_is() {
+        for reason in all() {
+            assert_eq!(Reason::read(&reason.to_string()), Some(reason));
+        }
+        let olds = [
+            ("somebody cancelled it", Reason::Cancelled),
+            ("somebody let it go", Reason::Dropped),
+            ("somebody wants it tried again", Reason::RetryRequested),
+            ("nobody was there at that time", Reason::ServerDown),
+        ];
+        for (old, reason) in olds {
+            assert_eq!(Reason::read(old), Some(reason));
+        }
+        let strange = Reason::read("a cat sat on it").unwrap();
+        assert_eq!((strange.to_string().as_str(), strange.code()), ("a cat sat on it", "other"));
+        assert_eq!(strange.stored(), "a cat sat on it");
+    }
+}

@@ -1,0 +1,164 @@
+//! Names, keys and policies as text for serde: the feature `serde`.
+//!
+//! ```text
+//! JobName  "backup"                            Policies  "overlap=queue-one retry=3,..", and each policy alone
+//! RunKey   "backup@2026-11-21T03:00:00Z#2"     OnceId    "once-..-.."
+//! ```
+//!
+//! Each is written as what its `Display` shows, and read by its `FromStr`.
+//!
+//! Cost: that of writing and reading the text.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde_core::de::{self, Deserialize, Deserializer, Visitor};
+use serde_core::ser::{Serialize, Serializer};
+
+use crate::name::JobName;
+use crate::once::OnceId;
+use crate::policy::{Misfire, Overlap, Policies, Retention, Retry, Timeout};
+use crate::run::RunKey;
+
+/// Reads a text by the `FromStr` of `T`.
+struct Text<T> {
+    expected: &'static str,
+    read: PhantomData<T>,
+}
+
+impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+}
+
+fn read<'de, T: FromStr<Err: fmt::Display>, D: Deserializer<'de>>(
+    expected: &'static str,
+    deserializer: D,
+) -> Result<T, D::Error> {
+    deserializer.deserialize_str(Text { expected, read: PhantomData })
+}
+
+/// As text: `backup`.
+impl Serialize for JobName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for JobName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JobName, D::Error> {
+        read("the name of a job", deserializer)
+    }
+}
+
+/// As text: `backup@2026-11-21T03:00:00Z`.
+impl Serialize for RunKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RunKey, D::Error> {
+        read("the key of a run", deserializer)
+    }
+}
+
+/// As text: `once-` and two numbers.
+impl Serialize for OnceId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for OnceId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OnceId, D::Error> {
+        read("the id of a one-shot job", deserializer)
+    }
+}
+
+/// As text: `overlap=queue-one retry=3,backoff=10s`, each with all its parts.
+impl Serialize for Policies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Policies {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Policies, D::Error> {
+        read("policies such as overlap=skip", deserializer)
+    }
+}
+
+/// As text: `latest,window=24h,spread=2m,grace=1m`.
+impl Serialize for Misfire {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Misfire {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Misfire, D::Error> {
+        read("a misfire policy", deserializer)
+    }
+}
+
+/// As text: `queue-all,cap=3`.
+impl Serialize for Overlap {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Overlap {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Overlap, D::Error> {
+        read("an overlap policy", deserializer)
+    }
+}
+
+/// As text: `3,backoff=10s,factor=2,cap=1h,jitter=10%,on=failed`.
+impl Serialize for Retry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Retry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Retry, D::Error> {
+        read("a retry policy", deserializer)
+    }
+}
+
+/// As text: `1h,signal=TERM,grace=10s`.
+impl Serialize for Timeout {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timeout {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Timeout, D::Error> {
+        read("a timeout", deserializer)
+    }
+}
+
+/// As text: `keep=100,days=90`.
+impl Serialize for Retention {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Retention {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Retention, D::Error> {
+        read("a retention policy", deserializer)
+    }
+}

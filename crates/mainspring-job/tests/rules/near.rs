@@ -1,0 +1,77 @@
+//! One-shot jobs between the read that finds them due and their run.
+
+use super::*;
+
+fn submit(shell: &mut Shell, due: &str) -> OnceId {
+    let submission = Submission::new(at(due), work(""));
+    match shell.command(Command::Submit(submission)) {
+        Reply::Submitted { id, .. } => id,
+        reply => panic!("{reply:?}"),
+    }
+}
+
+/// Two jobs that are due at one time, the first of which runs; there is no room for the second, which was read.
+fn with_one_that_was_read() -> (Shell, OnceId) {
+    let mut limits = Limits::default();
+    limits.max_open = 1;
+    let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
+    submit(&mut shell, "2026-01-01T00:00:10Z");
+    let second = submit(&mut shell, "2026-01-01T00:00:10Z");
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started.len(), 1);
+    assert_eq!(shell.planner.near_count(), 1, "it was read, and waits for room");
+    (shell, second)
+}
+
+#[test]
+fn what_was_read_fires_when_there_is_room() {
+    let (mut shell, _) = with_one_that_was_read();
+    shell.end(0, Outcome::Succeeded);
+    shell.live("2026-01-01T00:00:11Z");
+    assert_eq!(shell.started.len(), 2);
+    assert_eq!((shell.planner.near_count(), shell.store.counts(Shard::WHOLE).unwrap().pending), (0, 0));
+}
+
+#[test]
+fn what_is_withdrawn_after_it_was_read_does_not_fire() {
+    let (mut shell, second) = with_one_that_was_read();
+    assert_eq!(shell.command(Command::Withdraw(second)), Reply::Done);
+    shell.end(0, Outcome::Succeeded);
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(shell.started.len(), 1);
+    assert_eq!(shell.notes, [], "nothing was refused");
+}
+
+#[test]
+fn what_was_read_is_not_early_after_the_clock_was_set_back() {
+    let (mut shell, _) = with_one_that_was_read();
+    shell.wake("2026-01-01T00:00:05Z");
+    shell.end(0, Outcome::Succeeded);
+    shell.live("2026-01-01T00:00:09.999Z");
+    assert_eq!(shell.started.len(), 1, "it is not due");
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started.len(), 2);
+}
+
+#[test]
+fn a_near_job_that_is_withdrawn_costs_one_look_and_leaves_nothing() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    let id = submit(&mut shell, "2026-01-01T00:00:10Z");
+    assert_eq!(shell.command(Command::Withdraw(id)), Reply::Done);
+    let load_count = shell.load_count;
+    shell.live("2026-01-01T00:00:20Z");
+    assert_eq!((shell.started.len(), shell.planner.near_count()), (0, 0));
+    assert_eq!(shell.load_count, load_count + 1);
+}
+
+#[test]
+fn a_crowd_that_is_due_at_once_fires_whole_in_the_order_of_submission() {
+    let mut limits = Limits::default();
+    (limits.per_turn, limits.page, limits.max_near) = (7, 10, 20);
+    let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
+    let ids: Vec<OnceId> = (0..100).map(|_| submit(&mut shell, "2026-01-01T00:00:10Z")).collect();
+    assert!(shell.planner.near_count() <= 20);
+    shell.live("2026-01-01T00:00:10Z");
+    let names: Vec<JobName> = shell.started.iter().map(|start| start.key.job.clone()).collect();
+    assert_eq!(names, ids.iter().map(|id| id.name()).collect::<Vec<_>>());
+}

@@ -1,0 +1,212 @@
+//! The store's thread: it owns the connection that writes, and does what the loop orders.
+//!
+//! ```text
+//! Order ──▶ channel ──▶ Hand: store ── Report ──▶ channel ──▶ loop
+//!                                  └─ a byte on a socket pair, so that poll wakes, unless the loop waits for the channel itself
+//! ```
+//!
+//! | the store says | the thread |
+//! |---|---|
+//! | done | reports the answers |
+//! | busy, unknown | says so once, and tries again each [`TRY_WAIT`] until it is done, however long that takes |
+//! | full | says so, and tries again when the loop has made room |
+//! | anything else | says so, and ends: the server stops |
+//!
+//! Batches are written in the order in which they were given. Loads, renewals and questions are answered between two tries,
+//! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
+//!
+//! Cost: that of the store. The thread sleeps while there is nothing to do.
+//!
+//! Does not decide how much is on its way: [`writer`](super::writer) does, the loop's side.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
+
+use super::asking::{Answered, Question};
+use mainspring_exec::bell::Ring;
+
+/// How long the thread waits before it tries a batch again for which the store was busy.
+const TRY_WAIT: Duration = Duration::from_millis(10);
+
+/// What the thread is to do.
+pub(super) enum Order {
+    Commit(Batch),
+    /// There may be room for what the store was too full for.
+    Again,
+    Renew,
+    Load {
+        up_to: Timestamp,
+        limit: usize,
+    },
+    LoadIds {
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    },
+    Ask(Question),
+    Release,
+}
+
+/// What the thread has done.
+pub(super) enum Report {
+    Committed {
+        number: u64,
+        answers: Vec<Answer>,
+    },
+    /// The store has no room for the first batch; the thread waits for [`Order::Again`].
+    Full,
+    /// The first batch waits because the store is busy.
+    Busy,
+    Loaded {
+        pending: Vec<Once>,
+        is_complete: bool,
+    },
+    LoadedIds {
+        ids: Vec<OnceId>,
+        is_complete: bool,
+    },
+    Answered(Answered),
+    /// What the store did of itself.
+    Note(String),
+    Released(Result<(), StoreError>),
+    Failed(StoreError),
+}
+
+/// The way back to the loop.
+pub(super) struct Tell {
+    pub(super) sender: Sender<Report>,
+    pub(super) ring: Ring,
+    /// The loop waits for a report itself and needs no ring.
+    pub(super) is_awaited: Arc<AtomicBool>,
+}
+
+impl Tell {
+    pub(super) fn say(&self, report: Report) {
+        // Fails only after the loop has ended.
+        let _ = self.sender.send(report);
+        if !self.is_awaited.load(Ordering::SeqCst) {
+            self.ring.ring();
+        }
+    }
+}
+
+/// The thread's side.
+pub(super) struct Hand {
+    store: Box<dyn Store + Send>,
+    lease: Lease,
+    tell: Tell,
+    /// What is to be written, the next first.
+    batches: VecDeque<Batch>,
+    /// The store was too full for the first, and the loop has not said that there is room.
+    is_full: bool,
+    /// The loop knows that the first waits.
+    is_said_busy: bool,
+}
+
+impl Hand {
+    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> Hand {
+        Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false }
+    }
+
+    /// Does what it is told, until the loop has ended or the store fails, which is the last report.
+    pub(super) fn work(mut self, orders: &Receiver<Order>) {
+        if let Err(error) = self.obey(orders) {
+            self.tell.say(Report::Failed(error));
+        }
+    }
+
+    fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
+        loop {
+            let can_write = !self.batches.is_empty() && !self.is_full;
+            let wait = match (can_write, self.is_said_busy) {
+                (false, _) => None,
+                (true, false) => Some(Duration::ZERO),
+                (true, true) => Some(TRY_WAIT),
+            };
+            match wait
+                .map_or_else(|| orders.recv().map_err(RecvTimeoutError::from), |it| orders.recv_timeout(it))
+            {
+                Ok(order) => self.take(order)?,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(RecvTimeoutError::Timeout) => self.write()?,
+            }
+            for note in self.store.notes() {
+                self.tell.say(Report::Note(note));
+            }
+        }
+    }
+
+    fn take(&mut self, order: Order) -> Result<(), StoreError> {
+        match order {
+            Order::Commit(batch) => self.batches.push_back(batch),
+            Order::Again => self.is_full = false,
+            Order::Renew => match self.store.renew(self.lease) {
+                // Room and patience are for the next commit.
+                Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
+                Err(error) => return Err(error),
+            },
+            Order::Load { up_to, limit } => {
+                let first = OnceId::first_at(Timestamp::MIN);
+                let read = self.store.load(self.lease.shard, first, up_to, limit);
+                let (pending, is_complete) = page(read, limit)?;
+                self.tell.say(Report::Loaded { pending, is_complete });
+            }
+            Order::LoadIds { after, up_to, limit } => {
+                let read = self.store.load_ids(self.lease.shard, after, up_to, limit);
+                let (ids, is_complete) = page(read, limit)?;
+                self.tell.say(Report::LoadedIds { ids, is_complete });
+            }
+            Order::Ask(question) => {
+                let reader: &mut dyn Reader = &mut *self.store;
+                self.tell.say(Report::Answered(question.answer(reader)));
+            }
+            Order::Release => {
+                let released = self.store.release(self.lease);
+                self.tell.say(Report::Released(released));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<(), StoreError> {
+        let Some(batch) = self.batches.front() else { return Ok(()) };
+        match self.store.commit(self.lease, batch) {
+            Ok(committed) => {
+                let report = Report::Committed { number: batch.number, answers: committed.answers };
+                self.batches.pop_front();
+                self.is_said_busy = false;
+                self.tell.say(report);
+            }
+            Err(StoreError::Busy | StoreError::Unknown) => {
+                if !self.is_said_busy {
+                    self.is_said_busy = true;
+                    self.tell.say(Report::Busy);
+                }
+            }
+            Err(StoreError::Full(_)) => {
+                self.is_full = true;
+                self.tell.say(Report::Full);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+/// What was read, and whether that was all. While the store is busy nothing is, and the planner asks again.
+fn page<T>(read: Result<Vec<T>, StoreError>, limit: usize) -> Result<(Vec<T>, bool), StoreError> {
+    match read {
+        Ok(rows) => {
+            let is_complete = rows.len() < limit.min(MAX_PAGE);
+            Ok((rows, is_complete))
+        }
+        Err(StoreError::Busy | StoreError::Unknown) => Ok((Vec::new(), false)),
+        Err(error) => Err(error),
+    }
+}

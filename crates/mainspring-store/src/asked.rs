@@ -1,0 +1,86 @@
+//! What both connections answer: each question of [`Reader`] is one of [`read`], asked through the type's own `ask`.
+//!
+//! ```text
+//! SqliteStore   ─ ask: remembers that the disk failed ──┐
+//! SqliteReader  ─ ask: opens its connection if need be ─┴─▶ read
+//! ```
+//!
+//! Cost: none of its own.
+//!
+//! Does not know what a question means.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Attempt, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Run, RunKey, Shard, StoreError,
+};
+
+use super::read;
+use super::reader::SqliteReader;
+use super::sqlite::SqliteStore;
+
+// A blanket impl for all that can be asked would be one for types of other crates too, which the language refuses.
+macro_rules! reads_by_asking {
+    ($asked:ty) => {
+        impl Reader for $asked {
+            fn load(
+                &mut self,
+                _shard: Shard,
+                after: OnceId,
+                up_to: Timestamp,
+                limit: usize,
+            ) -> Result<Vec<Once>, StoreError> {
+                self.ask(|connection| read::load(connection, after, up_to, limit))
+            }
+
+            fn load_ids(
+                &mut self,
+                _shard: Shard,
+                after: OnceId,
+                up_to: Timestamp,
+                limit: usize,
+            ) -> Result<Vec<OnceId>, StoreError> {
+                self.ask(|connection| read::load_ids(connection, after, up_to, limit))
+            }
+
+            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+                self.ask(|connection| read::jobs(connection, shard))
+            }
+
+            fn open_runs(
+                &mut self,
+                _shard: Shard,
+                after: Option<&RunKey>,
+                limit: usize,
+            ) -> Result<Vec<Run>, StoreError> {
+                self.ask(|connection| read::open_runs(connection, after, limit))
+            }
+
+            fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+                self.ask(|connection| read::find(connection, query))
+            }
+
+            fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+                self.ask(|connection| read::last_ended(connection, jobs))
+            }
+
+            fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+                self.ask(|connection| read::run(connection, key))
+            }
+
+            fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+                self.ask(|connection| read::attempts(connection, key))
+            }
+
+            fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+                self.ask(|connection| read::pending_named(connection, name))
+            }
+
+            fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+                self.ask(read::counts)
+            }
+        }
+    };
+}
+
+reads_by_asking!(SqliteReader);
+reads_by_asking!(SqliteStore);

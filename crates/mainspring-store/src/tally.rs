@@ -1,0 +1,56 @@
+//! What a batch adds to the numbers of rows that the store keeps, so that nobody counts rows.
+//!
+//! ```text
+//!  operations ─▶ Tally { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction
+//! ```
+//!
+//! Cost: some additions for an operation; the row of the shard is written with each batch in any case.
+//!
+//! Does not read rows: each operation knows what it has found.
+
+use mainspring_job::RunState;
+
+/// The differences that a batch makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    /// Jobs with a definition.
+    pub(super) jobs: i64,
+    /// Pending one-shot jobs.
+    pub(super) pending: i64,
+    /// Runs that are scheduled, queued or running.
+    pub(super) open: i64,
+    /// Runs in all states.
+    pub(super) runs: i64,
+    /// Dead letters.
+    pub(super) dead: i64,
+}
+
+impl Tally {
+    /// A run is there that was not.
+    pub(super) fn add_run(&mut self, state: RunState) {
+        self.runs += 1;
+        self.come(state);
+    }
+
+    /// A run is not there any more.
+    pub(super) fn drop_run(&mut self, state: RunState) {
+        self.runs -= 1;
+        self.leave(state);
+    }
+
+    /// A run is in another state.
+    pub(super) fn move_run(&mut self, from: RunState, to: RunState) {
+        self.leave(from);
+        self.come(to);
+    }
+
+    fn come(&mut self, state: RunState) {
+        self.open += i64::from(state.is_open());
+        self.dead += i64::from(state == RunState::Dead);
+    }
+
+    fn leave(&mut self, state: RunState) {
+        self.open -= i64::from(state.is_open());
+        self.dead -= i64::from(state == RunState::Dead);
+    }
+}
