@@ -428,6 +428,33 @@ fn strange_requests_are_refused_and_the_next_is_answered() {
 }
 
 #[test]
+fn a_stream_tells_what_changes_and_that_the_server_ends() {
+    let site = Site::start("http-events", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let mut stream = site.connect();
+    write!(
+        stream,
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    )
+    .unwrap();
+    let mut reader = BufReader::new(stream);
+    assert_eq!(read_head(&mut reader).0, 200);
+    let mut text = String::new();
+    let mut until = |part: &str| {
+        while !text.contains(part) {
+            assert!(0 < reader.read_line(&mut text).unwrap(), "{part} in {text}");
+        }
+    };
+    until("event: hello");
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    until("event: run.changed");
+    until("\"state\":\"succeeded\"");
+    site.stop();
+    until("event: server.ending");
+}
+
+#[test]
 fn without_a_proxy_other_machines_are_not_listened_to() {
     let folder = folder("http-open");
     let data = folder.join("data");

@@ -16,13 +16,16 @@ use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
+use hyper::body::{Frame, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -312,12 +315,11 @@ where
     let task = tokio::spawn(async move {
         let _seat = Seat(table, number);
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
-            is_busy.store(true, Ordering::Relaxed);
-            let (house, router, is_busy) = (Arc::clone(&house), router.clone(), Arc::clone(&is_busy));
+            let busy = Busy::new(&is_busy);
+            let (house, router) = (Arc::clone(&house), router.clone());
             async move {
                 let answer = serve(house, router, port, request.map(Body::new)).await;
-                is_busy.store(false, Ordering::Relaxed);
-                answer
+                answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
             }
         });
         let serving = http1::Builder::new()
@@ -338,5 +340,47 @@ struct Seat(Arc<Connections>, u64);
 impl Drop for Seat {
     fn drop(&mut self) {
         self.0.leave(self.1);
+    }
+}
+
+/// Says that a request of a connection is being answered, until it is dropped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn new(is_busy: &Arc<AtomicBool>) -> Busy {
+        is_busy.store(true, Ordering::Relaxed);
+        Busy(Arc::clone(is_busy))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// An answer that is being sent: a stream is one for hours.
+struct Held {
+    body: Body,
+    _busy: Busy,
+}
+
+impl hyper::body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
