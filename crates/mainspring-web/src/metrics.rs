@@ -198,3 +198,24 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
         .filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read.as_ref())?)));
     sheet.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_rules_ask_for_metrics_that_there_are() {
+        let rules = include_str!("../../../examples/prometheus-rules.yml");
+        let expressions = rules.lines().filter_map(|line| line.trim().strip_prefix("expr: "));
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut count = 0;
+        for word in expressions.flat_map(|text| text.split(move |c: char| !is_part(c))) {
+            let Some(name) = word.strip_prefix("mainspring_") else { continue };
+            let found =
+                ROWS.iter().any(|row| row.0 == name || (row.1 && name.strip_suffix("_total") == Some(row.0)));
+            assert!(found, "{name}");
+            count += 1;
+        }
+        assert_eq!(count, rules.matches("alert: ").count(), "each rule asks for one");
+    }
+}
