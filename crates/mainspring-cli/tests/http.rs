@@ -1,6 +1,6 @@
 //! The HTTP API and the page of a real server: who may ask, what is answered, and what a hostile client gets.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
