@@ -4,8 +4,8 @@
 //!  rustc --print sysroot ──▶ lib/rustlib/TARGET, as far as it is there ──▶ cargo check --target TARGET
 //! ```
 //!
-//! Cost: seconds for each target that is installed. Without one it says so and passes: that an example compiles with
-//! `no_std` is a step of every build, and what is more is that nothing below it knows std either.
+//! Cost: seconds for each target that is installed. Without one it says so and passes: that an example
+//! compiles with `no_std` is a step of every build; this shows that nothing below it knows std either.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -26,7 +26,8 @@ pub mod token;
 pub mod value;
 
 use act::{
-    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
+    ScopeArgs,
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
@@ -88,6 +89,9 @@ pub enum Command {
     /// Runs a job for times that have passed, after a preview
     #[command(after_help = with_codes(help_server::BACKFILL))]
     Backfill(BackfillArgs),
+    /// Lets a job go on that rests because the clock was ahead, after a preview
+    #[command(after_help = with_codes(help_server::REWIND))]
+    Rewind(RewindArgs),
     /// Shows, retries and drops runs that failed for good
     #[command(subcommand, after_help = with_codes(help_server::DEAD))]
     Dead(DeadCommand),
@@ -150,6 +154,12 @@ pub struct CheckArgs {
     /// Warnings count as problems: they make the exit code 6
     #[arg(long)]
     pub strict: bool,
+    /// Looks also at this machine: who may write the files, and whether programs, folders and secrets are there
+    #[arg(long)]
+    pub here: bool,
+    /// Prints one JSON document
+    #[arg(long)]
+    pub json: bool,
     /// Time zone of the entries above which no CRON_TZ stands [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,

@@ -31,6 +31,7 @@ mod serve;
 mod simulate;
 mod takeover;
 mod translate;
+mod upcoming;
 
 use printing::{
     json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
@@ -56,6 +57,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Cancel(args) => act::cancel(&args),
         Command::Remove(args) => act::remove(&args),
         Command::Backfill(args) => act::backfill(&args),
+        Command::Rewind(args) => act::rewind(&args),
         Command::Dead(command) => act::dead(command),
         Command::Apply(args) => apply::apply(&args),
         Command::Export(args) => look::export(&args),

@@ -192,7 +192,7 @@ mod tests {
         let rows = [row(["日本", "-", "一二三四五六七八九", "a"]), row(["ab", "-", "b", "c"])];
         let text = table(&COLUMNS, &rows, plain(29));
         assert!(text.lines().all(|line| columns(line) <= 29), "{text}");
-        assert!(text.contains("日本  -     一二三四五六…  a\n"), "{text}");
+        assert!(text.contains("日本  -     一二三四五六…   a\n"), "{text}");
     }
 
     #[test]

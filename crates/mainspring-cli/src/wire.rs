@@ -5,6 +5,8 @@
 //! explain    Explained    { expression, dialect, zone, dst, day_rule, from, explanation }
 //! translate  Translated   { expression, dialect, to, translation, notes, reason }
 //! simulate   see simulation::report
+//! check      Checked      { files: [{ file, jobs, problems, warnings, findings, left_out }] }
+//! next JOB   JobTimes     { job, zone, from, times }
 //! list       Listed       { jobs: { jobs, after, pending, has_more_pending } }
 //! any        Unreadable   { expression, problem }          for an expression that cannot be read
 //! ```
@@ -20,9 +22,63 @@
 use mainspring_cron::{ClockChange, Explanation, FieldSet, Warning};
 use serde::Serialize;
 
-use mainspring_file::problem::Fault;
+use mainspring_file::problem::{Fault, Problem, Severity};
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{JobWire, OnceWire};
+
+/// The document of `check`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Checked {
+    /// In the order of the command line.
+    pub files: Vec<CheckedFile>,
+}
+
+/// What was found in one file.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedFile {
+    /// Its name as it was given.
+    pub file: String,
+    /// How many jobs can be understood.
+    pub jobs: usize,
+    /// How many problems there are.
+    pub problems: usize,
+    /// How many warnings there are.
+    pub warnings: usize,
+    /// Both in the order of the lines.
+    pub findings: Vec<CheckFinding>,
+    /// How many of both are not among the findings.
+    pub left_out: usize,
+}
+
+/// A problem or a warning.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckFinding {
+    /// `problem` or `warning`.
+    pub severity: &'static str,
+    /// Counted from 1.
+    pub line: usize,
+    /// In characters, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it, or null.
+    pub hint: Option<String>,
+}
+
+impl From<&Problem> for CheckFinding {
+    fn from(problem: &Problem) -> CheckFinding {
+        CheckFinding {
+            severity: match problem.severity {
+                Severity::Problem => "problem",
+                Severity::Warning => "warning",
+            },
+            line: problem.line_number,
+            column: problem.column(),
+            message: problem.fault.message.clone(),
+            hint: problem.fault.hint.clone(),
+        }
+    }
+}
 
 /// The document of `list`.
 #[derive(Clone, Debug, Serialize)]
@@ -80,6 +136,19 @@ pub struct Times {
     /// With `--explain`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<ExplanationWire>,
+}
+
+/// The document of `next` for a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobTimes {
+    /// Its name.
+    pub job: String,
+    /// That of the times.
+    pub zone: String,
+    /// They are later than this.
+    pub from: String,
+    /// In ascending order.
+    pub times: Vec<String>,
 }
 
 /// The document of `explain`.

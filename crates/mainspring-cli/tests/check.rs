@@ -5,6 +5,7 @@
 //! anew after a change of messages, run the tests with UPDATE_EXPECTED=1 and read the difference.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::program::{mainspring, mainspring_with_input, root};
 use crate::served::{folder, write};
@@ -103,4 +104,79 @@ fn a_name_that_two_files_have_is_a_problem_that_names_both_places() {
     let ended = mainspring(&["check", &files[0], &files[2], &files[0]]);
     assert_eq!(ended.code, 0, "{}", ended.stdout);
     let _ = fs::remove_dir_all(&folder);
+}
+
+/// Checks a file of a test's own, with further arguments.
+fn checked(name: &str, text: &str, args: &[&str]) -> crate::program::Ended {
+    let file = folder(&format!("checked-{}", name.replace('.', "-"))).join(name);
+    write(&file, text);
+    mainspring(&[&["check", file.to_str().unwrap()], args].concat())
+}
+
+#[test]
+fn a_user_that_is_not_there_is_a_problem_in_a_job_file_too() {
+    let job = |user: &str| format!("[jobs.x]\nevery = '1h'\nshell = 'true'\nuser = '{user}'\n");
+    let ended = checked("user.toml", &job("nosuchuser"), &[]);
+    assert_eq!(ended.code, 6, "{}", ended.stdout);
+    assert!(ended.stdout.contains("there is no user `nosuchuser`"), "{}", ended.stdout);
+    assert_eq!(checked("root.toml", &job("root"), &[]).code, 0);
+}
+
+#[test]
+fn what_is_not_on_this_machine_is_a_warning_where_it_is_asked_for() {
+    let jobs = "[jobs.a]\nevery = '1h'\nrun = ['echo hi there']\n\
+                [jobs.b]\nevery = '1h'\nshell = 'true'\ncwd = '/no/such'\nsecrets = { A = '/no/secret' }\n";
+    let ended = checked("here.toml", jobs, &["--here"]);
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    for part in [
+        "write run = [\"echo\", \"hi\", \"there\"]",
+        "folder `/no/such`",
+        "the file `/no/secret` of a secret",
+    ] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let elsewhere = checked("here.toml", jobs, &["--strict"]);
+    assert_eq!(elsewhere.code, 0, "{}", elsewhere.stdout);
+    let unsafe_file = folder("checked-unsafe").join("jobs.toml");
+    write(&unsafe_file, "[jobs.x]\nevery = '1h'\nshell = 'true'\nuser = 'root'\n");
+    fs::set_permissions(&unsafe_file, fs::Permissions::from_mode(0o666)).unwrap();
+    let ended = mainspring(&["check", "--here", unsafe_file.to_str().unwrap()]);
+    assert_eq!(ended.code, 7, "{} {}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn commands_of_crontabs_that_are_probably_not_meant_are_warned_of() {
+    let text = "0 0 * * * date +%Y-%m-%d > /tmp/x\n0 0 * * * date +\\%F\n0 0 * * * cat%Hello\n\
+                * * * * * root /bin/true\n* * * * * sync -f /\n";
+    let ended = checked("percent.crontab", text, &["--json"]);
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let findings = document["files"][0]["findings"].as_array().unwrap();
+    let lines: Vec<u64> = findings.iter().map(|finding| finding["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [1, 4], "{document}");
+    assert_eq!(findings[0]["hint"], "write \\%Y for the character itself");
+    assert_eq!((&findings[0]["column"], &findings[0]["severity"]), (&17.into(), &"warning".into()));
+    assert!(findings[1]["message"].as_str().unwrap().contains("the name of a user"), "{document}");
+    assert_eq!((&document["files"][0]["jobs"], ended.code), (&5.into(), 0));
+}
+
+#[test]
+fn one_mistake_in_a_policy_does_not_hide_the_next() {
+    let jobs =
+        "[jobs.x]\nevery = '1h'\nshell = 'true'\nretry = { max = 'three', backof = '1s', cap = 'x' }\n";
+    let ended = checked("policy.toml", jobs, &[]);
+    for part in ["`three` is no", "`backof` is no", "`x` is no"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn whoever_expects_mails_is_told_that_none_are_sent() {
+    let ended = checked("mail.crontab", "MAILTO=root\n0 0 * * * true\n", &["--strict"]);
+    assert_eq!(ended.code, 6, "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains(":1:1: warning: no mail is sent: what a job writes is kept"),
+        "{}",
+        ended.stdout
+    );
+    assert_eq!(checked("no-mail.crontab", "MAILTO=\"\"\n0 0 * * * true\n", &["--strict"]).code, 0);
 }

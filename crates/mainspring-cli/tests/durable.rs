@@ -169,6 +169,18 @@ fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
 }
 
 #[test]
+fn at_sends_a_webhook_and_refuses_what_could_not_be_sent() {
+    let served = Served::start("hook", "");
+    let url = "http://127.0.0.1:1/{job}";
+    served.says(&["at", "+1h", "--name", "hook", "--webhook", url, "--body", "it is {nominal}"], 0, "hook");
+    served.says(&["show", "hook"], 0, "POST http://127.0.0.1:1/{job}");
+    served.says(&["at", "+1h", "--webhook", "ftp://a/"], 2, "begins with http:// or https://");
+    served.says(&["at", "+1h", "--webhook", "http://a/{nothing}"], 2, "nothing");
+    served.says(&["at", "+1h", "--webhook", url, "--", "true"], 2, "cannot be used with");
+    served.stop();
+}
+
+#[test]
 fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
     let mut served = Served::start("keys", IDLE);
     let due = "2100-01-01T00:00:00Z";

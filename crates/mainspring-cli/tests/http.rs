@@ -34,11 +34,10 @@ impl Answer {
     }
 
     fn header(&self, name: &str) -> Option<&str> {
-        let found = self.head.lines().find_map(|line| {
+        self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(':')?;
             found.eq_ignore_ascii_case(name).then_some(value.trim())
-        });
-        found
+        })
     }
 }
 

@@ -121,8 +121,10 @@ fn all_entries_of_debians_own_files_are_loaded() {
         words.push(folder.join(file).to_str().unwrap().to_owned());
     }
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let checked = mainspring(&[&["check", "--strict"], &words[..]].concat());
-    assert_eq!(checked.code, 0, "{}", checked.stdout);
+    // The warnings are about the mails that three of them ask for.
+    let checked = mainspring(&[&["check"], &words[..]].concat());
+    let is_good = checked.code == 0 && checked.stdout.matches("warning: ").count() == 3;
+    assert!(is_good && checked.stdout.matches("no mail is sent").count() == 3, "{}", checked.stdout);
     write(&folder.join("jobs.toml"), "");
     let served = Served::start_in(folder, &words);
     let expected = [

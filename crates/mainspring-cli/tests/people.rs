@@ -1,8 +1,10 @@
 //! What people see of a server, and what is not kept from them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixDatagram;
 
-use crate::program::mainspring;
+use crate::program::{Running, mainspring};
 use crate::served::{IDLE, Served, folder, write};
 use crate::typed::Typed;
 
@@ -198,4 +200,139 @@ fn a_secret_that_is_sent_nowhere_is_warned_of() {
     write(&file, &hook("{secret.TOKEN}"));
     let checked = mainspring(&["check", file.to_str().unwrap()]).stdout;
     assert!(checked.contains("1 job, no problems\n"), "{checked}");
+}
+
+#[test]
+fn the_next_times_of_a_job_leave_out_what_it_excludes() {
+    let jobs = "[jobs.report]\ncron = ['30 17 * * mon-fri', '0 12 * * sat']\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n\
+                exclude_dates = ['2099-01-01..2099-01-02']\n";
+    let served = Served::start("next-job", jobs);
+    let (data, file) = (served.data(), served.file());
+    let rest = ["--from", "2098-12-31T00:00:00Z", "-n", "3"];
+    let expected = "2098-12-31T17:30:00+00:00\n2099-01-03T12:00:00+00:00\n2099-01-05T17:30:00+00:00\n";
+    let of_server = mainspring(&[&["next", "report", "--data", &data], &rest[..]].concat());
+    assert_eq!((of_server.code, of_server.stdout.as_str()), (0, expected), "{}", of_server.stderr);
+    let of_file = mainspring(&[&["next", "report", "--in", file.to_str().unwrap()], &rest[..]].concat());
+    assert_eq!((of_file.code, of_file.stdout.as_str()), (0, expected), "{}", of_file.stderr);
+    let nobody = mainspring(&["next", "nobody", "--in", file.to_str().unwrap()]);
+    assert_eq!((nobody.code, nobody.stdout.as_str()), (4, ""), "{}", nobody.stderr);
+    let shown = served.ask(&["show", "report", "-n", "3"]).stdout;
+    assert_eq!(shown.lines().filter(|line| line.starts_with("next  2")).count(), 3, "{shown}");
+    served.stop();
+}
+
+#[test]
+fn a_pause_of_everything_is_seen_where_people_look() {
+    let mut served = Served::start("pause-all", "[jobs.often]\nevery = '1h'\ncwd = '/'\nshell = 'true'\n");
+    served.says(&["pause", "--all"], 0, "");
+    let list = served.ask(&["list"]).stdout;
+    assert!(list.contains("often  paused with everything  -"), "{list}");
+    assert_eq!(served.json(&["list", "--json"])["jobs"]["jobs"][0]["next"], serde_json::Value::Null);
+    let data = served.data();
+    let mut waiting = Running::any(&["run", "--data", &data, "often", "--wait"]);
+    waiting.wait_for_error("everything is paused: the run waits until `mainspring resume --all`");
+    served.says(&["resume", "--all"], 0, "");
+    served.running.wait_for(&["often", "end    exit status 0"]);
+    waiting.wait_for(&["succeeded"]);
+    served.stop();
+}
+
+#[test]
+fn doctor_sees_a_socket_that_others_may_write_to() {
+    let served = Served::start("open-door", IDLE);
+    assert!(!served.ask(&["doctor"]).stdout.contains("has mode"));
+    let socket = served.folder.join("data/mainspring.sock");
+    fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
+    served.says(&["doctor"], 1, "has mode 666: others may have any command run");
+    served.stop();
+}
+
+#[test]
+fn what_is_not_there_is_called_by_its_name() {
+    let served = Served::start("names", IDLE);
+    for args in [&["pause", "nobody"][..], &["resume", "nobody"], &["run", "nobody"]] {
+        served.says(args, 4, "there is no job `nobody`");
+    }
+    served.says(
+        &["backfill", "idle", "2026-01-02 00:00", "2026-01-01 00:00", "--yes"],
+        2,
+        "FROM is after TO",
+    );
+    served.stop();
+}
+
+#[test]
+fn systemd_is_told_how_the_server_is() {
+    let folder = folder("notify");
+    write(&folder.join("jobs.toml"), IDLE);
+    let socket = UnixDatagram::bind(folder.join("notify.sock")).unwrap();
+    socket.set_read_timeout(Some(crate::program::BOUND)).unwrap();
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let export = format!("export NOTIFY_SOCKET='{}'", path("notify.sock"));
+    let running = Running::after(&export, &["serve", "--data", &path("data"), &path("jobs.toml")]);
+    let said = |wanted: &str| {
+        let mut buffer = [0; 64];
+        loop {
+            let count = socket.recv(&mut buffer).unwrap();
+            if buffer[..count] == *wanted.as_bytes() {
+                return;
+            }
+        }
+    };
+    said("READY=1");
+    said("WATCHDOG=1");
+    running.signal(nix::sys::signal::Signal::SIGTERM);
+    said("STOPPING=1");
+    running.end();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn no_more_runs_go_on_than_are_wanted() {
+    let folder = folder("max-running");
+    let job = |name: &str| {
+        format!("[jobs.{name}]\nat_boot = true\ncwd = '/'\nshell = 'echo begun; exec sleep 1000'\n")
+    };
+    write(&folder.join("jobs.toml"), &format!("{}{}", job("a"), job("b")));
+    let mut served = Served::start_in(folder, &["--max-running", "1"]);
+    let first = served.running.wait_for(&["stdout begun"]);
+    let status = served.json(&["status", "--json"]);
+    assert_eq!((&status["status"]["open"], &status["status"]["running"]), (&2.into(), &1.into()), "{status}");
+    let (first, second) = if first.contains(" a ") { ("a", "b") } else { ("b", "a") };
+    served.says(&["cancel", first], 0, "");
+    served.running.wait_for(&[second, "stdout begun"]);
+    served.says(&["cancel", second], 0, "");
+    served.running.wait_for(&[second, "end "]);
+    served.stop();
+}
+
+#[test]
+fn a_store_that_lost_what_it_knew_is_spoken_of() {
+    let mut served = Served::start("lost-store", "[jobs.x]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n");
+    served.running.wait_for(&["x", "end    exit status 0"]);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    for name in ["mainspring.db-wal", "mainspring.db-shm"] {
+        let _ = fs::remove_file(folder.join("data").join(name));
+    }
+    fs::write(folder.join("data/mainspring.db"), "").unwrap();
+    let file = folder.join("jobs.toml");
+    let mut again = Running::any(&["serve", "--data", &data, file.to_str().unwrap()]);
+    again.wait_for(&["the store is new, and there is output of earlier runs"]);
+    again.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
+    let served = Served::start("newer", IDLE);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    let store = rusqlite::Connection::open(folder.join("data/mainspring.db")).unwrap();
+    store.pragma_update(None, "user_version", 99).unwrap();
+    drop(store);
+    let looked = mainspring(&["doctor", "--data", &data]);
+    assert_eq!(looked.code, 1, "{}", looked.stdout);
+    assert!(looked.stdout.contains("hint: a newer version wrote it: use that one"), "{}", looked.stdout);
+    let _ = fs::remove_dir_all(&folder);
 }

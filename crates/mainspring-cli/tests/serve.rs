@@ -54,7 +54,7 @@ fn a_run_by_hand_tells_how_it_ended() {
     served.says(&["run", "bad", "--wait"], 1, "failed: exit 3");
     served.says(&["run", "slow", "--wait"], 124, "timed out");
     served.says(&["run", "gone", "--wait"], 1, "not started: cannot execute no-such-program");
-    served.says(&["run", "nobody"], 4, "there is no such job");
+    served.says(&["run", "nobody"], 4, "there is no job `nobody`");
     served.says(&["show", "nobody"], 4, "there is no job `nobody`");
     served.says(&["logs", "nobody"], 4, "there is no job `nobody`");
     served.stop();
@@ -134,6 +134,10 @@ fn a_range_is_run_again_after_a_preview() {
         0,
         "3 runs of backfill 2 are on disk",
     );
+    for rewind in [&["rewind", "day"][..], &["rewind", "day", "--yes"]] {
+        served.says(rewind, 5, "the job does not rest for the clock");
+    }
+    served.says(&["rewind", "nobody", "--yes"], 4, "there is no such job");
     let runs = served.json(&["history", "day", "--state", "succeeded", "--json"]);
     let ended = runs["runs"]["runs"].as_array().unwrap();
     assert_eq!(ended.iter().filter(|run| run["run"].as_str().unwrap().ends_with("#2")).count(), 3, "{runs}");

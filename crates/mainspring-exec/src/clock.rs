@@ -7,8 +7,6 @@
 //! Cost: two readings without a system call on Linux.
 //!
 //! Does not wait: waiting is done by `poll`, in the loop.
-//!
-//! Source: own.
 
 use std::time::{Duration, Instant};
 

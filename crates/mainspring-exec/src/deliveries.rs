@@ -11,8 +11,6 @@
 //! Cost: one thread of [`STACK_BYTES`] and one connection per webhook under way; nothing while there is none.
 //!
 //! Does not keep idle threads: starting one costs less than a thousandth of a request.
-//!
-//! Source: own.
 
 use std::borrow::Cow;
 use std::io;

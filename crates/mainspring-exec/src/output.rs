@@ -14,8 +14,6 @@
 //! secret are kept.
 //!
 //! Does not know about pipes: it is given bytes.
-//!
-//! Source: own.
 
 use std::borrow::Cow;
 

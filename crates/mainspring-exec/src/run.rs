@@ -15,8 +15,6 @@
 //! Cost: at most five system calls per turn of the loop.
 //!
 //! Does not decide what an end means: that is told to [`Reports`].
-//!
-//! Source: own.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;

@@ -3,8 +3,6 @@
 //! Cost: none worth a word.
 //!
 //! Does not round to the nearest: what is shown has passed.
-//!
-//! Source: own.
 
 use std::fmt;
 use std::time::Duration;

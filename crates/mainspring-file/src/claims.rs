@@ -185,7 +185,7 @@ fn problem(file: &Claimant, name: &JobName, other: &Holder) -> Problem {
 
 /// A problem of a whole line.
 fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Problem {
-    let line = loaded.source.lines().nth(number - 1).expect("what is defined stands on a line of its file");
+    let line = loaded.source.line(number).expect("what is defined stands on a line of its file");
     let whole = line.bytes.trim_ascii_end().len();
     Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
 }

@@ -24,6 +24,7 @@ pub mod jobfile;
 pub mod loaded;
 pub mod origin;
 pub mod plain;
+pub mod presence;
 pub mod problem;
 pub mod source;
 pub mod spelling;

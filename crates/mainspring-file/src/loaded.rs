@@ -136,7 +136,7 @@ fn user_of(placed: &PlacedJob) -> Option<String> {
 
 /// The problem of a job that starts on a line; the caret stands under the user if that line names it.
 fn user_problem(source: &Source, line_number: usize, user: &str, refusal: &Refusal) -> Problem {
-    let line = source.lines().nth(line_number - 1).expect("a job stands on a line of its file");
+    let line = source.line(line_number).expect("a job stands on a line of its file");
     let text = String::from_utf8_lossy(line.bytes);
     let at = text.find(&format!(" {user} ")).map_or(0..line.bytes.len(), |at| at + 1..at + 1 + user.len());
     let span = if at.end <= line.bytes.len() { at } else { 0..line.bytes.len() };

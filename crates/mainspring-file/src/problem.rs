@@ -15,13 +15,15 @@
 //!
 //! Cost: one copy of the bad line per problem.
 //!
-//! Does not know the width of wide (East Asian) characters: the underline is then too far to the left.
+//! Does not know how wide a terminal shows a sequence of characters that it joins, such as flags.
 //!
 //! Source: the layout follows the Rust compiler's diagnostics,
 //! <https://doc.rust-lang.org/rustc/json.html#diagnostics>.
 
 use std::fmt;
 use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
 
 use crate::plain::{self, is_plain};
 use crate::source::Line;
@@ -175,7 +177,7 @@ impl Excerpt {
         if all <= MAX_EXCERPT_CHARS {
             let padding = before.iter().map(blank).collect();
             let text = before.iter().chain(&marked).chain(&after).collect();
-            return Excerpt { text, padding, caret_count: marked.len().max(1) };
+            return Excerpt { text, padding, caret_count: columns(&marked).max(1) };
         }
         // A third of the room goes to what stands before; "…" marks each cut.
         let start = before.len().saturating_sub(MAX_EXCERPT_CHARS / 3);
@@ -183,15 +185,26 @@ impl Excerpt {
         let shown = before.iter().chain(&marked).chain(&after).skip(start).take(end - start);
         let (left, right) = (if start == 0 { "" } else { "…" }, if end == all { "" } else { "…" });
         let text = format!("{left}{}{right}", shown.collect::<String>());
-        let padding = left.chars().map(|_| ' ').chain(before[start..].iter().map(blank)).collect();
-        let caret_count = marked.len().min(end - before.len()).max(1);
+        let padding: String = before[start..].iter().map(blank).collect();
+        let padding = format!("{}{padding}", if left.is_empty() { "" } else { " " });
+        let caret_count = columns(&marked[..marked.len().min(end - before.len())]).max(1);
         Excerpt { text, padding, caret_count }
     }
 }
 
-/// What stands under a character that is not underlined.
-fn blank(above: &char) -> char {
-    if *above == '\t' { '\t' } else { ' ' }
+/// What stands under a character that is not underlined: as many blanks as it takes columns.
+fn blank(above: &char) -> &'static str {
+    match above.width() {
+        _ if *above == '\t' => "\t",
+        Some(0) => "",
+        Some(2) => "  ",
+        _ => " ",
+    }
+}
+
+/// How many columns characters take, a tab one.
+fn columns(text: &[char]) -> usize {
+    text.iter().map(|c| c.width().unwrap_or(1)).sum()
 }
 
 /// The characters of a text as they are shown, one for one: only plain ones reach the terminal.
@@ -246,6 +259,12 @@ mod tests {
     fn columns_count_characters_and_not_bytes() {
         let text = rendered("ä € x".as_bytes(), Fault::new(7..8, "bad"));
         assert_eq!(text, "f:7:5: bad\n  7 | ä € x\n    |     ^\n");
+    }
+
+    #[test]
+    fn carets_are_as_wide_as_the_characters_above_them() {
+        let text = rendered("日本 24 仕事 x".as_bytes(), Fault::new(10..16, "bad"));
+        assert_eq!(text, "f:7:7: bad\n  7 | 日本 24 仕事 x\n    |         ^^^^\n");
     }
 
     #[test]

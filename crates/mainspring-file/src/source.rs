@@ -8,13 +8,14 @@
 //! Lines are bytes: whether a line must be UTF-8 is for its reader to say, since a comment need not be.
 //! A byte order mark at the start is dropped, as editors on Windows write it unseen.
 //!
-//! Cost: one read of the file; a line is a view into it.
+//! Cost: one read of the file; a line is a view into it, and found by its number or by an offset in O(log lines).
 //!
 //! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::{error, fmt};
 
 use crate::trust::{Distrust, Ownership};
@@ -37,6 +38,7 @@ pub struct Source {
     name: String,
     bytes: Vec<u8>,
     ownership: Option<Ownership>,
+    line_starts: OnceLock<Vec<usize>>,
 }
 
 impl Source {
@@ -70,7 +72,7 @@ impl Source {
     /// assert_eq!(lines, [&b"A=1"[..], b"", b"@daily true"]);
     /// ```
     pub fn new(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Source {
-        Source { name: name.into(), bytes: bytes.into(), ownership: None }
+        Source { name: name.into(), bytes: bytes.into(), ..Source::default() }
     }
 
     /// The name for messages.
@@ -86,16 +88,18 @@ impl Source {
     /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An offset behind the
     /// end is in the last line.
     pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
-        let mut start = 0;
-        let mut found = (Line { number: 1, bytes: b"" }, 0);
-        for (part, line) in self.bytes().split_inclusive(|&byte| byte == b'\n').zip(self.lines()) {
-            found = (line, start);
-            start += part.len();
-            if offset < start {
-                break;
-            }
-        }
-        found
+        let starts = self.line_starts();
+        let number = starts.partition_point(|start| *start <= offset).max(1);
+        let nothing = (Line { number: 1, bytes: b"" }, 0);
+        self.line(number).map_or(nothing, |line| (line, starts[number - 1]))
+    }
+
+    /// The line of a number, counted from 1.
+    pub fn line(&self, number: usize) -> Option<Line<'_>> {
+        let starts = self.line_starts();
+        let start = *starts.get(number.checked_sub(1)?)?;
+        let end = starts.get(number).copied().unwrap_or(self.bytes().len());
+        Some(Line { number, bytes: without_end(&self.bytes()[start..end]) })
     }
 
     /// Who owns the file and who may write it; `None` for what is no file.
@@ -105,9 +109,20 @@ impl Source {
 
     /// The lines in order, numbered from 1. No line is made for the end of the file after a final line end.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        self.bytes().split_inclusive(|&byte| byte == b'\n').zip(1..).map(|(line, number)| {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            Line { number, bytes: line.strip_suffix(b"\r").unwrap_or(line) }
+        let lines = self.bytes().split_inclusive(|&byte| byte == b'\n');
+        lines.zip(1..).map(|(line, number)| Line { number, bytes: without_end(line) })
+    }
+
+    /// Where the lines start, found once.
+    fn line_starts(&self) -> &[usize] {
+        self.line_starts.get_or_init(|| {
+            let mut end = 0;
+            let mut starts = Vec::new();
+            for line in self.bytes().split_inclusive(|&byte| byte == b'\n') {
+                starts.push(end);
+                end += line.len();
+            }
+            starts
         })
     }
 
@@ -121,8 +136,13 @@ impl Source {
         if MAX_FILE_BYTES < bytes.len() as u64 {
             return Err(FileError::TooLong { name: name.to_owned() });
         }
-        Ok(Source { name: name.to_owned(), bytes, ownership: None })
+        Ok(Source::new(name, bytes))
     }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// One line of a [`Source`], without its line end.

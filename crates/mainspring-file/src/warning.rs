@@ -11,9 +11,12 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use mainspring_cron::{Expression, Schedule, Warning};
 
+use crate::crontab::Format;
+use crate::presence::is_program;
 use crate::problem::Fault;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::template::SECRET_PREFIX;
+use mainspring_host::accounts::Account;
 
 /// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of the clock
 /// is warned of if it comes within a year after `from`.
@@ -45,6 +48,35 @@ pub fn fault(warning: Warning, text: &str) -> Fault {
     // A warning about the whole is about the expression's own text, which may have lost the blanks around it.
     let end = warning.span.end.min(text.len());
     Fault::new(warning.span.start.min(end)..end, warning.text)
+}
+
+/// What is doubtful about the command of a crontab's entry, whose text begins at `start` of its line.
+pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
+    let command = &text[start..];
+    let mut found = Vec::new();
+    if let Some(at) = date_format(command) {
+        let message = "a `%` ends the command, and what follows is its standard input";
+        let fault = Fault::new(start + at..start + at + 2, message);
+        found.push(fault.with_hint(format!("write \\{} for the character itself", &command[at..at + 2])));
+    }
+    let first = command.split([' ', '\t']).next().unwrap_or_default();
+    let is_user = || Account::exists(first).unwrap_or(false);
+    if format == Format::User && first.len() < command.trim_end().len() && !is_program(first) && is_user() {
+        let message = format!("the command is `{first}`, which is no program and the name of a user");
+        let fault = Fault::new(start..start + first.len(), message);
+        found.push(fault.with_hint("--system reads crontabs that have a user before the command"));
+    }
+    found
+}
+
+/// Where the first `%` that is not escaped stands, if it looks like one of a date's format: `+%F`, `_%H`, `"%d`.
+fn date_format(command: &str) -> Option<usize> {
+    let bytes = command.as_bytes();
+    let is_free = |at: &usize| bytes[*at] == b'%' && (*at == 0 || bytes[at - 1] != b'\\');
+    let at = (0..bytes.len()).find(is_free)?;
+    let before = at.checked_sub(1).map(|index| bytes[index])?;
+    let is_letter = bytes.get(at + 1).is_some_and(|byte| b"YymdHMSFTDRjsaAbBeuVNZz".contains(byte));
+    (is_letter && b"+-_.:'\"".contains(&before)).then_some(at)
 }
 
 /// What an action gives to others that is probably meant for none of them.

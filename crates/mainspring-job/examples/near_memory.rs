@@ -1,7 +1,7 @@
 //! What a million near one-shot jobs cost in memory: by how much the process grows, for each.
 //!
-//! A planner is told a million submissions for the next minute, all of which are near. A store that keeps nothing says that
-//! each is on disk, so that what grows is the planner.
+//! A planner is told a million submissions for the next minute, all of which are near. A store that keeps
+//! nothing says that each is on disk, so that what grows is the planner.
 //!
 //! ```sh
 //! cargo run --release -p mainspring-job --example near_memory

@@ -5,7 +5,8 @@
 //!  times   ──▒─▒─▒─▒─▒─▒─▒─▒─▒─▒─▒──▶          each minute that a schedule names
 //! ```
 //!
-//! Cost: a question costs one search of the calendar; a stretch two, or the change of a day or an hour looked up.
+//! Cost: a question costs one search of the calendar; a stretch two, or the change of a day or an hour looked
+//! up.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -65,8 +66,8 @@ impl Exclusion {
         }
     }
 
-    /// A stretch around a moment that is left out, from its first moment to its last: the longest that is known without
-    /// looking further. All of it is left out.
+    /// A stretch around a moment that is left out, from its first moment to its last: the longest that is
+    /// known without looking further. All of it is left out.
     pub(super) fn stretch(&self, moment: Timestamp) -> (Timestamp, Timestamp) {
         match self {
             Exclusion::Dates { first, last, zone } => {

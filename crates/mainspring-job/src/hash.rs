@@ -1,9 +1,12 @@
-//! A number that looks drawn and is not: the same for the same job and time, on every machine and after every restart.
+//! A number that looks drawn and is not: the same for the same job and time, on every machine and after every
+//! restart.
 //!
-//! FNV-1a over the name, a zero byte, the purpose and the numbers, then the finaliser of MurmurHash3, because FNV leaves the low
-//! bits of numbers that differ by one too alike. Both are part of the meaning of jitter: changing them moves jobs.
+//! FNV-1a over the name, a zero byte, the purpose and the numbers, then the finaliser of MurmurHash3, because
+//! FNV leaves the low bits of numbers that differ by one too alike. Both are part of the meaning of jitter:
+//! changing them moves jobs.
 //!
-//! Source: [The FNV Non-Cryptographic Hash Algorithm](https://datatracker.ietf.org/doc/html/draft-eastlake-fnv-17),
+//! Source: [The FNV Non-Cryptographic Hash
+//! Algorithm](https://datatracker.ietf.org/doc/html/draft-eastlake-fnv-17),
 //! [MurmurHash3](https://github.com/aappleby/smhasher/blob/master/src/MurmurHash3.cpp), `fmix64`.
 
 use std::time::Duration;

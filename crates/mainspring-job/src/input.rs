@@ -71,16 +71,18 @@ pub enum Input {
     Restore {
         /// Jobs that are known.
         jobs: Vec<JobRecord>,
-        /// What those jobs were, as far as their kept definitions can be read: only of such whose timetable is another one now, or
-        /// that are gone. What was due by the old one is recorded then; where it is not known, that is recorded.
+        /// What those jobs were, as far as their kept definitions can be read: only of such whose timetable
+        /// is another one now, or that are gone. What was due by the old one is recorded then; where it is
+        /// not known, that is recorded.
         former: Vec<Job>,
         /// Runs that are open: scheduled, queued, running.
         runs: Vec<Run>,
         /// Whether everything is paused.
         is_paused: bool,
     },
-    /// All is restored and the definitions that are known have been applied: planning begins. Runs that were running are
-    /// abandoned now; if the last owner died, it may be one of them that killed it: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
+    /// running are abandoned now; if the last owner died, it may be one of them that killed it: see
+    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
     Begin {
         /// How the last owner ended, as [`Lease::takeover`](crate::Lease::takeover) says.
         takeover: Takeover,
@@ -96,8 +98,8 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
-    /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says: its receiver asked
-    /// for that. Told before the end of the attempt that it answers.
+    /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says:
+    /// its receiver asked for that. Told before the end of the attempt that it answers.
     Defer {
         /// Whose.
         key: RunKey,
@@ -125,9 +127,10 @@ pub enum Input {
         /// One for each operation.
         answers: Vec<Answer>,
     },
-    /// The server is about to end. From here on no start is decided and nothing comes due, for good; a start that was decided
-    /// before still leaves with its commit. Ends are recorded, their retries are scheduled, and commands are obeyed and
-    /// answered: what they ask for is on disk and waits for the next server. What the shell kills in order to end is abandoned.
+    /// The server is about to end. From here on no start is decided and nothing comes due, for good; a start
+    /// that was decided before still leaves with its commit. Ends are recorded, their retries are scheduled,
+    /// and commands are obeyed and answered: what they ask for is on disk and waits for the next server. What
+    /// the shell kills in order to end is abandoned.
     ///
     /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
     Stop,
@@ -209,13 +212,15 @@ pub enum Command {
     Withdraw(OnceId),
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
-    /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job that is paused starts.
+    /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job
+    /// that is paused starts.
     Pause(Scope),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
     /// Run a job now, whatever its timetable says. It waits for its place like any run.
     Trigger(JobName),
-    /// Run a job once for each occurrence in a range, one after the other, unless its overlap policy allows more.
+    /// Run a job once for each occurrence in a range, one after the other, unless its overlap policy allows
+    /// more.
     Backfill {
         /// Which job.
         job: JobName,
@@ -224,14 +229,18 @@ pub enum Command {
         /// up to here, both included.
         to: Timestamp,
     },
-    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is paused it waits.
+    /// Plan a job from now on, though its watermark lies ahead: the clock was ahead, and showed times that
+    /// have not come yet. What has a record under its own time does not run again.
+    Rewind(JobName),
+    /// Run a dead letter again, with all its attempts; the shell has read it from the store. While its job is
+    /// paused it waits.
     RetryDead(Box<Run>),
     /// Let go of a dead letter: it becomes cancelled.
     DropDead(RunKey),
     /// Take over a new set of definitions.
     Apply(Definitions),
-    /// Hand jobs over to another source, with all that is known of them: their marks, their pauses, their runs. The set of that
-    /// source, which is to hold them, is applied next.
+    /// Hand jobs over to another source, with all that is known of them: their marks, their pauses, their
+    /// runs. The set of that source, which is to hold them, is applied next.
     Adopt {
         /// Which; those that are not known are passed over.
         jobs: Vec<JobName>,

@@ -156,15 +156,17 @@ pub struct Job {
     pub name: JobName,
     /// When it is due.
     pub timetable: Timetable,
-    /// How many occurrences may become runs, ever, starts of the server included; then the job is done. One that waits for its
-    /// place counts already, and gives it back if it never starts. Skipped and missed ones do not count, nor do runs by hand.
+    /// How many occurrences may become runs, ever, starts of the server included; then the job is done. One
+    /// that waits for its place counts already, and gives it back if it never starts. Skipped and missed ones
+    /// do not count, nor do runs by hand.
     pub max_runs: Option<u64>,
     /// What it does.
     pub work: Arc<Work>,
-    /// Where the definition came from: the name of a file, or empty for one that came by command. A new set from one source
-    /// never touches the jobs of another.
+    /// Where the definition came from: the name of a file, or empty for one that came by command. A new set
+    /// from one source never touches the jobs of another.
     pub source: String,
-    /// The definition as the source's reader can read it again. Kept in the store for jobs that came by command.
+    /// The definition as the source's reader can read it again. Kept in the store for jobs that came by
+    /// command.
     pub text: String,
 }
 

@@ -1,10 +1,10 @@
 //! Durable jobs, without a clock, a thread or I/O: what is due, what may start, and what is written first.
 //!
 //! ```text
-//!  Input (facts, with the time) ──▶ Planner ──▶ Batch of operations ──▶ Store (atomic, durable, fenced)
-//!                                      ▲                                   │
-//!                                      └──────── Committed(answers) ◀──────┘
-//!                                      └──▶ Output (start, kill, reply, load, note), only for what is on disk
+//!  Input (a fact, and when) ──▶ Planner ──▶ Batch ──▶ Store (atomic, durable, fenced)
+//!                                  ▲                    │
+//!                                  └── Committed ◀──────┘
+//!                                  └──▶ Output, only for what is on disk
 //! ```
 //!
 //! # Example
@@ -48,13 +48,17 @@
 //!
 //! # The promise
 //! - A job is acknowledged only when it is on disk.
-//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything starts.
+//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything
+//!   starts.
 //! - Nothing acknowledged is lost, at any moment of a crash.
-//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does not name `abandoned`
-//!   leaves it at that, and makes no dead letter of it. So the outside effect happens at most once by default, at least once where the job asks for that (`retry=3,on=failed+timed_out+abandoned`), and effectively
-//!   once for a receiver that keeps the idempotency key it is sent. Never "exactly once".
+//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does
+//!   not name `abandoned` leaves it at that, and makes no dead letter of it. So the outside effect happens at
+//!   most once by default, at least once where the job asks for that
+//!   (`retry=3,on=failed+timed_out+abandoned`), and effectively once for a receiver that keeps the
+//!   idempotency key it is sent. Never "exactly once".
 //! - A job that kills the server does not kill it for ever: see [`MAX_CRASHES`].
-//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock does.
+//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock
+//!   does.
 //! - What did not run is a record with a reason, and not silence.
 //!
 //! | to read | see |
@@ -69,7 +73,7 @@
 //!
 //! # A shell's turn
 //! ```text
-//!  1  tell the planner what has happened: planner.handle(now, input, &mut outputs), for each fact that waits
+//!  1  tell the planner each fact that waits: planner.handle(now, input, &mut outputs)
 //!  2  take what it wants written: planner.take_batch(); one group commit for the whole turn
 //!  3  store.commit(lease, &batch), then tell it: Input::Committed { number, answers }
 //!  4  perform the outputs, in order
@@ -129,7 +133,9 @@ pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 #[doc(inline)]
-pub use planner::{Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview};
+pub use planner::{
+    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview, rewind_preview,
+};
 #[doc(inline)]
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,

@@ -1,7 +1,8 @@
 //! The name of a job: what people type, and the first half of every run's key.
 //!
-//! A name has 1 to 128 characters out of ASCII letters, digits and `.`, `_`, `+`, `-`, `:`, `@`, `~`; the first is a letter or
-//! a digit. So it needs no quotes in a shell, is no option, and is safe as the name of a file.
+//! A name has 1 to 128 characters out of ASCII letters, digits and `.`, `_`, `+`, `-`, `:`, `@`, `~`; the
+//! first is a letter or a digit. So it needs no quotes in a shell, is no option, and is safe as the name of a
+//! file.
 //!
 //! Cost: one allocation when made; a clone counts a reference.
 
@@ -11,7 +12,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The longest name, in characters: a line of a terminal has room for it, and a file system for a name made from it.
+/// The longest name, in characters: a line of a terminal has room for it, and a file system for a name made
+/// from it.
 pub const MAX_NAME_CHARS: usize = 128;
 
 /// Names a job, or one group of jobs. Equal names are the same job; the order is that of their bytes.

@@ -5,8 +5,8 @@
 //!               │  only the near ones are in memory           └─▶ or is withdrawn: a cancelled run
 //! ```
 //!
-//! There may be a million of them. Its id says when it is due, so the store finds it without an index of names, and an
-//! id that is out of date finds nothing.
+//! There may be a million of them. Its id says when it is due, so the store finds it without an index of
+//! names, and an id that is out of date finds nothing.
 
 use std::fmt;
 use std::str::FromStr;
@@ -125,7 +125,8 @@ pub struct Submission {
     pub due: Timestamp,
     /// Its name among pending jobs; `None`: one is made.
     pub name: Option<JobName>,
-    /// A second submission with the same key, while the first is pending or its run is kept, is answered with the first.
+    /// A second submission with the same key, while the first is pending or its run is kept, is answered with
+    /// the first.
     pub key: Option<String>,
     /// What to do.
     pub work: Arc<Work>,

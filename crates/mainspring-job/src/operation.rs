@@ -5,9 +5,10 @@
 //!          ◀── Input::Committed { number, answers } ──────────┘   one answer for each operation
 //! ```
 //!
-//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start of the same attempt
-//! is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the store remembers the last one with
-//! its answers, so that a batch whose answer was lost can be sent again as often as one likes.
+//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start
+//! of the same attempt is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the
+//! store remembers the last one with its answers, so that a batch whose answer was lost can be sent again as
+//! often as one likes.
 
 use jiff::Timestamp;
 
@@ -40,8 +41,9 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
+/// | `Rewind` | the job | `New`; its watermark is that of the mark |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
-/// | `Mark`, `Forget` | no such job | `Missing` |
+/// | `Mark`, `Rewind`, `Forget` | no such job | `Missing` |
 ///
 /// # Example
 /// ```
@@ -109,7 +111,8 @@ pub enum Operation {
         /// Why, if the state does not say it all.
         reason: Option<Reason>,
     },
-    /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the server.
+    /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the
+    /// server.
     Clear {
         /// Of which run.
         key: RunKey,
@@ -142,9 +145,12 @@ pub enum Operation {
     },
     /// Keeps how far a job is.
     Mark(Mark),
+    /// Keeps how far a job is, where that is less far than before: the clock was ahead.
+    Rewind(Mark),
     /// Drops the definition of a job, and keeps its mark.
     Forget(JobName),
-    /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of them.
+    /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of
+    /// them.
     Prune {
         /// Whose; `None` for those of all one-shot jobs together.
         job: Option<JobName>,
@@ -177,8 +183,8 @@ pub const MAX_PRUNED: usize = 1_000;
 pub enum Answer {
     /// It was done.
     New,
-    /// It had been done before, by this or another; nothing changed. For a submission, the id of the other if that is pending
-    /// or known.
+    /// It had been done before, by this or another; nothing changed. For a submission, the id of the other if
+    /// that is pending or known.
     Duplicate(Option<OnceId>),
     /// What it was to change has moved on.
     Gone,
@@ -207,8 +213,8 @@ pub enum Takeover {
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
-    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel. Nothing that ran is
-    /// suspected of that.
+    /// It did not, and the machine has been started anew since: a power cut, or the end of its kernel.
+    /// Nothing that ran is suspected of that.
     Rebooted,
 }
 

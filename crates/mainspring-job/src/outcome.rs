@@ -68,7 +68,8 @@ pub enum Failure {
 }
 
 impl Outcome {
-    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, or which failure.
+    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, or which
+    /// failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -106,7 +107,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Any text is read: what is none of the above is a failure with that message, so that no record is unreadable.
+/// Any text is read: what is none of the above is a failure with that message, so that no record is
+/// unreadable.
 impl From<&str> for Outcome {
     fn from(text: &str) -> Outcome {
         let failure = match text {

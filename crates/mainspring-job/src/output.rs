@@ -19,7 +19,7 @@ use crate::run::{Cause, RunKey};
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Output, Reader};
+/// use mainspring_job::{OnceId, Output, Reader, jiff::Timestamp};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -32,10 +32,16 @@ use crate::run::{Cause, RunKey};
 ///         Output::Start(start) => println!("start {}: {}", start.key, start.work.action.body()),
 ///         Output::Kill { key, kill, .. } => println!("send {key} the signal {}", kill.signal.name()),
 ///         Output::Reply { ticket, reply } => println!("answer {ticket:?}: {reply:?}"),
-///         Output::Load { after, up_to, limit } => {
-///             let pending = store.load(Shard::WHOLE, after, up_to, limit)?;
+///         Output::Load { up_to, limit } => {
+///             let first = OnceId::first_at(Timestamp::MIN);
+///             let pending = store.load(Shard::WHOLE, first, up_to, limit)?;
 ///             let is_complete = pending.len() < limit;
 ///             planner.handle(now, Input::Loaded { pending, is_complete }, &mut Vec::new());
+///         }
+///         Output::LoadIds { after, up_to, limit } => {
+///             let ids = store.load_ids(Shard::WHOLE, after, up_to, limit)?;
+///             let is_complete = ids.len() < limit;
+///             planner.handle(now, Input::LoadedIds { ids, is_complete }, &mut Vec::new());
 ///         }
 ///         Output::Note(note) => println!("{note:?}"),
 ///     }
@@ -45,7 +51,8 @@ use crate::run::{Cause, RunKey};
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a shell must do all of them")]
 pub enum Output {
-    /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must follow.
+    /// Start an attempt. Its start record is on disk. Exactly one [`Input::Ended`](crate::Input::Ended) must
+    /// follow.
     Start(Start),
     /// End an attempt that was started. Its `Ended` must still follow.
     Kill {
@@ -63,15 +70,17 @@ pub enum Output {
         /// The answer.
         reply: Reply,
     },
-    /// Read the first pending one-shot jobs, which are due, and tell [`Input::Loaded`](crate::Input::Loaded). There is at most one
-    /// such request at a time. They must be read after all commits that were handed out before.
+    /// Read the first pending one-shot jobs, which are due, and tell [`Input::Loaded`](crate::Input::Loaded).
+    /// There is at most one such request at a time. They must be read after all commits that were handed out
+    /// before.
     Load {
         /// Those that are due up to this time, included,
         up_to: Timestamp,
         /// at most so many, in order.
         limit: usize,
     },
-    /// Read ids of pending one-shot jobs, and tell [`Input::LoadedIds`](crate::Input::LoadedIds). The rest as for `Load`.
+    /// Read ids of pending one-shot jobs, and tell [`Input::LoadedIds`](crate::Input::LoadedIds). The rest as
+    /// for `Load`.
     LoadIds {
         /// Those after this one,
         after: OnceId,
@@ -162,6 +171,11 @@ pub enum Reply {
         /// Its number: the series in their keys.
         series: u32,
     },
+    /// The job is planned from now on.
+    Rewound {
+        /// How far it was planned before.
+        from: Timestamp,
+    },
     /// The definitions are in force.
     Applied(Applied),
     /// Nothing changed, for this reason.
@@ -233,6 +247,8 @@ pub enum Refusal {
     NoSuchOnce,
     /// The backfill would be more than [`MAX_BACKFILL_RUNS`](crate::MAX_BACKFILL_RUNS) runs.
     BackfillTooLarge,
+    /// The job is not planned beyond what the clock shows.
+    NotAhead,
     /// There are as many open runs as the limit allows: try again later.
     TooManyRuns,
     /// There are as many jobs as the limit allows.
@@ -254,6 +270,7 @@ impl fmt::Display for Refusal {
             Refusal::NoSuchRun => "there is no such run, or it has ended",
             Refusal::NoSuchOnce => "there is no such pending job, or it has fired",
             Refusal::BackfillTooLarge => "the range holds too many occurrences for one backfill",
+            Refusal::NotAhead => "the job does not rest for the clock: nothing of it is planned ahead of now",
             Refusal::TooManyRuns => "too many runs are waiting already",
             Refusal::TooManyJobs => "there are too many jobs already",
             Refusal::Conflict => "that name is taken",
@@ -309,7 +326,8 @@ pub enum Note {
         /// How the server ended, as the record says.
         reason: Reason,
     },
-    /// Jobs that were running when the server died start a few at a time: see [`MAX_CRASHES`](crate::MAX_CRASHES).
+    /// Jobs that were running when the server died start a few at a time: see
+    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
     Quarantine {
         /// How many jobs.
         count: usize,
@@ -331,15 +349,15 @@ pub enum Note {
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.
     PausedAfterCrashes(JobName),
-    /// The clock stands before what a job has already planned: it rests until the clock has caught up, because nothing that is
-    /// recorded fires again.
+    /// The clock stands before what a job has already planned: it rests until the clock has caught up,
+    /// because nothing that is recorded fires again.
     BehindWatermark {
         /// Which job.
         job: JobName,
         /// How far it is planned.
         watermark: Timestamp,
     },
-    /// The store knew the run already, and it was not started a second time. Only another owner of the store, or a fault, can
-    /// cause this.
+    /// The store knew the run already, and it was not started a second time. Only another owner of the store,
+    /// or a fault, can cause this.
     Refused(RunKey),
 }

@@ -69,7 +69,7 @@ use quarantine::Quarantine;
 use window::Window;
 
 #[doc(inline)]
-pub use command::{MAX_BACKFILL_RUNS, preview};
+pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 #[doc(inline)]
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};

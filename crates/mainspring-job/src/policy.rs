@@ -12,8 +12,9 @@
 //! | `dead_letters` | do failures wait for somebody to look | `after-retries` |
 //!
 //! The text has a word for each policy that differs from the default, with white space between, as in
-//! `overlap=queue-one retry=3,backoff=10s jitter=30s`. It is what stores hold for one-shot jobs, and what a crontab's comment
-//! line or a command line may say; a word inside a policy is separated by a comma, so no word needs quotes.
+//! `overlap=queue-one retry=3,backoff=10s jitter=30s`. It is what stores hold for one-shot jobs, and what a
+//! crontab's comment line or a command line may say; a word inside a policy is separated by a comma, so no
+//! word needs quotes.
 
 pub mod misfire;
 pub mod overlap;
@@ -44,8 +45,8 @@ use crate::state::RunState;
 /// The longest jitter: a day. More is a schedule of its own.
 pub const MAX_JITTER: Duration = Duration::from_secs(86_400);
 
-/// Says what happens to a run that has used up its attempts on outcomes which [`RetryOn`] names. On any other outcome it stays
-/// what that outcome made it, whatever this says.
+/// Says what happens to a run that has used up its attempts on outcomes which [`RetryOn`] names. On any other
+/// outcome it stays what that outcome made it, whatever this says.
 ///
 /// # Example
 /// ```
@@ -104,11 +105,12 @@ pub struct Policies {
     pub timeout: Timeout,
     /// How much of its history is kept.
     pub retention: Retention,
-    /// A run may start up to this much after its nominal time: by how much is a hash of the job and the nominal time, so it is
-    /// the same after a restart and on every machine. At most [`MAX_JITTER`].
+    /// A run may start up to this much after its nominal time: by how much is a hash of the job and the
+    /// nominal time, so it is the same after a restart and on every machine. At most [`MAX_JITTER`].
     pub jitter: Duration,
-    /// After so many failed runs in a row, retries included in each, the job is paused. `None`: never. Only success ends the row;
-    /// a run that was skipped, missed, cancelled, or abandoned without being named by `retry`, neither counts nor ends it.
+    /// After so many failed runs in a row, retries included in each, the job is paused. `None`: never. Only
+    /// success ends the row; a run that was skipped, missed, cancelled, or abandoned without being named by
+    /// `retry`, neither counts nor ends it.
     pub pause_after: Option<u32>,
     /// Whether runs that failed for good wait for somebody to look.
     pub dead_letters: DeadLetters,
@@ -147,7 +149,8 @@ impl Policies {
         Ok(())
     }
 
-    /// Whether a run goes to the dead letters whose last attempt ended so: see the table in `policy/retry.rs`.
+    /// Whether a run goes to the dead letters whose last attempt ended so: see the table in
+    /// `policy/retry.rs`.
     pub fn keeps_dead(&self, state: RunState) -> bool {
         self.retry.on.holds(state)
             && match self.dead_letters {

@@ -6,8 +6,8 @@
 //! | `cancelled` | `it was cancelled by request` |
 //! | `crash_loop 3` | `the server died in it 3 times` |
 //!
-//! Stores and the wire hold the code, programs compare it, and people read the sentence. What an older version has stored is a
-//! sentence: it is read as the reason that it stands for, or kept as it is.
+//! Stores and the wire hold the code, programs compare it, and people read the sentence. What an older
+//! version has stored is a sentence: it is read as the reason that it stands for, or kept as it is.
 //!
 //! Cost: a comparison with each code where one is read.
 
@@ -15,10 +15,19 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Says why a run is in its state.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Reason;
+///
+/// assert_eq!(Reason::Cancelled.to_string(), "it was cancelled by request");
+/// assert_ne!(Reason::Cancelled, Reason::Withdrawn);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The server gave up in good order and the run has no end: it was left to run, or killed too late to be recorded.
+    /// The server gave up in good order and the run has no end: it was left to run, or killed too late to be
+    /// recorded.
     ServerEnded,
     /// The server died while the run was running.
     ServerDied,
@@ -137,7 +146,8 @@ const FORGOTTEN: &str = "forgotten ";
 const FORGOTTEN_END: &str = ", and what that named is not known any more";
 
 impl Reason {
-    /// The word for programs, without its number: one of the table, `crash_loop`, `attempts_used_up`, `forgotten`, `other`.
+    /// The word for programs, without its number: one of the table, `crash_loop`, `attempts_used_up`,
+    /// `forgotten`, `other`.
     pub fn code(&self) -> &'static str {
         let plain = PLAIN.iter().find(|(reason, ..)| reason == self).map(|(_, code, ..)| *code);
         match self {
@@ -159,7 +169,8 @@ impl Reason {
         }
     }
 
-    /// Reads what [`stored`](Self::stored) gave, or the sentence of an older version. `None` if nothing was stored.
+    /// Reads what [`stored`](Self::stored) gave, or the sentence of an older version. `None` if nothing was
+    /// stored.
     pub fn read(text: &str) -> Option<Reason> {
         if text.is_empty() {
             return None;

@@ -1,7 +1,8 @@
 //! What the store holds of a job beside its runs: how far it has been planned, and whether it is paused.
 //!
-//! The watermark is the heart of it. It only grows while the timetable is the same, it is written in the same batch as the runs that it stands for, and nothing
-//! at or before it is ever planned again. So a restart, a clock that is set and a suspended machine are one code path.
+//! The watermark is the heart of it. It only grows while the timetable is the same, it is written in the same
+//! batch as the runs that it stands for, and nothing at or before it is ever planned again. So a restart, a
+//! clock that is set and a suspended machine are one code path.
 
 use jiff::Timestamp;
 
@@ -60,7 +61,8 @@ impl Pause {
 pub struct Mark {
     /// Which job.
     pub job: JobName,
-    /// The last nominal time that was planned, skipped or given up; or the time at which the job was first seen.
+    /// The last nominal time that was planned, skipped or given up; or the time at which the job was first
+    /// seen.
     pub watermark: Timestamp,
     /// How many occurrences became runs; those that wait for their start are among them.
     pub runs: u64,
@@ -72,8 +74,8 @@ pub struct Mark {
     pub backfills: u32,
     /// Whether it rests.
     pub pause: Option<Pause>,
-    /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new timetable counts from
-    /// when it is known.
+    /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new
+    /// timetable counts from when it is known.
     pub timetable: String,
 }
 
@@ -100,8 +102,8 @@ impl Mark {
 pub struct JobRecord {
     /// How far it is.
     pub mark: Mark,
-    /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed, and what is left is
-    /// its mark, so that nothing fires again if it comes back.
+    /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed,
+    /// and what is left is its mark, so that nothing fires again if it comes back.
     pub source: Option<String>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,

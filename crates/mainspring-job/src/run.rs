@@ -6,8 +6,8 @@
 //!  one row in the store            at most one start record for each attempt
 //! ```
 //!
-//! A row may also stand for many occurrences that did not run: a [`Span`] of missed ones, or of ones that passed while the job
-//! was paused. So three years of a job that is due every second are one row.
+//! A row may also stand for many occurrences that did not run: a [`Span`] of missed ones, or of ones that
+//! passed while the job was paused. So three years of a job that is due every second are one row.
 
 use std::error::Error;
 use std::fmt;
@@ -53,8 +53,8 @@ impl RunKey {
     }
 }
 
-/// `job@2026-11-21T03:00:00Z`, with `#2` after it for the second backfill. The part of an idempotency key that is the same for
-/// all attempts.
+/// `job@2026-11-21T03:00:00Z`, with `#2` after it for the second backfill. The part of an idempotency key
+/// that is the same for all attempts.
 impl fmt::Display for RunKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.job, self.nominal)?;
@@ -190,10 +190,11 @@ pub struct Run {
     pub cause: Cause,
     /// How far it is.
     pub state: RunState,
-    /// The attempt that runs or ran last, from 1; 0 before the first. Waiting for a retry it is still that of the failure.
+    /// The attempt that runs or ran last, from 1; 0 before the first. Waiting for a retry it is still that of
+    /// the failure.
     pub attempt: u32,
-    /// How many of its attempts do not count against its retries: those up to the time at which it was last taken out of the dead
-    /// letters to be tried again.
+    /// How many of its attempts do not count against its retries: those up to the time at which it was last
+    /// taken out of the dead letters to be tried again.
     pub forgiven: u32,
     /// How many of its attempts in a row, up to the last that ended, died with the server: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).
@@ -212,7 +213,8 @@ pub struct Run {
     pub reason: Option<Reason>,
     /// Set if this row stands for several occurrences; then it never runs.
     pub span: Option<Span>,
-    /// What to do, for runs without a definition: one-shot jobs. Else `None`, and the job's definition says it.
+    /// What to do, for runs without a definition: one-shot jobs. Else `None`, and the job's definition says
+    /// it.
     pub work: Option<Arc<Work>>,
 }
 
@@ -243,7 +245,8 @@ impl Run {
     }
 }
 
-/// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for ever.
+/// One try of a run, as the store holds it. There is one for each (job, nominal time, series, attempt), for
+/// ever.
 ///
 /// # Example
 /// ```

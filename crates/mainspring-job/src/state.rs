@@ -130,7 +130,8 @@ impl RunState {
         self.successors().contains(&next)
     }
 
-    /// Whether a run that goes from this state to `next` has all its retries again: a dead letter that is to be tried again.
+    /// Whether a run that goes from this state to `next` has all its retries again: a dead letter that is to
+    /// be tried again.
     pub fn is_forgiven_as(self, next: RunState) -> bool {
         (self, next) == (Dead, Scheduled)
     }

@@ -8,24 +8,26 @@
 //!           find, run, attempts, last_ended, ..    for people, over a connection of their own
 //! ```
 //!
-//! The owner reads through its own [`Store`], which is a [`Reader`] too. A server answers people through a second reader on a
-//! thread of its own, so that a long question holds up neither a commit nor the loop.
+//! The owner reads through its own [`Store`], which is a [`Reader`] too. A server answers people through a
+//! second reader on a thread of its own, so that a long question holds up neither a commit nor the loop.
 //!
 //! # Contract
-//! 1. A batch is atomic and durable: when `commit` returns `Ok`, all its operations are on disk, and a crash at any moment before
-//!    leaves all of them or none.
-//! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes nothing.
-//! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one is
-//!    [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released the shard.
+//! 1. A batch is atomic and durable: when `commit` returns `Ok`, all its operations are on disk, and a crash
+//!    at any moment before leaves all of them or none.
+//! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes
+//!    nothing.
+//! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one
+//!    is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released
+//!    the shard.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
-//! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to its last row. So does
-//!    every other question, of every reader.
-//! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing. Whoever waits for
-//!    something tries it again at intervals of its own, and a hint makes the next try come sooner. So a store in which nobody asks
-//!    for them, or none arrives, answers everything else alike.
+//! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to
+//!    its last row. So does every other question, of every reader.
+//! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing.
+//!    Whoever waits for something tries it again at intervals of its own, and a hint makes the next try come
+//!    sooner. So a store in which nobody asks for them, or none arrives, answers everything else alike.
 //!
-//! There is no hint of new pending jobs: whatever comes into a shard comes by a commit of its owner, who thus knows of it. None can
-//! fall between `load` and the timer queue, and no owner looks for the next free row.
+//! There is no hint of new pending jobs: whatever comes into a shard comes by a commit of its owner, who thus
+//! knows of it. None can fall between `load` and the timer queue, and no owner looks for the next free row.
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|
@@ -46,7 +48,8 @@
 //!
 //! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
 //!
-//! Every call waits until it is answered: a shell that must not wait has a thread for its store, as `mainspring-server` has.
+//! Every call waits until it is answered: a shell that must not wait has a thread for its store, as
+//! `mainspring-server` has.
 //!
 //! The feature `contract` has the suite that holds a store to this: `mainspring_job::contract::exercise`.
 
@@ -107,8 +110,8 @@ impl Shard {
 pub struct Owner {
     /// For people.
     pub name: String,
-    /// Names the time since the machine was last started, such as the boot id of Linux: two owners with different ones did not
-    /// run on the same machine without a restart in between. Empty if it is not known.
+    /// Names the time since the machine was last started, such as the boot id of Linux: two owners with
+    /// different ones did not run on the same machine without a restart in between. Empty if it is not known.
     pub machine_start: String,
 }
 
@@ -151,10 +154,11 @@ pub struct Lease {
     pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
-    /// How the owner before ended: clean if it released the shard, or if there was none; else what [`Owner::takeover_from`] says.
+    /// How the owner before ended: clean if it released the shard, or if there was none; else what
+    /// [`Owner::takeover_from`] says.
     pub takeover: Takeover,
-    /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as long as the store
-    /// is open.
+    /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as
+    /// long as the store is open.
     pub lasts: Option<Duration>,
 }
 
@@ -180,7 +184,8 @@ impl Lease {
 pub struct Committed {
     /// What became of each operation, in their order.
     pub answers: Vec<Answer>,
-    /// The store's time when it was written, which never runs back. `None`: the store has the clock of its owner.
+    /// The store's time when it was written, which never runs back. `None`: the store has the clock of its
+    /// owner.
     pub now: Option<Timestamp>,
 }
 
@@ -209,7 +214,8 @@ pub struct Renewed {
     pub lasts: Option<Duration>,
 }
 
-/// Something that has become possible, as far as the store happens to know: see the sixth sentence of the contract.
+/// Something that has become possible, as far as the store happens to know: see the sixth sentence of the
+/// contract.
 ///
 /// # Example
 /// ```
@@ -268,13 +274,14 @@ pub trait Store: Reader {
     /// `Fenced` when it is the owner no more.
     fn release(&mut self, lease: Lease) -> Result<(), StoreError>;
 
-    /// What the store has done of itself that people should know, as with files that were taken away under it. Each is told
-    /// once.
+    /// What the store has done of itself that people should know, as with files that were taken away under
+    /// it. Each is told once.
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell has no hints.
+    /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell
+    /// has no hints.
     fn hints(&mut self) -> Vec<Hint>;
 
     /// Makes a batch durable, and answers each of its operations.
@@ -283,8 +290,8 @@ pub trait Store: Reader {
     /// See the table above.
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError>;
 
-    /// The same for several shards, each with an answer of its own, in their order: where one is fenced, the others are
-    /// written. A store that can will write them all at once.
+    /// The same for several shards, each with an answer of its own, in their order: where one is fenced, the
+    /// others are written. A store that can will write them all at once.
     fn commit_all(&mut self, parts: &[(Lease, &Batch)]) -> Vec<Result<Committed, StoreError>> {
         parts.iter().map(|(lease, batch)| self.commit(*lease, batch)).collect()
     }
@@ -306,7 +313,8 @@ pub trait Store: Reader {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Reader {
-    /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of ids.
+    /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of
+    /// ids.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -318,7 +326,8 @@ pub trait Reader {
         limit: usize,
     ) -> Result<Vec<Once>, StoreError>;
 
-    /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so by writing this anew.
+    /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so
+    /// by writing this anew.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -355,8 +364,9 @@ pub trait Reader {
     /// When they cannot be read.
     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
 
-    /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of those that are not open.
-    /// In any order. For lists, which may ask it of a thousand jobs between two turns of a loop.
+    /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of
+    /// those that are not open. In any order. For lists, which may ask it of a thousand jobs between two
+    /// turns of a loop.
     ///
     /// # Errors
     /// When they cannot be read.

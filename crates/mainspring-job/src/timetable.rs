@@ -7,8 +7,9 @@
 //!  occurrences ──────────────────────×───×───────────▶
 //! ```
 //!
-//! Cost: a question costs one search of the calendar for each trigger, and as many again for each step over what is excluded. A
-//! step passes a whole day where the day is excluded, else a whole hour, else a minute, else one occurrence.
+//! Cost: a question costs one search of the calendar for each trigger, and as many again for each step over
+//! what is excluded. A step passes a whole day where the day is excluded, else a whole hour, else a minute,
+//! else one occurrence.
 //!
 //! | question | steps |
 //! |---|---|
@@ -30,7 +31,8 @@ pub const MAX_TRIGGERS: usize = 64;
 /// The most exclusions of a job: the holidays of some years.
 pub const MAX_EXCLUSIONS: usize = 512;
 
-/// How many steps over what is excluded [`Timetable::next_after`] takes: nothing bounds how far away the next occurrence is.
+/// How many steps over what is excluded [`Timetable::next_after`] takes: nothing bounds how far away the next
+/// occurrence is.
 pub const MAX_STEPS: usize = 1_000;
 
 /// Up to how many occurrences are counted one by one; beyond, a count is "at least".
@@ -224,8 +226,8 @@ impl Timetable {
         found
     }
 
-    /// How many occurrences lie in `[first, last]`, which both are occurrences: exactly for one fixed period or for few, else
-    /// at least so many.
+    /// How many occurrences lie in `[first, last]`, which both are occurrences: exactly for one fixed period
+    /// or for few, else at least so many.
     ///
     /// # Panics
     /// When `last` comes before `first`.

@@ -18,10 +18,11 @@ use mainspring_cron::{Expression, Schedule};
 /// Says when, where no expression can: tides, the phases of the moon, the calendar of an exchange.
 ///
 /// # Contract
-/// 1. The answers depend on the rule and the moment alone. A rule whose answers change is another rule, with another text: the
-///    planner then counts from when it is told.
-/// 2. [`next_after`](Rule::next_after) is the earliest occurrence strictly after a moment, [`prev_before`](Rule::prev_before) the
-///    latest strictly before one. An answer that lies elsewhere is taken for none.
+/// 1. The answers depend on the rule and the moment alone. A rule whose answers change is another rule, with
+///    another text: the planner then counts from when it is told.
+/// 2. [`next_after`](Rule::next_after) is the earliest occurrence strictly after a moment,
+///    [`prev_before`](Rule::prev_before) the latest strictly before one. An answer that lies elsewhere is
+///    taken for none.
 /// 3. Neither waits: they are asked in the planner's turn.
 ///
 /// `mainspring_job::contract::exercise_rule` (feature `contract`) holds a rule to this.
@@ -81,7 +82,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// The latest occurrence strictly before a moment, if there is one.
     fn prev_before(&self, moment: Timestamp) -> Option<Timestamp>;
 
-    /// A text that is equal for rules that mean the same, and for no others. Stores keep it to see that a timetable has changed.
+    /// A text that is equal for rules that mean the same, and for no others. Stores keep it to see that a
+    /// timetable has changed.
     fn text(&self) -> String;
 }
 

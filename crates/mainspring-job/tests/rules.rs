@@ -1,4 +1,5 @@
-//! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a number.
+//! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a
+//! number.
 
 mod change;
 mod clock;
@@ -25,7 +26,7 @@ use mainspring_job::{
     Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
     Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation, Outcome, Output,
     Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
-    Submission, Ticket, Timetable, Work, preview,
+    Submission, Ticket, Timetable, Work, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};

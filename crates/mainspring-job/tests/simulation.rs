@@ -1,4 +1,5 @@
-//! Histories: a planner and a store in a world that crashes, loses answers, sets its clock and changes its mind.
+//! Histories: a planner and a store in a world that crashes, loses answers, sets its clock and changes its
+//! mind.
 //!
 //! ```text
 //!  seed ──▶ script of steps ──▶ world (planner, store, executor, clock, faults) ──▶ log ──▶ checker, by the manual
@@ -6,9 +7,9 @@
 //!                 └───────────────── a failing script is shortened, then printed ◀────────────┘
 //! ```
 //!
-//! The checker reads what the store has accepted and what the world saw happen, and nothing of the planner. `HISTORIES` in the
-//! environment says how many are run, `FROM` from which seed on; `SEED` runs one. What is printed last is a sum over the logs: a
-//! change that is to decide nothing anew leaves it as it was.
+//! The checker reads what the store has accepted and what the world saw happen, and nothing of the planner.
+//! `HISTORIES` in the environment says how many are run, `FROM` from which seed on; `SEED` runs one. What is
+//! printed last is a sum over the logs: a change that is to decide nothing anew leaves it as it was.
 
 mod calendar;
 mod checker;

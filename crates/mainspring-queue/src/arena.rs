@@ -7,9 +7,9 @@
 //!
 //! A record keeps the timer's deadline, its payload and a *link*: whatever the structure needs to find the
 //! timer again (a heap position, tree pointers, list pointers). Freed records are chained and used again,
-//! last freed first, under a new generation; a record whose generations are used up is never used again. Records
-//! lie in a [`Table`], in huge pages if there are many: a step of a tree is then one miss of the caches instead of
-//! two, the second for the page's address.
+//! last freed first, under a new generation; a record whose generations are used up is never used again.
+//! Records lie in a [`Table`], in huge pages if there are many: a step of a tree is then one miss of the
+//! caches instead of two, the second for the page's address.
 //!
 //! Cost: every operation O(1), insertion amortised. Memory per timer: 8 (deadline) + 4 (generation) + link +
 //! payload with its discriminant. It stays as large as the most timers that lived at once until it is

@@ -5,9 +5,9 @@
 //!   RedBlackTree<T>(Sorted<Tree, T>) ──▶ the shell in it, which is no part of the public interface
 //! ```
 //!
-//! `forward` writes the methods of [`TimerQueue`](crate::TimerQueue), each of which calls the same method of the inner queue.
-//! A macro does it, because a trait's methods cannot be handed on otherwise, and ten structures need it: a type alias would
-//! make the shells public.
+//! `forward` writes the methods of [`TimerQueue`](crate::TimerQueue), each of which calls the same method of
+//! the inner queue. A macro does it, because a trait's methods cannot be handed on otherwise, and ten
+//! structures need it: a type alias would make the shells public.
 //!
 //! Cost: nothing for a structure; a virtual call for a queue that is chosen at run time.
 //!

@@ -5,21 +5,6 @@
 //! callback, allocates through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code
 //! in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
 //!
-//! | queue | from | schedule | cancel | fires | take it when |
-//! |---|---|---|---|---|---|
-//! | [`wheel::Chunked`] | Mainspring | O(1) | O(1) | O(1) | in doubt |
-//! | [`heap::Quaternary`] | Go <= 1.13 | O(log n) | O(log n) | O(log n) | few timers, memory is dear |
-//! | [`heap::Lazy`] | Go >= 1.14 | O(log n) | O(1) | O(log n) | most timers are cancelled or moved later |
-//! | [`RedBlackTree`] | nginx | O(log n) | O(log n) | O(log n) | equals must keep their order and memory must not jump |
-//! | [`SkipList`] | skip-list timers | O(log n) | O(log n) | O(1) | as the tree |
-//! | [`wheel::Simple`] | Varghese & Lauck | O(1) | O(1) | O(1) | all delays are short |
-//! | [`wheel::Rounds`] | Netty, "virtual levels" | O(1) | O(1) | n/ring a tick | a coarse tick is enough |
-//! | [`wheel::Hierarchical`] | Varghese & Lauck | O(levels) | O(1) | O(levels) | levels must be minutes and hours |
-//! | [`wheel::Overflow`] | Kafka | O(levels) | O(1) | O(levels) | time is mostly empty |
-//! | [`wheel::Bitmap`] | timeout.c, tokio | O(1) | O(1) | O(1) | memory for a few timers must stay below 20 KiB |
-//! | [`wheel::Cascading`] | skynet, old Linux | O(1) | O(1) | O(levels) | it ticks anyway |
-//! | [`Naive`] | the oracle | O(1) | O(n) | O(n) | in tests |
-//!
 //! ```
 //! use mainspring_queue::{Tick, TimerQueue, wheel::Chunked};
 //!
@@ -35,11 +20,26 @@
 //! # Ok::<(), mainspring_queue::Rejected<&str>>(())
 //! ```
 //!
-//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a machine
-//! without an operating system is `examples/no_std`.
+//! | queue | from | schedule | cancel | fires | take it when |
+//! |---|---|---|---|---|---|
+//! | [`wheel::Chunked`] | Mainspring | O(1) | O(1) | O(1) | in doubt |
+//! | [`heap::Quaternary`] | Go <= 1.13 | O(log n) | O(log n) | O(log n) | few timers, memory is dear |
+//! | [`heap::Lazy`] | Go >= 1.14 | O(log n) | O(1) | O(log n) | most timers are cancelled or moved later |
+//! | [`RedBlackTree`] | nginx | O(log n) | O(log n) | O(log n) | equals must keep their order and memory must not jump |
+//! | [`SkipList`] | skip-list timers | O(log n) | O(log n) | O(1) | as the tree |
+//! | [`wheel::Simple`] | Varghese & Lauck | O(1) | O(1) | O(1) | all delays are short |
+//! | [`wheel::Rounds`] | Netty, "virtual levels" | O(1) | O(1) | n/ring a tick | a coarse tick is enough |
+//! | [`wheel::Hierarchical`] | Varghese & Lauck | O(levels) | O(1) | O(levels) | levels must be minutes and hours |
+//! | [`wheel::Overflow`] | Kafka | O(levels) | O(1) | O(levels) | time is mostly empty |
+//! | [`wheel::Bitmap`] | timeout.c, tokio | O(1) | O(1) | O(1) | memory for a few timers must stay below 20 KiB |
+//! | [`wheel::Cascading`] | skynet, old Linux | O(1) | O(1) | O(levels) | it ticks anyway |
+//! | [`Naive`] | the oracle | O(1) | O(n) | O(n) | in tests |
+//!
+//! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a
+//! machine without an operating system is `examples/no_std`.
 //!
 //! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
-//! be held to the same contract.
+//! be held to the same contract. The feature `serde` writes a [`Tick`] as its number.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -78,6 +78,9 @@ pub mod wheel;
 pub mod limited;
 
 pub mod naive;
+
+#[cfg(feature = "serde")]
+mod serde;
 
 #[cfg(feature = "contract")]
 pub mod contract;

@@ -1,8 +1,9 @@
 //! A queue that holds at most so many timers.
 //!
-//! Around any queue: what would be one too many is rejected as [`Full`](crate::Reason::Full) with its payload. Netty's
-//! wheel has such a limit, so that a server under attack cannot be made to hold timers without end. Only
-//! [`schedule_past_limit`](TimerQueue::schedule_past_limit) goes past it; what it adds counts like any other.
+//! Around any queue: what would be one too many is rejected as [`Full`](crate::Reason::Full) with its
+//! payload. Netty's wheel has such a limit, so that a server under attack cannot be made to hold timers
+//! without end. Only [`schedule_past_limit`](TimerQueue::schedule_past_limit) goes past it; what it adds
+//! counts like any other.
 //!
 //! Cost: a comparison per schedule. It changes nothing else.
 

@@ -8,20 +8,20 @@
 //!   a link  [ deadline of the next tower | next tower | previous tower ]
 //! ```
 //!
-//! Each timer has a *tower* of one or more links, one per lane, its height drawn from a generator with a seed: the
-//! same calls on a list of the same seed build the same list. A quarter of the towers of each height is one higher,
-//! so a timer has 4/3 links on average. All towers lie in one table, as neighbouring elements, and are used again,
-//! so that a timer costs no allocation of its own.
+//! Each timer has a *tower* of one or more links, one per lane, its height drawn from a generator with a
+//! seed: the same calls on a list of the same seed build the same list. A quarter of the towers of each
+//! height is one higher, so a timer has 4/3 links on average. All towers lie in one table, as neighbouring
+//! elements, and are used again, so that a timer costs no allocation of its own.
 //!
 //! At a million timers a step costs what it reads from memory. So a link says when the next tower is due: the
-//! search reads the towers that it steps to and no others, and no record. And a link says which tower is before it,
-//! so that a timer is taken out without a search. Both together, and the table in huge pages, made a pair of
-//! schedule and cancel four times as fast as links of four bytes between records, which found what is before a
-//! timer by a search.
+//! search reads the towers that it steps to and no others, and no record. And a link says which tower is
+//! before it, so that a timer is taken out without a search. Both together, and the table in huge pages, made
+//! a pair of schedule and cancel four times as fast as links of four bytes between records, which found what
+//! is before a timer by a search.
 //!
-//! Cost: schedule O(log n) expected, cancel and pop O(1) expected, reset O(log n) expected, `next_wakeup` O(1),
-//! exact. Memory per timer beyond the payload: 21.3 (links) + 5.3 (whose tower it is) + 8 (which is its tower) + 12.
-//! Granularity: one tick. Equals fire first in, first out; a reset goes behind its equals.
+//! Cost: schedule O(log n) expected, cancel and pop O(1) expected, reset O(log n) expected, `next_wakeup`
+//! O(1), exact. Memory per timer beyond the payload: 21.3 (links) + 5.3 (whose tower it is) + 8 (which is its
+//! tower) + 12. Granularity: one tick. Equals fire first in, first out; a reset goes behind its equals.
 //!
 //! It does not bound its worst case: an unlucky run of towers makes it slower, never wrong.
 //!
@@ -90,7 +90,8 @@ impl<T> TimerQueue<T> for SkipList<T> {
 /// The list itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Lanes {
-    /// The link of a tower in a lane is that many elements behind the tower's first. Empty, or the head's first.
+    /// The link of a tower in a lane is that many elements behind the tower's first. Empty, or the head's
+    /// first.
     links: Table<Link>,
     /// Which record a tower belongs to, at the index of its first link.
     owners: Table<u32>,

@@ -19,10 +19,11 @@
 //! up to twice as much. Only Linux maps; elsewhere, and where the kernel refuses to, all tables are as small
 //! ones.
 //!
-//! What fresh memory costs differs from run to run, and more than all else that a queue does when it is filled. Of 41
-//! bytes, which is a timer, on a virtual machine: 8 to 10 ns in huge pages that a process has just given back, 39 to 81
-//! in huge pages that the hypervisor has never given memory to, 22 to 32 in pages of 4 KiB. A program cannot tell them
-//! apart, and asking for pages ahead (`MADV_POPULATE_WRITE`) takes as long. BENCHMARKS.md has the figures.
+//! What fresh memory costs differs from run to run, and more than all else that a queue does when it is
+//! filled. Of 41 bytes, which is a timer, on a virtual machine: 8 to 10 ns in huge pages that a process has
+//! just given back, 39 to 81 in huge pages that the hypervisor has never given memory to, 22 to 32 in pages
+//! of 4 KiB. A program cannot tell them apart, and asking for pages ahead (`MADV_POPULATE_WRITE`) takes as
+//! long. BENCHMARKS.md has the figures.
 //!
 //! It does not shrink by itself.
 

@@ -9,3 +9,5 @@ mod memory;
 mod no_std;
 mod outsider;
 mod scenarios;
+#[cfg(feature = "serde")]
+mod serde;

@@ -1,5 +1,5 @@
-//! What a program outside of the crate can do with its public face: write a queue, wrap one, choose one at run time, and hand
-//! errors on with `?`.
+//! What a program outside of the crate can do with its public face: write a queue, wrap one, choose one at
+//! run time, and hand errors on with `?`.
 
 use std::error::Error;
 use std::num::NonZeroU32;

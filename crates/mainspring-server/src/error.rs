@@ -5,8 +5,6 @@
 //! Cost: none.
 //!
 //! Does not describe what a running command does: that is in the log.
-//!
-//! Source: own.
 
 use std::path::PathBuf;
 use std::{fmt, io};
@@ -74,6 +72,9 @@ impl fmt::Display for Error {
             Error::Data { path, .. } => write!(f, "cannot use {}", path.display()),
             Error::Directory(error) => error.fmt(f),
             Error::Store(error) => error.fmt(f),
+            Error::Unreachable { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                write!(f, "the server at {} is not ours to ask", path.display())
+            }
             Error::Unreachable { path, .. } => {
                 write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
             }

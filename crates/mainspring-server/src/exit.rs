@@ -18,8 +18,6 @@
 //! Cost: none.
 //!
 //! Does not pass on the exit status of the commands it runs: those are in the log.
-//!
-//! Source: own.
 
 use std::process::ExitCode;
 

@@ -27,4 +27,5 @@ pub mod place;
 pub mod protocol;
 pub mod server;
 pub mod signals;
+mod supervisor;
 pub mod waiting;

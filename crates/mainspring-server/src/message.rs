@@ -3,8 +3,6 @@
 //! Cost: one write.
 //!
 //! Does not fail: when standard error cannot be written, there is nobody left to tell.
-//!
-//! Source: own.
 
 use std::error::Error;
 use std::io::{self, Write};

@@ -16,16 +16,13 @@
 //! Cost: a turn is a handful of system calls, and a few for each running process and connection. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
-//!
-//! Source: own.
 
-use std::collections::{HashMap, VecDeque};
 use std::io::{Stdout, stdout};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::{Input, JobName, Lease, Note, Planner, RunKey, Ticket};
+use mainspring_job::Note;
 
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -33,19 +30,17 @@ use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
+use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::Moment;
-use mainspring_exec::deliveries::Deliveries;
-use mainspring_exec::executor::Executor;
-use mainspring_host::accounts::users::Users;
 
 pub mod alone;
 mod apply;
 mod ask;
 mod asking;
-mod awaiting;
 mod boot;
 mod changes;
+mod clients;
 mod describe;
 pub mod door;
 mod effects;
@@ -56,6 +51,7 @@ mod health;
 pub mod inside;
 mod look;
 pub mod output;
+mod owner;
 mod peer;
 mod phase;
 mod postponed;
@@ -71,24 +67,19 @@ mod stop;
 mod waiters;
 mod waits;
 mod within;
+mod work;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
+use clients::Clients;
 use files::Files;
 use inside::Inside;
-use output::Outputs;
-use peer::Peers;
+use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
-use postponed::Postponed;
-use purpose::Purpose;
-use questions::Questions;
-use rate::{Bucket, Rates};
-use reports::{Attempted, Heard, Started};
 use room::Room;
-use waiters::Waiters;
 use waits::{LoopWaits, Wait};
-use writer::Writer;
+use work::Work;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -102,52 +93,26 @@ const MAX_ROUNDS_PER_TURN: usize = 16;
 /// The server.
 pub struct Server {
     place: Place,
-    /// It ends before the writer does.
-    questions: Questions,
-    writer: Writer,
-    lease: Lease,
+    owner: Owner,
     room: Room,
     /// What the log says already of the socket.
     socket_note: Option<String>,
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
-    planner: Planner,
-    /// Facts that the planner is still to be told.
-    inputs: VecDeque<Input>,
-    executor: Executor<Attempted>,
-    deliveries: Deliveries<Attempted>,
-    /// What could not be started yet.
-    postponed: Postponed,
-    /// What runs, by its attempt.
-    started: HashMap<Attempted, Started>,
-    /// The run of each job that started last, for those who follow its output.
-    latest: HashMap<JobName, RunKey>,
-    outputs: Outputs,
-    peers: Peers,
-    /// Who waits for which answer.
-    asked: HashMap<Ticket, Purpose>,
-    last_ticket: u64,
-    /// Who waits for the end of which run.
-    waiters: Waiters,
+    work: Work,
+    clients: Clients,
     files: Files,
     signals: Signals,
     waits: LoopWaits,
     alarm: Alarm,
     log: Log<Stdout>,
-    users: Users,
     began: Moment,
     /// When it last looked around.
     looked: Moment,
     stopping: Stopping,
     keeping: Keeping,
-    rates: Rates,
-    /// What clients may change now, all together.
-    bucket: Bucket,
-    /// How many requests were refused because there were too many.
-    refused_count: u64,
     inside: Inside,
     phase: Phase,
-    reaps_orphans: bool,
 }
 
 impl Server {
@@ -163,7 +128,7 @@ impl Server {
             if self.is_done(now) {
                 break;
             }
-            if !self.lingers() {
+            if !self.owner.linger(Moment::now()) {
                 self.wait(now)?;
             }
         }
@@ -173,7 +138,8 @@ impl Server {
     fn turn(&mut self, now: Moment) -> Result<(), Error> {
         self.take_waits(now);
         self.take_signals(now);
-        self.take_ends(now);
+        // What executors have to tell becomes facts for the planner.
+        self.owner.tell_all(self.work.turn(now, &mut self.log));
         self.take_answers();
         self.take_requests(now);
         self.take_files(now);
@@ -182,13 +148,13 @@ impl Server {
         self.say_late(now);
         self.answer_waiters();
         self.tell_changes(now);
-        self.questions.ask(&self.writer, now);
-        self.flush_outputs(now);
+        self.owner.ask_questions(now);
+        self.work.flush(now, &mut self.log);
         self.feed_peers();
-        self.peers.write(now);
+        self.clients.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
-        let next = self.planner.next_due().filter(|due| self.can_tick(*due, Moment::now()));
+        let next = self.owner.next_tick(Moment::now());
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
@@ -197,48 +163,32 @@ impl Server {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };
             let mut outputs = Vec::new();
-            let has_committed = self.take_reports(now, &mut outputs)?;
-            if self.writer.is_full() {
+            let has_committed = self.take_news(now, &mut outputs)?;
+            if self.owner.is_full() {
                 self.perform(outputs);
                 return Ok(());
             }
-            if self.planner.next_due().is_some_and(|due| due <= now.wall) {
-                self.inputs.push_back(Input::Tick);
+            self.owner.tick(now);
+            if self.owner.has_inputs() {
+                self.clients.look_for_ends();
             }
-            self.tell_planner(now, &mut outputs);
+            for attempted in self.owner.take_in(now, &mut outputs) {
+                self.work.kill_process(&attempted, now);
+            }
             if has_committed {
                 // Clients get their answers first: what they ask for next shares the next batch.
-                self.writer.has_more = true;
+                self.owner.hold_batches();
                 self.perform(outputs);
                 return Ok(());
             }
-            self.send_batches(now);
+            self.owner.send_batches(now, |batch| self.inside.changes.note(batch, now));
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
-            let is_due = |due| due <= now.wall && self.can_tick(due, now);
-            if is_quiet && self.inputs.is_empty() && !self.planner.next_due().is_some_and(is_due) {
+            if is_quiet && self.owner.is_quiet(now) {
                 return Ok(());
             }
         }
         Ok(())
-    }
-
-    /// Whether a tick that is due then would do something. While the store is full nothing is planned; and what is due already
-    /// and was not planned while the store is behind waits until it has caught up.
-    fn can_tick(&self, due: Timestamp, now: Moment) -> bool {
-        !self.writer.is_full() && (self.writer.is_idle() || now.wall < due)
-    }
-
-    /// What the executors have to tell becomes facts for the planner.
-    fn take_ends(&mut self, now: Moment) {
-        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
-        self.executor.turn(now, &mut heard);
-        self.deliveries.turn(now, &mut heard);
-        let ends = heard.into_ends();
-        if !ends.is_empty() {
-            self.start_postponed(now);
-        }
-        self.end_all(ends);
     }
 
     /// Does what was to wait until now. What is not named here the turn does in any case.
@@ -246,8 +196,8 @@ impl Server {
         while let Some(wait) = self.waits.due(now) {
             match wait {
                 Wait::Look => self.look_around(now),
-                Wait::Room => self.writer.again(now),
-                Wait::Postponed => self.start_postponed(now),
+                Wait::Room => self.owner.write_again(now),
+                Wait::Postponed => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
                 Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept => {}
             }
         }
@@ -256,6 +206,7 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         self.looked = now;
+        supervisor::tell(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);
         self.look_at_store(now);
@@ -270,26 +221,12 @@ impl Server {
         self.log.line(now, &job, Kind::Note, &text);
     }
 
-    fn flush_outputs(&mut self, now: Moment) {
-        for (key, error) in self.outputs.flush() {
-            self.log.line(now.wall, &key.job, Kind::Note, &output::lost_text(&error));
-        }
-    }
-
-    fn ticket(&mut self, purpose: Purpose) -> Ticket {
-        self.last_ticket += 1;
-        let ticket = Ticket(self.last_ticket);
-        self.asked.insert(ticket, purpose);
-        ticket
-    }
-
     fn finish(mut self) -> Result<(), Error> {
         let now = Moment::now();
         self.settle(now)?;
-        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
-        self.executor.close(now, &mut heard);
-        self.flush_outputs(now);
-        self.peers.write(now);
+        self.work.close(now, &mut self.log);
+        self.work.flush(now, &mut self.log);
+        self.clients.write(now);
         // The socket says that there is a server, and there is none any more.
         let _ = std::fs::remove_file(self.place.socket());
         if let Some(why) = self.release_store()? {
@@ -319,48 +256,40 @@ impl Server {
         }
     }
 
-    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has reported.
-    fn lingers(&mut self) -> bool {
-        let now = Moment::now();
-        let due = self.planner.next_due().filter(|due| now.wall < *due);
-        let left = due.map_or(Duration::MAX, |due| due.duration_since(now.wall).unsigned_abs());
-        self.writer.linger(now, left)
-    }
-
     /// When the loop is to wake if nothing else wakes it.
     fn deadlines(&self) -> [(Wait, Option<Instant>); waits::COUNT] {
         [
             (Wait::Look, self.looked.monotonic.checked_add(LOOK_INTERVAL)),
             (Wait::Phase, self.phase_deadline()),
             (Wait::Store, self.store_deadline()),
-            (Wait::Room, self.writer.room_deadline()),
-            (Wait::Late, self.writer.late_deadline()),
-            (Wait::Postponed, self.postponed.deadline()),
+            (Wait::Room, self.owner.room_deadline()),
+            (Wait::Late, self.owner.late_deadline()),
+            (Wait::Postponed, self.work.deadline()),
             // Files that are not read now must not keep the loop turning.
             (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
-            (Wait::Accept, self.peers.deadline()),
+            (Wait::Accept, self.clients.deadline()),
         ]
     }
 
     /// Waits for anything to do.
     fn wait(&mut self, now: Moment) -> Result<(), Error> {
-        let has_work = !self.writer.is_full() && !self.inputs.is_empty();
-        let has_request = self.peers.has_request() && self.takes_requests(now);
+        let has_work = !self.owner.is_full() && self.owner.has_inputs();
+        let has_request = self.clients.has_request() && self.takes_requests(now);
         // What was left for this moment is given after a look at what has come meanwhile.
-        let has_batch = self.writer.has_more && self.writer.is_idle() && !self.writer.is_full();
+        let has_batch = self.owner.holds_batch();
         if has_work || has_request {
             return Ok(());
         }
         self.waits.arm(self.deadlines(), now);
-        let wait = self.executor.wait(now).into_iter().chain(self.waits.wait(now)).min();
-        let mut readable: Vec<BorrowedFd<'_>> =
-            vec![self.alarm.as_fd(), self.deliveries.as_fd(), self.writer.as_fd(), self.questions.as_fd()];
+        let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
+        let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
+        readable.extend(self.owner.fds());
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
-        self.executor.watch(&mut readable, &mut writable);
+        self.work.watch(&mut readable, &mut writable);
         let mut left = Vec::new();
-        self.peers.watch(&mut readable, &mut writable, &mut left);
+        self.clients.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let wait = if has_batch { Some(Duration::ZERO) } else { wait };
         wait_for_any(&readable, &writable, &left, wait).map_err(polling)

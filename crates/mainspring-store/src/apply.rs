@@ -63,6 +63,7 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
         }
         Operation::Define { mark, source, text } => define(connection, mark, source, text, tally),
         Operation::Mark(mark) => keep_mark(connection, mark),
+        Operation::Rewind(mark) => rewind(connection, mark),
         Operation::Forget(name) => {
             tally.jobs -= i64::from(is_defined(connection, name)?);
             let sql = "UPDATE job SET source = NULL, text = '' WHERE name = ?1";
@@ -335,6 +336,13 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.crashes
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
+}
+
+/// A mark whose watermark may lie before the one that is kept.
+fn rewind(connection: &Connection, mark: &Mark) -> Applied {
+    let sql = "UPDATE job SET watermark = ?2 WHERE name = ?1";
+    execute(connection, sql, params![mark.job.as_str(), nanoseconds(mark.watermark)])?;
+    keep_mark(connection, mark)
 }
 
 /// Oldest first, at most [`MAX_PRUNED`].

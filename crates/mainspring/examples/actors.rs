@@ -1,4 +1,5 @@
-//! Actors with mailboxes, as in skynet: a timeout is one more message, and a session that is no longer waited for is ignored.
+//! Actors with mailboxes, as in skynet: a timeout is one more message, and a session that is no longer waited
+//! for is ignored.
 
 use std::sync::mpsc::Receiver;
 use std::thread;

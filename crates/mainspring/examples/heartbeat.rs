@@ -1,5 +1,5 @@
-//! Ten thousand connections, simulated: each sends a heartbeat now and then, and is closed when it has been silent for 30
-//! seconds. A minute passes in a fraction of a second.
+//! Ten thousand connections, simulated: each sends a heartbeat now and then, and is closed when it has been
+//! silent for 30 seconds. A minute passes in a fraction of a second.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

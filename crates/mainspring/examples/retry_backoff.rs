@@ -1,4 +1,5 @@
-//! A call that fails is tried again, each time after twice the delay, up to a limit: on a manual clock, in no time.
+//! A call that fails is tried again, each time after twice the delay, up to a limit: on a manual clock, in no
+//! time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};

@@ -7,10 +7,11 @@
 //! | `quinn-011` | quinn 0.11 | an `AsyncTimer` for a `Runtime` |
 //! | none needed | backon 1 | `let sleeper = move \|delay\| futures.sleep(delay)` is a `Sleeper` |
 //!
-//! The features of crates before their 1.0 have the version in their names: another version is another feature.
+//! The features of crates before their 1.0 have the version in their names: another version is another
+//! feature.
 //!
-//! Times that those crates give as instants become [`Deadline`](crate::clock::Deadline)s, so they are never early, on any
-//! clock of the engine.
+//! Times that those crates give as instants become [`Deadline`](crate::clock::Deadline)s, so they are never
+//! early, on any clock of the engine.
 //!
 //! Cost: that of the future, and what each crate's interface asks for (hyper's a box per sleep).
 

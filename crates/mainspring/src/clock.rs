@@ -6,14 +6,16 @@
 //!   Manual     a number         now + delay, rounded up     sleeps until time is moved, or moves it
 //! ```
 //!
-//! A [`Clock`] counts [`Tick`]s of its resolution and is what a driver waits with: *waiting is part of the clock*. With
-//! the manual clock thirty days pass in as many steps as there are deadlines, and a test needs no sleep.
+//! A [`Clock`] counts [`Tick`]s of its resolution and is what a driver waits with: *waiting is part of the
+//! clock*. With the manual clock thirty days pass in as many steps as there are deadlines, and a test needs
+//! no sleep.
 //!
-//! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes it. A bell
-//! may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets and timers by any clock.
+//! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes
+//! it. A bell may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets
+//! and timers by any clock.
 //!
-//! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot, which goes on while
-//! the machine is suspended.
+//! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot,
+//! which goes on while the machine is suspended.
 //!
 //! `Tokio` (feature `tokio`) is a tokio runtime's clock, which tests pause and advance.
 //!
@@ -117,19 +119,20 @@ pub trait Clock: Send + Sync + 'static {
     /// Returns the last tick that has begun. It never goes back.
     fn now(&self) -> Tick;
 
-    /// Tells whether a tick is known to have begun: for whoever asks often, and is told by other means soon after. A clock may
-    /// answer `false` for a tick that has begun only just, if that is cheaper than [`now`](Self::now); [`Monotonic`] does
-    /// within 10 ms.
+    /// Tells whether a tick is known to have begun: for whoever asks often, and is told by other means soon
+    /// after. A clock may answer `false` for a tick that has begun only just, if that is cheaper than
+    /// [`now`](Self::now); [`Monotonic`] does within 10 ms.
     fn has_long_begun(&self, tick: Tick) -> bool {
         tick <= self.now()
     }
 
-    /// Returns the first tick that begins no earlier than `delay` from now, so that a timer with this deadline is
-    /// never early; for no delay, which is over at once, the tick that has begun. [`Tick::MAX`], which is never reached in practice, where that lies beyond the end of time.
+    /// Returns the first tick that begins no earlier than `delay` from now, so that a timer with this
+    /// deadline is never early; for no delay, which is over at once, the tick that has begun. [`Tick::MAX`],
+    /// which is never reached in practice, where that lies beyond the end of time.
     fn after(&self, delay: Duration) -> Tick;
 
-    /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until the bell
-    /// rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
+    /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until
+    /// the bell rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
     fn wait(&self, bell: &Bell, until: Option<Tick>);
 
     /// Returns how long so many ticks last; [`Duration::MAX`] where that does not fit.
@@ -150,8 +153,8 @@ pub trait Clock: Send + Sync + 'static {
     }
 }
 
-/// Where a thread waits, if not on a condition variable: a poller of sockets, say, that timers share. Clocks need not know:
-/// they wait at a [`Bell`] that [stands](Bell::at) there.
+/// Where a thread waits, if not on a condition variable: a poller of sockets, say, that timers share. Clocks
+/// need not know: they wait at a [`Bell`] that [stands](Bell::at) there.
 ///
 /// One thread waits; any thread rouses.
 ///
@@ -190,9 +193,9 @@ pub trait Clock: Send + Sync + 'static {
 /// bell.wait(None); // returns: a ring is not lost
 /// ```
 pub trait Place: fmt::Debug + Send + Sync {
-    /// Blocks until something arrives that the place itself waits for, until [`rouse`](Self::rouse), or until `timeout` has
-    /// passed; without one, for ever. Tells whether something has arrived. May return early, and looks for arrivals even
-    /// if it need not block.
+    /// Blocks until something arrives that the place itself waits for, until [`rouse`](Self::rouse), or until
+    /// `timeout` has passed; without one, for ever. Tells whether something has arrived. May return early,
+    /// and looks for arrivals even if it need not block.
     fn wait(&self, timeout: Option<Duration>) -> bool;
 
     /// Makes the wait return, or the next one if there is none now: it is not lost.
@@ -219,8 +222,8 @@ pub struct Bell {
 struct Shared {
     has_rung: Mutex<bool>,
     condition: Condvar,
-    /// Where the thread waits instead of on the condition. It is roused after `has_rung` is set, so that a waiter which looks
-    /// before it waits misses neither.
+    /// Where the thread waits instead of on the condition. It is roused after `has_rung` is set, so that a
+    /// waiter which looks before it waits misses neither.
     place: Option<Arc<dyn Place>>,
 }
 
@@ -230,7 +233,8 @@ impl Bell {
         Bell::with(None)
     }
 
-    /// Makes a bell that has not been rung, whose thread waits at `place`. What arrives there ends a wait as a ring does.
+    /// Makes a bell that has not been rung, whose thread waits at `place`. What arrives there ends a wait as
+    /// a ring does.
     pub fn at(place: Arc<dyn Place>) -> Bell {
         Bell::with(Some(place))
     }
@@ -260,8 +264,8 @@ impl Bell {
         }
     }
 
-    /// Blocks until the bell is rung or `timeout` has passed, or for no reason earlier; `None` waits for the bell alone.
-    /// Takes the ring.
+    /// Blocks until the bell is rung or `timeout` has passed, or for no reason earlier; `None` waits for the
+    /// bell alone. Takes the ring.
     pub fn wait(&self, timeout: Option<Duration>) {
         let Some(timeout) = timeout else { return self.wait_unless(|| false) };
         if let Some(place) = &self.shared.place {
@@ -290,8 +294,9 @@ impl Bell {
         std::mem::take(&mut *self.flag()) || has_arrival
     }
 
-    /// Blocks until the bell is rung, or `is_over` says so, before the wait or after some [`nudge`](Self::nudge). Takes the
-    /// ring. For clocks that a program moves, whose time passes without the operating system's.
+    /// Blocks until the bell is rung, or `is_over` says so, before the wait or after some
+    /// [`nudge`](Self::nudge). Takes the ring. For clocks that a program moves, whose time passes without the
+    /// operating system's.
     pub fn wait_unless(&self, is_over: impl Fn() -> bool) {
         if let Some(place) = &self.shared.place {
             while !self.has_rung() && !is_over() && !place.wait(None) {}

@@ -9,8 +9,9 @@
 //! never while a lock is held: what is fired may schedule, cancel and reset freely, its own timers included.
 //! [`Timers`] is what a [`Handle`](crate::Handle) asks of it, whatever queue is behind.
 //!
-//! Firing wins: where a driver has fallen 50 ms behind, threads that schedule or reset pause for a millisecond each time, until
-//! it has caught up. [`Counts::held_back`] says how often. A thread that fires never pauses.
+//! Firing wins: where a driver has fallen 50 ms behind, threads that schedule or reset pause for a
+//! millisecond each time, until it has caught up. [`Counts::held_back`] says how often. A thread that fires
+//! never pauses.
 //!
 //! | driver | queues | threads | a timer goes to | wakes |
 //! |---|---|---|---|---|
@@ -66,7 +67,8 @@ use crate::sync::atomic::Ordering;
 /// What the threads of drivers are called, for debuggers and `top`.
 const THREAD_NAME: &str = "mainspring";
 
-/// The name of one timer in one driver: which of its queues, and the timer's id there. It names that timer for ever.
+/// The name of one timer in one driver: which of its queues, and the timer's id there. It names that timer
+/// for ever.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -194,8 +196,8 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
 
-    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the next timer.
-    /// Unless overridden, writes a line to standard error.
+    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the
+    /// next timer. Unless overridden, writes a line to standard error.
     fn panicked(&mut self, panic: &Panicked) {
         eprintln!("mainspring: {panic}");
     }
@@ -269,7 +271,8 @@ impl fmt::Display for Panicked {
     }
 }
 
-/// What any thread may ask of a driver, whatever its queue. Behind it is a lock that is held for one queue operation.
+/// What any thread may ask of a driver, whatever its queue. Behind it is a lock that is held for one queue
+/// operation.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -291,16 +294,16 @@ pub trait Timers<T>: Send + Sync {
     /// The payload comes back: rejected by the queue, or the driver has stopped.
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
-    /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and for whoever waits
-    /// and could not be told. It goes past a limit on the number of timers, and one beyond the queue's horizon fires there,
-    /// early, so that its owner looks, and adds it again.
+    /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and
+    /// for whoever waits and could not be told. It goes past a limit on the number of timers, and one beyond
+    /// the queue's horizon fires there, early, so that its owner looks, and adds it again.
     ///
     /// # Errors
     /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
     fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
-    /// Returns the part of the driver that the calling thread schedules into, for what is held as long as a timer: threads that hold
-    /// parts of their own write to no memory that they share.
+    /// Returns the part of the driver that the calling thread schedules into, for what is held as long as a
+    /// timer: threads that hold parts of their own write to no memory that they share.
     ///
     /// # Errors
     /// The operating system would not start the thread that the part needs.
@@ -309,7 +312,8 @@ pub trait Timers<T>: Send + Sync {
         Self: 'static,
         T: 'static;
 
-    /// Returns the number of that part, which [`Part::lane`] tells as well: a part that is known by it need not be asked for.
+    /// Returns the number of that part, which [`Part::lane`] tells as well: a part that is known by it need
+    /// not be asked for.
     ///
     /// # Errors
     /// As [`local`](Self::local).
@@ -321,11 +325,13 @@ pub trait Timers<T>: Send + Sync {
         self.local().map(|part| part.lane())
     }
 
-    /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or never was.
+    /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or
+    /// never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
-    /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is dropped, here or by the
-    /// thread that fires, which reports it if that panics. A firing that begins after this has returned is not that timer's.
+    /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is
+    /// dropped, here or by the thread that fires, which reports it if that panics. A firing that begins after
+    /// this has returned is not that timer's.
     fn discard(&self, id: TimerId);
 
     /// Moves a pending timer.
@@ -337,15 +343,16 @@ pub trait Timers<T>: Send + Sync {
     /// Returns a pending timer's deadline.
     fn deadline(&self, id: TimerId) -> Option<Tick>;
 
-    /// Tells whether a timer fires just now, on some thread. A driver that cannot tell says no, which is what happens unless this
-    /// is overridden.
+    /// Tells whether a timer fires just now, on some thread. A driver that cannot tell says no, which is what
+    /// happens unless this is overridden.
     fn is_firing(&self, id: TimerId) -> bool {
         let _ = id;
         false
     }
 
-    /// Waits until a timer that fires on another thread has fired; does not wait for the calling one. A wait for a timer that
-    /// waits for the caller never ends. A driver that cannot tell does not wait, which is what happens unless this is overridden.
+    /// Waits until a timer that fires on another thread has fired; does not wait for the calling one. A wait
+    /// for a timer that waits for the caller never ends. A driver that cannot tell does not wait, which is
+    /// what happens unless this is overridden.
     fn wait_for_firing(&self, id: TimerId) {
         let _ = id;
     }
@@ -368,8 +375,9 @@ pub trait Timers<T>: Send + Sync {
     fn clock(&self) -> &Arc<dyn Clock>;
 }
 
-/// The part of a driver that some thread schedules into, and a timer holds: a queue, its lock, and whom to wake. The methods are
-/// those of [`Timers`], for this part's timers alone; an id of another part names none of them.
+/// The part of a driver that some thread schedules into, and a timer holds: a queue, its lock, and whom to
+/// wake. The methods are those of [`Timers`], for this part's timers alone; an id of another part names none
+/// of them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -385,7 +393,8 @@ pub trait Timers<T>: Send + Sync {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Part<T>: Send + Sync {
-    /// The number that its timers' [ids](TimerId::lane) name it by: another for each part of a driver, for ever.
+    /// The number that its timers' [ids](TimerId::lane) name it by: another for each part of a driver, for
+    /// ever.
     fn lane(&self) -> u32;
 
     /// Adds a timer, as [`Timers::schedule`].
@@ -412,8 +421,9 @@ pub trait Part<T>: Send + Sync {
     /// As there.
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError>;
 
-    /// Changes a pending timer's payload where it is, under the part's lock: `change` should be short, and run no code of the
-    /// owner's. `false`: it is no longer pending, or the queue cannot lend payloads; `change` was not called.
+    /// Changes a pending timer's payload where it is, under the part's lock: `change` should be short, and
+    /// run no code of the owner's. `false`: it is no longer pending, or the queue cannot lend payloads;
+    /// `change` was not called.
     fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool;
 
     /// Returns a pending timer's deadline.
@@ -449,11 +459,11 @@ pub trait Part<T>: Send + Sync {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Driver<T>: Timers<T> {
-    /// Stops firing, waits for what is firing on threads of the driver's own, and returns all timers that did not fire, earliest
-    /// first. From then on no timer is taken.
+    /// Stops firing, waits for what is firing on threads of the driver's own, and returns all timers that did
+    /// not fire, earliest first. From then on no timer is taken.
     ///
-    /// Several threads may call it: each waits, and each timer is handed back to one of them. Called from a thread of the
-    /// driver's own it waits neither for itself nor for others of them that are in this call.
+    /// Several threads may call it: each waits, and each timer is handed back to one of them. Called from a
+    /// thread of the driver's own it waits neither for itself nor for others of them that are in this call.
     fn shutdown(&self) -> Vec<Unfired<T>>;
 }
 

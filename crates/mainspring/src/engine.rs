@@ -1,12 +1,13 @@
 //! A running driver: its handle, its fronts, and its end.
 //!
-//! [`Engine::new`] starts the default; [`Engine::start`] puts a queue, a clock and a receiver of fired timers together and
-//! starts a driver with one thread; [`Engine::from_driver`] takes any driver. Ready-made combinations are in
-//! [`preset`](crate::preset), and the one that a whole process shares in [`global`](mod@crate::global).
+//! [`Engine::new`] starts the default; [`Engine::start`] puts a queue, a clock and a receiver of fired timers
+//! together and starts a driver with one thread; [`Engine::from_driver`] takes any driver. Ready-made
+//! combinations are in [`preset`](crate::preset), and the one that a whole process shares in
+//! [`global`](mod@crate::global).
 //!
-//! Ending: [`shutdown`](Engine::shutdown) waits for the timer that is firing, then hands back what did not fire. A
-//! dropped engine does the same and drops the rest. From within a callback neither waits for itself: the thread ends when
-//! the callback returns.
+//! Ending: [`shutdown`](Engine::shutdown) waits for the timer that is firing, then hands back what did not
+//! fire. A dropped engine does the same and drops the rest. From within a callback neither waits for itself:
+//! the thread ends when the callback returns.
 //!
 //! Cost: that of the driver. It does not restart.
 
@@ -21,7 +22,8 @@ use crate::driver::{Counts, Driver, Fire, PerWorker, Report, Single, Striped, Un
 use crate::front::task::Task;
 use crate::handle::Handle;
 
-/// A running driver of timers with payload `T`; of closures, unless it says otherwise, so that every front works over it.
+/// A running driver of timers with payload `T`; of closures, unless it says otherwise, so that every front
+/// works over it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -70,9 +72,9 @@ impl<T: Send + 'static> Engine<T> {
         Single::new(queue, clock).into_engine(fire)
     }
 
-    /// Makes an engine of a driver that is running, or that the program itself runs. A driver that is neither takes timers
-    /// and fires none: `into_engine` of [`Single`], [`Striped`] and [`PerWorker`] starts its threads
-    /// first.
+    /// Makes an engine of a driver that is running, or that the program itself runs. A driver that is neither
+    /// takes timers and fires none: `into_engine` of [`Single`], [`Striped`] and [`PerWorker`] starts its
+    /// threads first.
     pub fn from_driver(driver: Arc<impl Driver<T> + 'static>) -> Engine<T> {
         Engine { handle: Handle::new(Arc::clone(&driver) as Arc<_>), driver }
     }
@@ -98,8 +100,9 @@ impl<T: Send + 'static> Engine<T> {
         handle.report().open_metrics(handle.pending_count(), handle.clock().resolution())
     }
 
-    /// Stops firing, waits for the timer that is firing, and returns what did not fire, earliest first. From then on timers
-    /// are refused. Any thread may call it, and again: what one call has returned no other does.
+    /// Stops firing, waits for the timer that is firing, and returns what did not fire, earliest first. From
+    /// then on timers are refused. Any thread may call it, and again: what one call has returned no other
+    /// does.
     pub fn shutdown(&self) -> Vec<Unfired<T>> {
         self.driver.shutdown()
     }

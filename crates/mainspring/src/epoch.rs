@@ -7,9 +7,10 @@
 //!            anchor    observe()
 //! ```
 //!
-//! An [`Epoch`] remembers a pair of readings, the *anchor*. A timestamp becomes a deadline by the distance from now, never
-//! early. [`observe`](Epoch::observe) compares how far both clocks have come since the anchor, names the difference, and
-//! takes a new anchor. A machine that was suspended looks like one whose clock was set forward.
+//! An [`Epoch`] remembers a pair of readings, the *anchor*. A timestamp becomes a deadline by the distance
+//! from now, never early. [`observe`](Epoch::observe) compares how far both clocks have come since the
+//! anchor, names the difference, and takes a new anchor. A machine that was suspended looks like one whose
+//! clock was set forward.
 //!
 //! | change | means |
 //! |---|---|
@@ -32,11 +33,12 @@ use mainspring_queue::Tick;
 use crate::clock::Clock;
 use crate::clock::wall::{WallClock, ticks_as_span};
 
-/// Differences up to this are none: both clocks are read one after the other, and a thread may be stopped in between.
+/// Differences up to this are none: both clocks are read one after the other, and a thread may be stopped in
+/// between.
 pub const JUMP_MIN: SignedDuration = SignedDuration::from_millis(500);
 
-/// How much slower or faster the clocks may go without having jumped, as one part in so many: a little more than the 500
-/// parts in a million by which a kernel slews.
+/// How much slower or faster the clocks may go without having jumped, as one part in so many: a little more
+/// than the 500 parts in a million by which a kernel slews.
 const SLEW_SHARE: i32 = 1_000;
 
 /// A clock and a wall clock, and how they stood to each other.
@@ -107,10 +109,11 @@ impl Epoch {
         self.wall.now()
     }
 
-    /// Returns the first tick at which the wall clock, if it goes on steadily, shows `timestamp` or later; the next tick
-    /// if it does already.
+    /// Returns the first tick at which the wall clock, if it goes on steadily, shows `timestamp` or later;
+    /// the next tick if it does already.
     pub fn tick_at(&self, timestamp: Timestamp) -> Tick {
-        // The wall clock is read first: what passes until the other is read makes the tick later, never earlier.
+        // The wall clock is read first: what passes until the other is read makes the tick later, never
+        // earlier.
         let distance = timestamp.duration_since(self.wall.now());
         self.clock.after(Duration::try_from(distance).unwrap_or(Duration::ZERO))
     }

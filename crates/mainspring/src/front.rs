@@ -11,8 +11,9 @@
 //! | [`Calendar`] (feature `calendar`) | a schedule in a time zone and a closure | cron |
 //! | [`Occurrences`] (feature `calendar`) | a schedule in a time zone, as a stream | cron in async programs |
 //!
-//! An engine makes them: [`Engine::callbacks`](crate::Engine::callbacks) and so on. Fronts know a [`Handle`](crate::Handle)
-//! and what a driver hands them, and nothing of queues. All share one payload, the [`Task`], so they share an engine.
+//! An engine makes them: [`Engine::callbacks`](crate::Engine::callbacks) and so on. Fronts know a
+//! [`Handle`](crate::Handle) and what a driver hands them, and nothing of queues. All share one payload, the
+//! [`Task`], so they share an engine.
 //!
 //! # When it is dropped
 //!

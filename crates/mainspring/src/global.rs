@@ -6,15 +6,18 @@
 //!                     set_global(engine), once, before it ───┘
 //! ```
 //!
-//! A library that needs one timeout should not start a thread of its own; a program with ten such libraries would have ten.
-//! So the functions here share one engine, the default of [`Engine::new`]: a thread that fires, a queue per caller's
-//! stripe, ticks of a millisecond. It starts when it is first used and is never shut down. A binary chooses another by
-//! [`set_global`], before anything uses it; a test by [`Simulation::set_global`](crate::Simulation::set_global).
+//! A library that needs one timeout should not start a thread of its own; a program with ten such libraries
+//! would have ten. So the functions here share one engine, the default of [`Engine::new`]: a thread that
+//! fires, a queue per caller's stripe, ticks of a millisecond. It starts when it is first used and is never
+//! shut down. A binary chooses another by [`set_global`], before anything uses it; a test by
+//! [`Simulation::set_global`](crate::Simulation::set_global).
 //!
 //! A library that lets its users choose takes a [`Futures`] or [`Callbacks`](crate::Callbacks) and has the
-//! global ones as its default. An engine of one's own is the way for limits, other clocks, and an orderly end.
+//! global ones as its default. An engine of one's own is the way for limits, other clocks, and an orderly
+//! end.
 //!
-//! A child of `fork` has no thread of the engine: its timers are taken and do not fire until it executes another program.
+//! A child of `fork` has no thread of the engine: its timers are taken and do not fire until it executes
+//! another program.
 //!
 //! Cost: that of the engine, and one read of what was set.
 
@@ -88,8 +91,9 @@ pub(crate) fn set_global_with(make: impl FnOnce() -> Engine) -> bool {
 
 /// Runs `callback` once, `delay` from now and not earlier, on the shared engine's thread.
 ///
-/// It goes on when the [`Timer`] is dropped. A callback should be short: others wait for it. One that wants to know how late
-/// it is, is given a [`Firing`](crate::Firing) by [`Callbacks::after`](crate::Callbacks::after).
+/// It goes on when the [`Timer`] is dropped. A callback should be short: others wait for it. One that wants
+/// to know how late it is, is given a [`Firing`](crate::Firing) by
+/// [`Callbacks::after`](crate::Callbacks::after).
 ///
 /// ```
 /// use std::time::Duration;

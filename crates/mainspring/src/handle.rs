@@ -1,8 +1,9 @@
 //! What a program holds to schedule, cancel and reset timers from any thread.
 //!
-//! A [`Handle`] is a shared reference to a driver, whatever its queue: cheap to clone, usable from any thread, callbacks
-//! included. Delays are turned into deadlines by the driver's clock, rounded up, so that a timer is never early. It does
-//! not keep the driver's thread alive: after the engine is shut down a handle refuses new timers.
+//! A [`Handle`] is a shared reference to a driver, whatever its queue: cheap to clone, usable from any
+//! thread, callbacks included. Delays are turned into deadlines by the driver's clock, rounded up, so that a
+//! timer is never early. It does not keep the driver's thread alive: after the engine is shut down a handle
+//! refuses new timers.
 //!
 //! Cost: a virtual call and the driver's own cost.
 
@@ -58,8 +59,8 @@ impl<T> Handle<T> {
         self.locals.of_caller(&*self.timers)
     }
 
-    /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the clock's
-    /// range is taken and never fires.
+    /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the
+    /// clock's range is taken and never fires.
     ///
     /// # Errors
     /// The payload comes back: the driver was shut down, or its queue rejects the deadline.
@@ -75,9 +76,9 @@ impl<T> Handle<T> {
         self.timers.schedule(deadline, payload)
     }
 
-    /// Adds a timer that may fire anywhere from `delay` to `delay + tolerance` from now. It is given the roundest tick of that
-    /// range, where timers with other tolerances meet it and share its wake-up: precision is bought by the caller, and
-    /// thrift as well.
+    /// Adds a timer that may fire anywhere from `delay` to `delay + tolerance` from now. It is given the
+    /// roundest tick of that range, where timers with other tolerances meet it and share its wake-up:
+    /// precision is bought by the caller, and thrift as well.
     ///
     /// # Errors
     /// As [`schedule_after`](Self::schedule_after).
@@ -103,24 +104,24 @@ impl<T> Handle<T> {
         self.timers.is_firing(id)
     }
 
-    /// Waits until a timer that fires on another thread has fired: for whoever cancelled it in vain, and wants to free what it
-    /// uses. A wait for a timer that waits for the caller never ends.
+    /// Waits until a timer that fires on another thread has fired: for whoever cancelled it in vain, and
+    /// wants to free what it uses. A wait for a timer that waits for the caller never ends.
     pub fn wait_for_firing(&self, id: TimerId) {
         self.timers.wait_for_firing(id);
     }
 
-    /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was cancelled,
-    /// or never was.
+    /// Removes a pending timer and returns its payload, exactly once. `None`: it fired, is being fired, was
+    /// cancelled, or never was.
     pub fn cancel(&self, id: TimerId) -> Option<T> {
         self.timers.cancel(id)
     }
 
-    /// Removes a pending timer, if there is one, and drops its payload. A timer that has not begun to fire when this returns
-    /// will not fire.
+    /// Removes a pending timer, if there is one, and drops its payload. A timer that has not begun to fire
+    /// when this returns will not fire.
     ///
-    /// For a thread that must not wait: where [`cancel`](Self::cancel) would have to wait for another thread that is at the
-    /// timer's queue, this leaves a note there, lock-free, which that thread obeys before it fires anything more. Until it
-    /// does so the timer is still counted, and its payload lives.
+    /// For a thread that must not wait: where [`cancel`](Self::cancel) would have to wait for another thread
+    /// that is at the timer's queue, this leaves a note there, lock-free, which that thread obeys before it
+    /// fires anything more. Until it does so the timer is still counted, and its payload lives.
     pub fn discard(&self, id: TimerId) {
         self.timers.discard(id);
     }

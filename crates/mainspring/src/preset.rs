@@ -18,18 +18,20 @@
 //! | [`mainspring`] | Mainspring | `wheel::Chunked` | striped |
 //!
 //! Each is an [`Engine`] of [`Task`]s, so every front works over it. Each takes the clock ([`mainspring`] has
-//! [`mainspring_on`] for that): [`Monotonic`](crate::clock::Monotonic) in a program, [`Manual`](crate::clock::Manual) in a test. What an original lets
-//! one choose is a parameter, of itself or of a sibling (`netty_with`, `kafka_with`), and its usual value a constant here. All but
-//! `go_1_10` and `go_1_14` fire on one thread.
+//! [`mainspring_on`] for that): [`Monotonic`](crate::clock::Monotonic) in a program,
+//! [`Manual`](crate::clock::Manual) in a test. What an original lets one choose is a parameter, of itself or
+//! of a sibling (`netty_with`, `kafka_with`), and its usual value a constant here. All but `go_1_10` and
+//! `go_1_14` fire on one thread.
 //!
-//! Go and RussellLuo/timingwheel run each function in a goroutine of its own, where it may take long and wait for other timers.
-//! Here functions run on the driver's thread, unless a sibling (`go_1_9_with`, `timingwheel_with`) is given an executor with a
-//! limit: see [`Threads`](crate::front::Threads). Sending on channels and waking futures stays on the driver's thread, as in
-//! Go.
+//! Go and RussellLuo/timingwheel run each function in a goroutine of its own, where it may take long and wait
+//! for other timers. Here functions run on the driver's thread, unless a sibling (`go_1_9_with`,
+//! `timingwheel_with`) is given an executor with a limit: see [`Threads`](crate::front::Threads). Sending on
+//! channels and waking futures stays on the driver's thread, as in Go.
 //!
-//! A loop that waits for sockets as well needs a handler of the program's own, so `nginx_loop` is a driver to run and no
-//! engine. Go's workers wait in the network poller; a [`Worker`](crate::driver::per_worker::Worker) of a program that waits
-//! for something else fires what is due and says until when it may wait.
+//! A loop that waits for sockets as well needs a handler of the program's own, so `nginx_loop` is a driver to
+//! run and no engine. Go's workers wait in the network poller; a
+//! [`Worker`](crate::driver::per_worker::Worker) of a program that waits for something else fires what is due
+//! and says until when it may wait.
 //!
 //! This is the one module that names structures, drivers and fronts together.
 
@@ -89,7 +91,8 @@ pub fn mainspring() -> io::Result<Engine> {
     Engine::new()
 }
 
-/// Starts the same on any clock: on a [`Manual`](crate::clock::Manual) one the default engine itself can be tested with.
+/// Starts the same on any clock: on a [`Manual`](crate::clock::Manual) one the default engine itself can be
+/// tested with.
 ///
 /// ```
 /// use mainspring::clock::Manual;
@@ -164,7 +167,8 @@ pub fn go_1_9_with(clock: impl Clock, fire: impl Fire<Task> + 'static) -> io::Re
     Engine::start(heap::Quaternary::new(), clock, fire)
 }
 
-/// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its first timer.
+/// Makes Go's timers of 1.10 to 1.13: 64 heaps, each with a lock and a thread of its own that starts with its
+/// first timer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -196,9 +200,9 @@ pub fn go_1_10_with(clock: impl Clock, fire: impl Fire<Task> + Clone + 'static) 
     )))
 }
 
-/// Starts Go's timers from 1.14: a heap with lazy deletion for each of `worker_count` workers, which steal from one that is
-/// stuck. Go has a worker per processor. To run workers on threads of the program's own, make a
-/// [`PerWorker`] instead.
+/// Starts Go's timers from 1.14: a heap with lazy deletion for each of `worker_count` workers, which steal
+/// from one that is stuck. Go has a worker per processor. To run workers on threads of the program's own,
+/// make a [`PerWorker`] instead.
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -242,7 +246,8 @@ pub fn go_1_14_with(
     PerWorker::new(worker_count, heap::Lazy::new, clock).into_engine(fire)
 }
 
-/// Starts a simple wheel: one ring, whose number of slots is the longest delay in ticks; what lies beyond is refused.
+/// Starts a simple wheel: one ring, whose number of slots is the longest delay in ticks; what lies beyond is
+/// refused.
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -287,7 +292,8 @@ pub fn rounds_wheel(clock: impl Clock, slot_count: usize, ticks_per_slot: u64) -
     callbacks(Rounds::new(slot_count, ticks_per_slot), clock)
 }
 
-/// Starts a hierarchical wheel with a level per size, finest first, such as `&[60, 60, 24]` for seconds, minutes and hours.
+/// Starts a hierarchical wheel with a level per size, finest first, such as `&[60, 60, 24]` for seconds,
+/// minutes and hours.
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -309,9 +315,9 @@ pub fn hierarchical_wheel(clock: impl Clock, sizes: &[usize]) -> io::Result<Engi
     callbacks(Hierarchical::new(sizes), clock)
 }
 
-/// Starts Kafka's timer: overflow levels of [`KAFKA_SLOT_COUNT`] slots, a tick each in the finest, driven by a heap of
-/// non-empty slots. A task whose deadline has passed fires at once; the number of tasks is the handle's
-/// [`pending_count`](crate::Handle::pending_count).
+/// Starts Kafka's timer: overflow levels of [`KAFKA_SLOT_COUNT`] slots, a tick each in the finest, driven by
+/// a heap of non-empty slots. A task whose deadline has passed fires at once; the number of tasks is the
+/// handle's [`pending_count`](crate::Handle::pending_count).
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -330,8 +336,8 @@ pub fn kafka(clock: impl Clock) -> io::Result<Engine> {
     kafka_with(clock, 1, KAFKA_SLOT_COUNT)
 }
 
-/// Starts the same with Kafka's parameters: so many ticks of the clock per slot of the finest level (`tickMs`), and so many
-/// slots per level (`wheelSize`).
+/// Starts the same with Kafka's parameters: so many ticks of the clock per slot of the finest level
+/// (`tickMs`), and so many slots per level (`wheelSize`).
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -349,9 +355,9 @@ pub fn kafka_with(clock: impl Clock, ticks_per_slot: u64, slot_count: usize) -> 
     callbacks(Overflow::new(slot_count, ticks_per_slot), clock)
 }
 
-/// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most `pending_count_max` timeouts
-/// (Netty's default is no limit: `usize::MAX`), beyond which one is refused. What did not fire is handed back by
-/// [`shutdown`](Engine::shutdown), as by Netty's `stop`.
+/// Starts Netty's `HashedWheelTimer`: [`NETTY_SLOT_COUNT`] slots of [`NETTY_TICK`], and at most
+/// `pending_count_max` timeouts (Netty's default is no limit: `usize::MAX`), beyond which one is refused.
+/// What did not fire is handed back by [`shutdown`](Engine::shutdown), as by Netty's `stop`.
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -398,8 +404,8 @@ pub fn netty_with(
     callbacks(Limited::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
 }
 
-/// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet does, and send
-/// messages with [`Mailboxes`](crate::Mailboxes).
+/// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet
+/// does, and send messages with [`Mailboxes`](crate::Mailboxes).
 ///
 /// # Errors
 /// The operating system would not start a thread.
@@ -437,8 +443,8 @@ pub fn nginx(clock: impl Clock) -> io::Result<Engine> {
     callbacks(RedBlackTree::new(), clock)
 }
 
-/// Makes nginx's loop: its tree of timers and its sockets, for one thread to run with a handler of the program's own. See
-/// [`Poll`].
+/// Makes nginx's loop: its tree of timers and its sockets, for one thread to run with a handler of the
+/// program's own. See [`Poll`].
 ///
 /// # Errors
 /// The operating system has no poller left to give.

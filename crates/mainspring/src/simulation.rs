@@ -5,14 +5,16 @@
 //!   run_until_idle()   goes on until nothing is pending
 //! ```
 //!
-//! A test with a manual clock beside a driver's thread has to wait until that thread has fired. Here nothing fires but
-//! inside [`advance`](Simulation::advance), which has fired all that is due when it returns. Callbacks may schedule, cancel
-//! and reset: what becomes due on the way fires as well, at its own time. An hour takes as long as its callbacks do.
+//! A test with a manual clock beside a driver's thread has to wait until that thread has fired. Here nothing
+//! fires but inside [`advance`](Simulation::advance), which has fired all that is due when it returns.
+//! Callbacks may schedule, cancel and reset: what becomes due on the way fires as well, at its own time. An
+//! hour takes as long as its callbacks do.
 //!
-//! What the test schedules must come from the test's thread or from callbacks: time may have passed a tick that another
-//! thread has just read.
+//! What the test schedules must come from the test's thread or from callbacks: time may have passed a tick
+//! that another thread has just read.
 //!
-//! Cost: that of the queue. It does not run a program's own threads, nor async tasks: a test polls those itself.
+//! Cost: that of the queue. It does not run a program's own threads, nor async tasks: a test polls those
+//! itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -66,27 +68,29 @@ impl Simulation {
         &self.engine
     }
 
-    /// Returns the clock, for a wall clock of the test's, say. Move it by [`advance`](Self::advance): moved otherwise it
-    /// passes deadlines whose timers fire with the next advance, late.
+    /// Returns the clock, for a wall clock of the test's, say. Move it by [`advance`](Self::advance): moved
+    /// otherwise it passes deadlines whose timers fire with the next advance, late.
     pub fn clock(&self) -> &Manual {
         &self.clock
     }
 
-    /// Moves time forward by a duration, rounded down to whole ticks, and fires what becomes due on the way, on this thread,
-    /// each timer at its own time. Returns how many fired.
+    /// Moves time forward by a duration, rounded down to whole ticks, and fires what becomes due on the way,
+    /// on this thread, each timer at its own time. Returns how many fired.
     pub fn advance(&self, duration: Duration) -> u64 {
         let ticks = duration.as_nanos() / self.clock.resolution().as_nanos();
         self.advance_to(self.clock.now().after(u64::try_from(ticks).unwrap_or(u64::MAX)))
     }
 
-    /// Moves time forward to a tick as [`advance`](Self::advance) does; to an earlier one than now it only fires what is due.
+    /// Moves time forward to a tick as [`advance`](Self::advance) does; to an earlier one than now it only
+    /// fires what is due.
     pub fn advance_to(&self, tick: Tick) -> u64 {
         let fired_count = self.engine.counts().fired;
         self.driver.run_until(tick, &mut RunTasks);
         self.engine.counts().fired - fired_count
     }
 
-    /// Moves time forward until nothing is pending, and returns how many fired. With a timer that repeats, that is never.
+    /// Moves time forward until nothing is pending, and returns how many fired. With a timer that repeats,
+    /// that is never.
     pub fn run_until_idle(&self) -> u64 {
         let fired_count = self.engine.counts().fired;
         self.driver.run_until_idle(&mut RunTasks);
@@ -96,8 +100,8 @@ impl Simulation {
     /// Makes this the engine that the process shares, so that a test moves the time of code that uses
     /// [`mainspring::after`](crate::after) and the like; tells whether it did. `false`: there is one already.
     ///
-    /// One process has one: tests of one binary share it. Give such a test a binary of its own, and keep the simulation:
-    /// when it is dropped the shared engine takes no more timers.
+    /// One process has one: tests of one binary share it. Give such a test a binary of its own, and keep the
+    /// simulation: when it is dropped the shared engine takes no more timers.
     #[must_use = "it does nothing if the process has an engine already"]
     pub fn set_global(&self) -> bool {
         global::set_global_with(|| Engine::from_driver(Arc::clone(&self.driver)))

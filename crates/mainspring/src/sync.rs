@@ -1,7 +1,10 @@
-//! Locks, atomics and threads: the standard library's, or loom's where a model of the threads is being checked.
+//! Locks, atomics and threads: the standard library's, or loom's where a model of the threads is being
+//! checked.
 //!
-//! With `--cfg mainspring_loom` every lock and atomic in clocks and drivers is loom's, and `tests/loom.rs` runs each protocol
-//! through every interleaving. (The usual `--cfg loom` would change dependencies of the tests as well.) Threads that drivers start are loom's then too. It does not replace `Arc`s, which are no part of the protocols.
+//! With `--cfg mainspring_loom` every lock and atomic in clocks and drivers is loom's, and `tests/loom.rs`
+//! runs each protocol through every interleaving. (The usual `--cfg loom` would change dependencies of the
+//! tests as well.) Threads that drivers start are loom's then too. It does not replace `Arc`s, which are no
+//! part of the protocols.
 
 #[cfg(mainspring_loom)]
 pub(crate) use loom::{

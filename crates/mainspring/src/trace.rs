@@ -9,8 +9,9 @@
 //!   90 cancel 1
 //! ```
 //!
-//! Times and deadlines are ticks from any origin; times do not go back. Timers are numbers that name one timer for ever. A
-//! fire says when the program took it out: a replay goes by deadlines. Lines that are empty or begin with `#` are left out.
+//! Times and deadlines are ticks from any origin; times do not go back. Timers are numbers that name one
+//! timer for ever. A fire says when the program took it out: a replay goes by deadlines. Lines that are empty
+//! or begin with `#` are left out.
 //!
 //! A [`Recorder`] makes one of a running program; `mainspring-lab advise` reads it.
 //!

@@ -30,8 +30,8 @@ fn futures(engine: &Engine<Task>) -> Futures {
     Futures::new(engine.handle().clone())
 }
 
-/// Serves one connection by hyper with a header timeout of an engine, and returns what a client that sends `request` is
-/// answered until the server ends the connection.
+/// Serves one connection by hyper with a header timeout of an engine, and returns what a client that sends
+/// `request` is answered until the server ends the connection.
 async fn serve_one(futures: Futures, request: &str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

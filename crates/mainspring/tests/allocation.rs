@@ -1,7 +1,8 @@
-//! Timers allocate nothing: each face's cycle, counted by an allocator on the thread that schedules and fires.
+//! Timers allocate nothing: each face's cycle, counted by an allocator on the thread that schedules and
+//! fires.
 //!
-//! What is counted happens on the test's own thread: the driver runs there, on a clock that leaps. A cycle is run some times
-//! before, so that tables have the size that they keep.
+//! What is counted happens on the test's own thread: the driver runs there, on a clock that leaps. A cycle is
+//! run some times before, so that tables have the size that they keep.
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
 use std::pin::Pin;

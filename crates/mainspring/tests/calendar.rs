@@ -170,7 +170,8 @@ fn an_occurrence_that_is_older_than_the_window_does_not_run_and_the_next_run_cou
     assert_eq!(nominal_times(&receiver), ["2026-03-05T00:00:00Z"]);
 }
 
-/// Sets the wall clock by so many minutes at noon, lets three hours pass, and returns when the entry ran, by the wall.
+/// Sets the wall clock by so many minutes at noon, lets three hours pass, and returns when the entry ran, by
+/// the wall.
 fn after_a_jump(expression: &str, minutes: i64) -> Vec<String> {
     let desk = Desk::new();
     let (_, receiver) = desk.schedule(expression);

@@ -1,5 +1,5 @@
-//! A thread that discards timers waits for nobody, and what it discards is dropped where that harms nobody: tried against
-//! queues that keep their driver's lock for as long as the test likes.
+//! A thread that discards timers waits for nobody, and what it discards is dropped where that harms nobody:
+//! tried against queues that keep their driver's lock for as long as the test likes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

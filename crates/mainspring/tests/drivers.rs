@@ -289,7 +289,8 @@ fn an_id_of_one_driver_does_not_reach_beyond_the_lanes_of_another() {
     }
 }
 
-/// On the real clock, from eight threads: schedules, cancels and resets timers, and compares every count at the end.
+/// On the real clock, from eight threads: schedules, cancels and resets timers, and compares every count at
+/// the end.
 #[test]
 fn counts_are_consistent_after_eight_threads_and_nothing_is_early() {
     const THREADS: u64 = 8;

@@ -4,8 +4,8 @@
 //! RUSTFLAGS="--cfg mainspring_loom" cargo test --release -p mainspring --test loom
 //! ```
 //!
-//! A wake-up that is lost shows as a deadlock, which loom reports with the interleaving that leads there. Models with
-//! workers are bounded to three preemptions, which their authors found to show nearly all faults.
+//! A wake-up that is lost shows as a deadlock, which loom reports with the interleaving that leads there.
+//! Models with workers are bounded to three preemptions, which their authors found to show nearly all faults.
 #![cfg(mainspring_loom)]
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 

@@ -1,5 +1,5 @@
-//! What a program outside of the crate can do with its public face: write a clock, a driver, a front and a receiver of fired
-//! timers; hand every error on with `?`; and share what is said to be shared.
+//! What a program outside of the crate can do with its public face: write a clock, a driver, a front and a
+//! receiver of fired timers; hand every error on with `?`; and share what is said to be shared.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -307,7 +307,8 @@ impl Fire<Task> for Quiet {
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// Every call that can fail, handed on by `?` alone: what does not compile here does not compile in a program.
+/// Every call that can fail, handed on by `?` alone: what does not compile here does not compile in a
+/// program.
 #[expect(dead_code, reason = "it is there to be compiled")]
 async fn every_error_is_handed_on() -> Result<(), AnyError> {
     let second = Duration::from_secs(1);

@@ -184,7 +184,8 @@ fn timers_fire_after_the_events_of_a_round() {
 
 #[test]
 fn what_a_handler_schedules_sends_no_notification() {
-    // A leaping clock goes on at once where nothing is ready, and stands where it is for one wait if there is a ring.
+    // A leaping clock goes on at once where nothing is ready, and stands where it is for one wait if there is
+    // a ring.
     let driver = driver(Manual::leaping());
     let (_id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"!").unwrap();
@@ -415,7 +416,8 @@ fn sources_can_be_taken_out_and_one_is_registered_once() {
 
 /// Connects so many clients, of which every second one dawdles; returns the prompt ones, then the slow ones.
 fn connect(driver: &ServerDriver, address: SocketAddr, count: u64) -> (Vec<TcpStream>, Vec<TcpStream>) {
-    // The standard library lets 128 connections wait to be accepted; the system tries others again a second later.
+    // The standard library lets 128 connections wait to be accepted; the system tries others again a second
+    // later.
     const WAITING_MAX: u64 = 64;
     let mut clients = (Vec::new(), Vec::new());
     for number in 0..count {

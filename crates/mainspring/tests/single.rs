@@ -14,8 +14,8 @@ use mainspring_queue::{RedBlackTree, Tick, TimerQueue, heap};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Runs timers with these deadlines, in ticks, through a driver on a leaping clock; returns what fired when, and how
-/// often the driver waited.
+/// Runs timers with these deadlines, in ticks, through a driver on a leaping clock; returns what fired when,
+/// and how often the driver waited.
 fn simulate<Q>(queue: Q, deadlines: &[u64]) -> (Vec<(u64, u64)>, u64)
 where
     Q: TimerQueue<u64> + Send,

@@ -1,4 +1,5 @@
-//! What repeats and takes long keeps one worker busy and no more, on every front: four workers, on a clock moved by hand.
+//! What repeats and takes long keeps one worker busy and no more, on every front: four workers, on a clock
+//! moved by hand.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -185,6 +185,7 @@ impl Writer {
                 cwd: Some("/".into()),
                 ..ProcessBody::default()
             },
+            webhook: None,
             policies: policies(submission),
         }));
         let tried = match client.ask(request) {

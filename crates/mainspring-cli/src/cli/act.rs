@@ -45,8 +45,14 @@ pub struct AtArgs {
     /// Policies, such as retry=3,backoff=10s or timeout=1h
     #[arg(long = "policy", value_name = "NAME=VALUE")]
     pub policies: Vec<String>,
+    /// Sends a request to this URL instead of running a command
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub webhook: Option<String>,
+    /// What the request says
+    #[arg(long, value_name = "TEXT", requires = "webhook")]
+    pub body: Option<String>,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "webhook", value_name = "COMMAND")]
     pub command: Vec<String>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
@@ -128,6 +134,19 @@ pub struct BackfillArgs {
     /// Waits for the end of all of them, whose success is then the exit code
     #[arg(long)]
     pub wait: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `rewind`.
+#[derive(Debug, Args)]
+pub struct RewindArgs {
+    /// The job's name
+    pub job: String,
+    /// Rewinds it without asking
+    #[arg(long, short)]
+    pub yes: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,

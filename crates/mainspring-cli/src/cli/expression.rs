@@ -12,6 +12,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_cron::{DayRule, DstPolicy, Language};
 
+use super::FormatArgs;
+use super::serve::PlaceArgs;
 use super::value::{parse_time, parse_zone};
 
 /// The most times that `next` prints.
@@ -69,6 +71,15 @@ pub struct NextArgs {
     /// Says what the expression means before the times, in lines that begin with #
     #[arg(long)]
     pub explain: bool,
+    /// EXPR is the name of a job in these files; may be repeated
+    #[arg(long = "in", value_name = "FILE")]
+    pub files: Vec<String>,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub format: FormatArgs,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
 }
 
 /// The arguments of `explain`.

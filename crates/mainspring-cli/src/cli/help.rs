@@ -30,17 +30,28 @@ gets one line. The exit code is 6 if there was any problem.
 
 Warnings are about what is valid and probably not meant: 5/15, a step that does not divide its field,
 two restricted day fields, a day that never comes, a time that a change of the clock leaves out within
-a year. They leave the exit code alone, except with --strict.
+a year, an unescaped % in a date's format, a user's name in a crontab without a user column, a secret
+that is sent nowhere. They leave the exit code alone, except with --strict.
+
+With --here a program, interpreter, folder or file of a secret that is not on this machine is a warning,
+and a file that serve would refuse for its owner or mode makes the exit code 7.
+
+With --json one document is printed: files (file, jobs, problems, warnings, findings (severity, line,
+column, message, hint), left_out).
 
 Examples:
   mainspring check ~/my.crontab
   mainspring check --strict --tz America/New_York ~/my.crontab
-  mainspring check --system /etc/crontab /etc/cron.d/*";
+  mainspring check --system --here /etc/crontab /etc/cron.d/*";
 
 pub(super) const NEXT: &str = "\
 Times are printed in RFC 3339 with the offset of the zone, one a line. An expression that never matches
 prints nothing. Quote the expression, or the shell will replace its stars. With --until alone all times
 up to it are printed, at most 1000000.
+
+A word that is no expression is the name of a job of the server, or with --in of a job in those files:
+the times are those of all its triggers, without what it excludes. Its document has the fields job,
+zone, from and times.
 
 --dst is about times without * at the start of minute or hour, and changes of less than three hours, in
 spring and in autumn: cron runs at the end of the gap and in the first pass of the overlap; literal not
@@ -55,6 +66,7 @@ and problem (message, start, end: bytes of the expression, hint).
 
 Examples:
   mainspring next '0 9 * * mon-fri'
+  mainspring next backup --in examples/jobs.toml
   mainspring next '@daily' -n 3 --tz America/New_York
   mainspring next '*/10 * * * * *' --from 2026-12-31T23:59:00Z --until 2027-01-01T00:01:00Z
   mainspring next '0 0 12 ? * 6L' --dialect quartz --json

@@ -86,7 +86,8 @@ Shown are a job's triggers, policies and state, its last run, and its definition
 file; or a pending job of `at`.
 
 Examples:
-  mainspring show backup";
+  mainspring show backup
+  mainspring show backup -n 10";
 
 pub(super) const HISTORY: &str = "\
 The latest run comes first. States are scheduled, queued, running, succeeded, failed, timed_out,
@@ -100,8 +101,8 @@ Examples:
 
 pub(super) const LOGS: &str = "\
 Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
-output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of the
-data directory are read; -f follows a server.
+output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of
+the data directory are read; -f follows a server.
 
 Examples:
   mainspring logs backup
@@ -121,11 +122,13 @@ The command runs once, without a shell, in the current directory, with the curre
 the environment of a cron job. It is on disk when its name is printed. With --key a second submission
 with the same key is answered with the name of the first. A time that is past is refused, because it is
 more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
+With --webhook a POST request is sent instead; its URL and its body are templates.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'
   mainspring at 17:30 --name home -- echo 'time to go'
-  mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books";
+  mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books
+  mainspring at +1h --webhook https://example.com/hooks/{job} --body 'it is {nominal}'";
 
 pub(super) const EVERY: &str = "\
 The job is defined until `mainspring remove` removes it. The command runs without a shell, in the
@@ -168,6 +171,16 @@ They are on disk together or not at all. With --wait they are waited for, and a 
 Examples:
   mainspring backfill report '2026-11-01 00:00' '2026-11-07 23:59'
   mainspring backfill report 2026-11-01T00:00:00Z 2026-11-08T00:00:00Z --yes";
+
+pub(super) const REWIND: &str = "\
+A job rests until the clock has caught up with what was planned of it: after the clock was ahead, for as
+long as it was. This lets it plan from now on. First the next times are shown; on a terminal there is a
+question, elsewhere nothing happens without --yes. What has a record under its own time does not run again.
+`doctor` names the jobs that rest so.
+
+Examples:
+  mainspring rewind report
+  mainspring rewind report --yes";
 
 pub(super) const DEAD: &str = "\
 A run whose attempts have all failed becomes a dead letter, if the job's policy dead_letters says so.

@@ -31,6 +31,9 @@ pub struct ListArgs {
 pub struct JobArgs {
     /// The job's name
     pub job: String,
+    /// Lists so many of the next times, without what is excluded
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub count: Option<u32>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,

@@ -10,12 +10,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::TypedValueParser;
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
 use super::FormatArgs;
 use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
+use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_server::place::Place;
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
@@ -75,6 +77,9 @@ pub struct ServeArgs {
     /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
     pub drain: Duration,
+    /// Runs that may go on at a time, webhooks counted apart
+    #[arg(long, value_name = "COUNT", default_value_t = MAX_RUNNING as u32, value_parser = running_max())]
+    pub max_running: u32,
     /// Changes that clients may ask for in a second, all together; 0 is any number
     #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_TOTAL_RATE)]
     pub max_changes: u32,
@@ -84,6 +89,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub listen: ListenArgs,
+}
+
+fn running_max() -> impl TypedValueParser<Value = u32> {
+    clap::value_parser!(u32).range(1..=MAX_RUNNING as i64)
 }
 
 /// The arguments of `export`.

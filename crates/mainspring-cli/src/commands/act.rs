@@ -1,4 +1,4 @@
-//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `dead`.
+//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `rewind`, `dead`.
 //!
 //! Cost: one connection.
 //!
@@ -14,18 +14,19 @@ use super::ask::{ask, show};
 use super::progress::Progress;
 use super::{print, print_json, printed, zone_or_system};
 use crate::cli::act::{
-    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RunArgs, ScopeArgs,
+    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
+    ScopeArgs,
 };
 use crate::client::Client;
 use crate::relative::relative;
-use mainspring_action::body::ProcessBody;
+use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
 use mainspring_file::jobfile::written::Table;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
-use mainspring_server::message::{counted, say};
+use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
@@ -33,6 +34,12 @@ const MAX_PAST_SECONDS: i64 = 60;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.place.place())?;
+    if args.wait
+        && let Response::Status(status) = client.ask(Request::Status)?
+        && status.paused
+    {
+        say(&format!("{PROGRAM}: everything is paused: the run waits until `mainspring resume --all`\n"));
+    }
     let first = client.ask(Request::Run { job: args.job.clone(), wait: args.wait })?;
     if !args.wait {
         return show(&args.ask, &first);
@@ -64,12 +71,19 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
         due: due.to_string(),
         name: args.name.as_ref().map(ToString::to_string),
         key: args.key.clone(),
-        process: ProcessBody {
-            run: args.command.clone(),
-            cwd: env::current_dir().ok(),
-            env: search_path().into_iter().collect(),
-            ..ProcessBody::default()
+        process: match args.webhook {
+            Some(_) => ProcessBody::default(),
+            None => ProcessBody {
+                run: args.command.clone(),
+                cwd: env::current_dir().ok(),
+                env: search_path().into_iter().collect(),
+                ..ProcessBody::default()
+            },
         },
+        webhook: args.webhook.clone().map(|url| {
+            let body = args.body.clone().unwrap_or_default();
+            WebhookBody { url, body, ..WebhookBody::default() }
+        }),
         policies: policies(&args.policies)?.to_string(),
     };
     ask(&args.ask, Request::Submit(Box::new(submission)))
@@ -112,9 +126,14 @@ pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
 pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
     let (now, zone) = (Moment::now().wall, zone_or_system(None));
     let time = |moment: &crate::cli::value::Moment, zone: &TimeZone| {
-        moment.resolve(now, zone).map(|time| time.to_string()).map_err(|error| beyond(&error))
+        moment.resolve(now, zone).map_err(|error| beyond(&error))
     };
     let (from, to) = (time(&args.from, &zone)?, time(&args.to, &zone)?);
+    if to < from {
+        let (from, to) = (rfc3339(&from.to_zoned(zone.clone())), rfc3339(&to.to_zoned(zone)));
+        return Err(Error::Usage(format!("FROM is after TO: {from}, {to}")));
+    }
+    let (from, to) = (from.to_string(), to.to_string());
     let request =
         |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
     let mut client = Client::connect(&args.ask.place.place())?;
@@ -127,8 +146,12 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
         let Response::Preview { times: found } = preview else { return Ok(Exit::Failed) };
         times = found;
     }
-    if !args.yes && (times.is_empty() || !is_confirmed(&args.job, times.len())?) {
-        return Ok(Exit::Ok);
+    if !args.yes {
+        let (runs, job) = (counted(times.len(), "run"), &args.job);
+        let said = format!("{runs} of {job} would be added; --yes adds them");
+        if times.is_empty() || !is_confirmed(&said, &format!("Add {runs} of {job}?"))? {
+            return Ok(Exit::Ok);
+        }
     }
     let answer = client.ask(request(false))?;
     show(&args.ask, &answer)?;
@@ -162,17 +185,35 @@ fn wait_for_all(
     }
     progress.finish();
     failed.iter().try_for_each(|ended| show(&args.ask, ended).map(drop))?;
+    if !args.ask.json {
+        print(&format!("{} of {} succeeded\n", times.len() - failed.len(), counted(times.len(), "run")))?;
+    }
     Ok(if failed.is_empty() { Exit::Ok } else { Exit::Failed })
 }
 
-/// Asks a person; where there is none, the answer is no.
-fn is_confirmed(job: &str, count: usize) -> Result<bool, Error> {
-    let runs = counted(count, "run");
+pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
+    let request = |preview| Request::Rewind { job: args.job.clone(), preview };
+    let mut client = Client::connect(&args.ask.place.place())?;
+    if !args.yes {
+        show(&args.ask, &client.ask(request(true))?)?;
+        let job = &args.job;
+        let (said, asked) =
+            (format!("{job} would plan from now on; --yes lets it"), format!("Rewind {job}?"));
+        if !is_confirmed(&said, &asked)? {
+            return Ok(Exit::Ok);
+        }
+    }
+    let answer = client.ask(request(false))?;
+    show(&args.ask, &answer)
+}
+
+/// Asks a person; where there is none, says what would be done, and the answer is no.
+fn is_confirmed(said: &str, asked: &str) -> Result<bool, Error> {
     if !io::stdin().is_terminal() {
-        say(&format!("mainspring: {runs} of {job} would be added; --yes adds them\n"));
+        say(&format!("mainspring: {said}\n"));
         return Ok(false);
     }
-    print(&format!("Add {runs} of {job}? [y/N] "))?;
+    print(&format!("{asked} [y/N] "))?;
     // Without a line end the question would stay in the buffer.
     printed(io::stdout().flush())?;
     let mut answer = String::new();

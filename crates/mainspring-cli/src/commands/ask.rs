@@ -97,11 +97,12 @@ impl View {
         View { now: Moment::now().wall, zone, screen: Screen::stdout() }
     }
 
-    /// A time in the zone; UTC has a `Z`, as in the names of runs.
-    fn absolute(&self, time: Timestamp) -> String {
-        match self.zone == TimeZone::UTC {
-            true => time.to_string(),
-            false => rfc3339(&time.to_zoned(self.zone.clone())),
+    /// A time in the zone, to the millisecond; UTC has a `Z`, as in the names of runs.
+    pub(super) fn absolute(&self, time: Timestamp) -> String {
+        let time = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
+        match self.zone.iana_name() {
+            Some("UTC" | "Etc/UTC") => time.to_string(),
+            _ => rfc3339(&time.to_zoned(self.zone.clone())),
         }
     }
 }
@@ -135,11 +136,15 @@ pub(super) fn text(response: &Response, view: &View) -> String {
             let name = name.as_deref().unwrap_or("a job with that key");
             format!("{} is there already: nothing changed\n", plain::line(name))
         }
-        Response::Preview { times } => {
-            let shown = |time: &String| {
-                time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
-            };
-            times.iter().map(|time| format!("{}\n", shown(time))).collect()
+        Response::Preview { times } => times_text(times, view),
+        Response::Rewinding { times, count, planned } => {
+            let times = times_text(times, view);
+            let all = counted(usize::try_from(*count).unwrap_or(usize::MAX), "time");
+            let planned = plain::line(&when(planned, view)).into_owned();
+            format!("{times}these first, of {all} up to {planned}, as far as they have no record\n")
+        }
+        Response::Rewound { from } => {
+            format!("planned from now on, and no longer from {} on\n", plain::line(&when(from, view)))
         }
         Response::Backfilled { count, series } => {
             format!("{} of backfill {series} are on disk\n", counted(*count, "run"))
@@ -147,6 +152,13 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Applied(applied) => applied_text(applied),
         Response::Export { texts, .. } => texts.join("\n"),
     }
+}
+
+fn times_text(times: &[String], view: &View) -> String {
+    let shown = |time: &String| {
+        time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
+    };
+    times.iter().map(|time| format!("{}\n", shown(time))).collect()
 }
 
 /// A line of output, of standard error or about the output with a mark.
@@ -372,6 +384,10 @@ mod tests {
         let response = Response::Submitted { name: "tea".into(), due: "2026-11-21T16:30:00Z".into() };
         assert_eq!(text(&response, &view()), "tea is due in 4h 30m (2026-11-21T17:30:00+01:00)\n");
         let utc = View { zone: TimeZone::UTC, ..view() };
+        assert_eq!(
+            utc.absolute("2026-11-21T16:30:00.006860122Z".parse().unwrap()),
+            "2026-11-21T16:30:00.006Z"
+        );
         assert_eq!(text(&response, &utc), "tea is due in 4h 30m (2026-11-21T16:30:00Z)\n");
     }
 

@@ -5,7 +5,7 @@
 //! Does not ask whether this user may run the entries of a system crontab; `run` does. That a user exists is checked,
 //! because Debian's cron refuses an entry of an unknown user.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -13,18 +13,20 @@ use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 use mainspring_job::Trigger;
 
-use super::{print, zone_or_system};
+use super::{print, print_json, zone_or_system};
 use crate::cli::CheckArgs;
-use mainspring_action::body::Body;
+use crate::wire::{CheckFinding, Checked, CheckedFile};
+use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded::Loaded;
 use mainspring_file::plain;
+use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
-use mainspring_file::source::Source;
-use mainspring_file::warning::{exposures, warnings};
+use mainspring_file::source::{Line, Source};
+use mainspring_file::warning::{exposures, of_command, warnings};
 use mainspring_host::accounts::Account;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -34,12 +36,19 @@ use mainspring_server::message::{self, counted};
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let zone = zone_or_system(args.zone.clone());
     let from = args.from.unwrap_or_else(|| Moment::now().wall);
-    let format = Format::from(args.format);
+    let look = Look { format: Format::from(args.format), zone, from, is_here: args.here };
     let mut exit = Exit::Ok;
     let mut files = Vec::new();
     for name in &args.files {
         match Source::read(name) {
-            Ok(source) => files.push(claimant(&source, format, &zone)),
+            Ok(source) => {
+                let file = claimant(&source, &look);
+                if let Some(refused) = args.here.then(|| file.loaded.judge(&source).err()).flatten() {
+                    message::complain(&refused);
+                    exit = exit.and(Exit::Denied);
+                }
+                files.push(file);
+            }
             Err(error) => {
                 message::complain(&error);
                 exit = Exit::Failed;
@@ -51,10 +60,17 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let (mut firsts, others): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file: &Claimant| seen.insert(file.origin.clone()));
     settle_all(&mut firsts);
+    let mut documents = Vec::new();
     for file in firsts.into_iter().chain(others) {
-        let findings = Findings::of(file.loaded, format, &zone, from);
-        print(&findings.text())?;
+        let findings = Findings::of(file.loaded, &look);
         exit = exit.and(findings.exit(args));
+        match args.json {
+            true => documents.push(findings.document()),
+            false => print(&findings.text())?,
+        }
+    }
+    if args.json {
+        print_json(&Checked { files: documents })?;
     }
     Ok(exit)
 }
@@ -72,11 +88,19 @@ fn settle_all(files: &mut [Claimant]) {
     }
 }
 
-fn claimant(source: &Source, format: Format, zone: &TimeZone) -> Claimant {
+fn claimant(source: &Source, look: &Look) -> Claimant {
     let path =
         std::path::absolute(source.name()).map_or_else(|_| source.name().into(), PathBuf::into_os_string);
     let origin = path.to_string_lossy().into_owned();
-    Claimant { origin, loaded: Loaded::parse(source, format, zone) }
+    Claimant { origin, loaded: Loaded::parse(source, look.format, &look.zone) }
+}
+
+/// How files are looked at.
+struct Look {
+    format: Format,
+    zone: TimeZone,
+    from: Timestamp,
+    is_here: bool,
 }
 
 /// What was found in one file.
@@ -91,12 +115,23 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(loaded: Loaded, format: Format, zone: &TimeZone, from: Timestamp) -> Findings {
-        let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
-        let (unknown_users, mut warnings) = match is_job_file(&source) {
-            true => (Vec::new(), jobs.iter().flat_map(|job| job_warnings(&source, job, from)).collect()),
-            false => crontab_findings(&Crontab::parse(&source, format), zone, from),
+    fn of(loaded: Loaded, look: &Look) -> Findings {
+        let (unknown_users, mut warnings): (Vec<Problem>, Vec<Problem>) = match is_job_file(&loaded.source) {
+            true => (
+                unknown_users(&loaded.source, &loaded.jobs),
+                loaded.jobs.iter().flat_map(|job| job_warnings(&loaded.source, job, look.from)).collect(),
+            ),
+            false => {
+                let crontab = Crontab::parse(&loaded.source, look.format);
+                let of_entries = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look));
+                let warnings = of_entries.chain(mail_warnings(&loaded.source)).collect();
+                (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
+            }
         };
+        if look.is_here {
+            warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
+        }
+        let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
         problems.extend(unknown_users);
         let problem_count = problems.len() + unkept_count;
         let warning_count = warnings.len();
@@ -121,22 +156,43 @@ impl Findings {
         format!("{}{}: {summary}\n", render(name, &self.problems, self.unkept_count), plain::line(name))
     }
 
+    fn document(&self) -> CheckedFile {
+        CheckedFile {
+            file: self.name.clone(),
+            jobs: self.job_count,
+            problems: self.problem_count,
+            warnings: self.warning_count,
+            findings: self.problems.iter().map(CheckFinding::from).collect(),
+            left_out: self.unkept_count,
+        }
+    }
+
     fn exit(&self, args: &CheckArgs) -> Exit {
         let is_doubtful = args.strict && 0 < self.warning_count;
         if 0 < self.problem_count || is_doubtful { Exit::Invalid } else { Exit::Ok }
     }
 }
 
-/// The entries of a crontab whose users are not there, and the warnings about all.
-fn crontab_findings(crontab: &Crontab, zone: &TimeZone, from: Timestamp) -> (Vec<Problem>, Vec<Problem>) {
-    let unknown_users = crontab.entries.iter().filter_map(unknown_user_problem).collect();
-    let warnings = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, zone, from)).collect();
-    (unknown_users, warnings)
+/// The settings that ask for mails, which are not sent.
+fn mail_warnings(source: &Source) -> Vec<Problem> {
+    let is_mailto = |line: &Line<'_>| {
+        let text = String::from_utf8_lossy(line.bytes);
+        let value =
+            text.trim_start().strip_prefix("MAILTO").and_then(|rest| rest.trim_start().strip_prefix('='));
+        value.is_some_and(|value| !value.trim_matches([' ', '\t', '"', '\'']).is_empty())
+    };
+    let warn = |line: Line<'_>| {
+        let fault = Fault::new(0..line.bytes.len(), "no mail is sent: what a job writes is kept");
+        Problem::warning(
+            line,
+            fault.with_hint("mainspring logs JOB shows it, and mainspring history --state failed"),
+        )
+    };
+    source.lines().filter(is_mailto).map(warn).collect()
 }
 
 /// The warnings about the triggers and the action of a job, under its name.
 fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Problem> {
-    let line = source.lines().nth(placed.line_number - 1).expect("a job stands on a line of its file");
     let of_trigger = |trigger: &Schedule| {
         let text = trigger.expression().to_string();
         let faults = warnings(trigger, &text, from).into_iter();
@@ -145,20 +201,49 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
     let of_triggers =
         placed.job.timetable.triggers().iter().filter_map(Trigger::schedule).flat_map(of_trigger);
     let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
-    let messages = of_triggers.chain(of_action);
+    on_line(source, placed, of_triggers.chain(of_action))
+}
+
+/// What a job needs of this machine, and is not there.
+fn absences(source: &Source, placed: &PlacedJob) -> Vec<Problem> {
+    let body = Body::decode(&placed.job.work.action);
+    on_line(source, placed, body.map(|body| missing(&body)).unwrap_or_default().into_iter())
+}
+
+/// Warnings on the line of a job.
+fn on_line(source: &Source, placed: &PlacedJob, messages: impl Iterator<Item = String>) -> Vec<Problem> {
+    let line = source.line(placed.line_number).expect("a job stands on a line of its file");
     messages.map(|message| Problem::warning(line, Fault::new(0..line.bytes.len(), message))).collect()
 }
 
 /// The warnings about an entry, as seen from a moment.
-fn entry_warnings(placed: &PlacedEntry, zone: &TimeZone, from: Timestamp) -> Vec<Problem> {
+fn entry_warnings(placed: &PlacedEntry, look: &Look) -> Vec<Problem> {
     let text = &placed.line[placed.indent..];
-    let faults = warnings(&placed.schedule(zone), text, from);
-    faults.into_iter().map(|fault| placed.warning(fault)).collect()
+    let of_schedule = warnings(&placed.schedule(&look.zone), text, look.from);
+    let of_command = of_command(text, placed.entry.command_start, look.format);
+    of_schedule.into_iter().chain(of_command).map(|fault| placed.warning(fault)).collect()
+}
+
+/// The problems of jobs whose users are not there. Each user is looked up once.
+fn unknown_users(source: &Source, jobs: &[PlacedJob]) -> Vec<Problem> {
+    let mut users = BTreeMap::new();
+    let unknown = |placed: &PlacedJob| {
+        let Ok(Body::Process(ProcessBody { user: Some(user), .. })) = Body::decode(&placed.job.work.action)
+        else {
+            return None;
+        };
+        let name = user.split(':').next().unwrap_or_default().to_owned();
+        // A user database that does not answer is no problem of the file.
+        let exists = *users.entry(name.clone()).or_insert_with(|| Account::exists(&name).unwrap_or(true));
+        let line = source.line(placed.line_number).expect("a job stands on a line of its file");
+        let fault = || Fault::new(0..line.bytes.len(), format!("there is no user `{name}`"));
+        (!exists).then(|| Problem::new(line, fault()))
+    };
+    jobs.iter().filter_map(unknown).collect()
 }
 
 fn unknown_user_problem(placed: &PlacedEntry) -> Option<Problem> {
     let user = placed.entry.user.as_ref()?;
-    // A user database that does not answer is no problem of the file.
     let exists = Account::exists(&user.name).unwrap_or(true);
     (!exists).then(|| {
         let fault = Fault::new(user.span.clone(), format!("there is no user `{}`", user.name));

@@ -11,12 +11,14 @@
 //!
 //! Does not repair anything.
 
+use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION, StoreError};
 use serde::Serialize;
 
 use super::finding::{Finding, Level};
@@ -69,6 +71,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     let asked = match ask(&place) {
         Ok((status, health)) => {
             findings.extend(server(&status, &health, now));
+            findings.extend(open_socket(&place));
             findings.extend(files(&status));
             findings.extend(judged(&health));
             "server"
@@ -113,6 +116,16 @@ fn directory(place: &Place) -> Finding {
             Ok(()) => Finding::ok("data", path.to_string()),
         },
     }
+}
+
+/// A socket that others may write to: whoever can has commands run as the server's user.
+fn open_socket(place: &Place) -> Option<Finding> {
+    let path = place.socket();
+    let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+    (mode & 0o022 != 0).then(|| {
+        let text = format!("{} has mode {mode:03o}: others may have any command run", path.display());
+        Finding::bad("socket", text, format!("chmod 600 {}", path.display()))
+    })
 }
 
 fn zone() -> Finding {
@@ -166,7 +179,8 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
     let hint = "make room on the disk of the data directory; all goes on by itself then";
     findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
-    let text = format!("{jobs}, {} pending, {} open runs", status.pending, status.open);
+    let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");
+    let text = format!("{jobs}, {} pending, {open}", status.pending);
     findings.push(Finding::ok("jobs", text));
     if 0 < status.refused {
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
@@ -251,7 +265,11 @@ fn planned(health: &HealthWire) -> Option<Finding> {
     let when = relative(planned, now);
     if 0 < health.behind.count {
         let text = format!("the clock was set back: {} rest until it shows {planned}", names(&health.behind));
-        return Some(Finding::bad("planned", text, "nothing fires twice; set the clock right, or wait"));
+        return Some(Finding::bad(
+            "planned",
+            text,
+            "nothing fires twice; set the clock right, wait, or see `mainspring help rewind`",
+        ));
     }
     if MAX_IDLE_SECONDS < now.as_second() - planned.as_second() {
         let text = format!("the last occurrence was planned {when}");
@@ -291,6 +309,11 @@ fn alone(place: &Place, is_json: bool, findings: &mut Vec<Finding>) -> &'static 
     progress.finish();
     match checked {
         Err(error) => {
+            let hint = match &error {
+                Error::Store(StoreError::TooNew { .. }) => "a newer version wrote it: use that one",
+                error if error.exit() == Exit::Denied => "look at it as its owner",
+                _ => hint,
+            };
             findings.push(Finding::bad(
                 "store",
                 format!("{}: {}", path.display(), with_causes(&error)),

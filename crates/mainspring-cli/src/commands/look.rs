@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
+use super::upcoming::{defined, upcoming};
 use super::{json_line, print, print_faithfully, print_json, print_painted, printed};
 use crate::cli::look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
@@ -73,7 +74,15 @@ fn first_pending(client: &mut Looking, count: usize) -> Result<Vec<OnceWire>, Er
 
 pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
     let answer = Looking::open(&args.ask.place.place())?.ask(Request::Show { job: args.job.clone() })?;
-    show(&args.ask, &answer)
+    let exit = show(&args.ask, &answer)?;
+    if let (Response::Job(job), Some(count), false) = (&answer, args.count, args.ask.json)
+        && let Some(job) = defined(&job.definition)
+    {
+        let view = View::of(&args.ask);
+        let times = upcoming(&job.timetable, view.now).take(count as usize);
+        print(&times.map(|time| format!("next  {}\n", view.absolute(time))).collect::<String>())?;
+    }
+    Ok(exit)
 }
 
 pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {

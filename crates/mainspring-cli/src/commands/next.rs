@@ -1,16 +1,18 @@
-//! `mainspring next`: prints the next times of an expression.
+//! `mainspring next`: prints the next times of an expression, or of a job.
 //!
 //! Cost: one search per time, and its memory: some 100 MB for [`MAX_TIMES`] of them.
 //!
-//! Does not read crontabs.
+//! Does not read files: see [`upcoming`](super::upcoming).
 //!
 //! Source: the format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>.
 
 use std::io::{self, BufWriter, Write};
 
 use jiff::Zoned;
+use mainspring_job::JobName;
 
 use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
+use super::upcoming::of_job;
 use super::{print_json, printed};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::wire::Times;
@@ -23,9 +25,16 @@ use mainspring_server::message::{PROGRAM, say};
 const DEFAULT_COUNT: u32 = 10;
 
 pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
-    let expression = match read(&args.expression) {
-        Ok(expression) => expression,
-        Err(fault) => return refuse(&args.expression, fault),
+    let name = JobName::new(&args.expression.text);
+    let expression = match (read(&args.expression), name) {
+        (_, Ok(name)) if !args.files.is_empty() => return of_job(&name, args),
+        (Ok(expression), _) => expression,
+        // A word that is no expression is the name of a job, where there is somebody to ask.
+        (Err(fault), Ok(name)) => match of_job(&name, args) {
+            Err(Error::Unreachable { .. } | Error::Refused(_)) => return refuse(&args.expression, fault),
+            found => return found,
+        },
+        (Err(fault), Err(_)) => return refuse(&args.expression, fault),
     };
     let asked = Asked::new(expression, &args.zone);
     if asked.schedule.is_reboot() {

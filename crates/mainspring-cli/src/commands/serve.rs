@@ -36,11 +36,12 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let stopping = Stopping { drain: args.drain, grace: args.grace };
     let files = args.files;
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
+    let running_max = args.max_running as usize;
     let mut beside = Beside::default();
     let listen = args.listen;
     let serving = |place: Place| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
-        Ok(Serving { place, files, reader, stopping, rates, keeping, listener })
+        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), serving);

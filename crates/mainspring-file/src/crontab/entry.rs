@@ -51,6 +51,8 @@ pub struct Entry {
     pub user: Option<UserColumn>,
     /// What.
     pub command: Command,
+    /// Where the command begins in the text of the entry.
+    pub command_start: usize,
     /// What `H` and `~` choose their values from.
     pub hash_text: String,
 }
@@ -107,7 +109,7 @@ impl Entry {
             return Err(Fault::new(command_start..end, format!("expected a command after the {after}")));
         }
         let hash_text = text[when_end..].trim_matches(BLANKS).to_owned();
-        Ok(Entry { expression, user, command, hash_text })
+        Ok(Entry { expression, user, command, command_start, hash_text })
     }
 }
 

@@ -112,9 +112,10 @@ pub fn recall(jobs: &mut [PlacedJob], known: &mut Vec<Known>, alike: Alike) {
 pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName>) {
     let mut own: BTreeSet<JobName> =
         jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+    let mut numbers = BTreeMap::new();
     for placed in jobs.iter_mut().filter(|one| !one.is_named) {
         let word = Content::of(&placed.job).and_then(|content| content.word);
-        let name = fresh(word, source, taken, &own);
+        let name = fresh(word, source, taken, &own, &mut numbers);
         taken.insert(name.clone());
         own.insert(name.clone());
         give(placed, name);
@@ -131,8 +132,15 @@ fn give(placed: &mut PlacedJob, name: JobName) {
     placed.is_named = true;
 }
 
-/// A name that nothing has. `own` are those of the same file.
-fn fresh(word: Option<String>, source: &str, taken: &BTreeSet<JobName>, own: &BTreeSet<JobName>) -> JobName {
+/// A name that nothing has. `own` are those of the same file. `numbers` are the first that may be free for each beginning: names
+/// that are taken stay so.
+fn fresh(
+    word: Option<String>,
+    source: &str,
+    taken: &BTreeSet<JobName>,
+    own: &BTreeSet<JobName>,
+    numbers: &mut BTreeMap<String, usize>,
+) -> JobName {
     let stem = stem(source);
     let word = word.or_else(|| stem.clone()).unwrap_or_else(|| "command".to_owned());
     let plain = JobName::new(&word).expect("a word is a name");
@@ -143,12 +151,15 @@ fn fresh(word: Option<String>, source: &str, taken: &BTreeSet<JobName>, own: &BT
         Some(stem) if !own.contains(&plain) && stem != word => format!("{stem}-{word}"),
         _ => word,
     };
-    let numbered = (1_usize..).map(|number| match number {
-        1 => begin.clone(),
-        number => format!("{begin}-{number}"),
-    });
-    let names = numbered.map(|name| JobName::new(&name).expect("two words and a number are a name"));
-    names.into_iter().find(|name| !taken.contains(name)).expect("numbers do not end")
+    let number = numbers.entry(begin.clone()).or_insert(1);
+    loop {
+        let text = if *number == 1 { begin.clone() } else { format!("{begin}-{number}") };
+        *number += 1;
+        let name = JobName::new(&text).expect("two words and a number are a name");
+        if !taken.contains(&name) {
+            return name;
+        }
+    }
 }
 
 /// The word for a file: its name without directories and extension.
@@ -195,6 +206,13 @@ mod tests {
     fn words_are_names_and_equal_ones_are_numbered() {
         let text = "@daily echo a\n@hourly echo b\n@daily /opt/backup.sh\n@daily echo a\n# mainspring: name=echo-2\n@daily echo\n@daily [ ]\n";
         assert_eq!(names(&named(text)), ["echo", "echo-3", "backup.sh", "echo-4", "echo-2", "nightly"]);
+    }
+
+    #[test]
+    fn many_entries_of_one_word_are_numbered_one_after_the_other() {
+        // As many as a file holds: looking for each number from the first on took minutes.
+        let jobs = named(&"@daily echo\n".repeat(20_000));
+        assert_eq!((jobs[0].job.name.as_str(), jobs[19_999].job.name.as_str()), ("echo", "echo-20000"));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! Does not know what the keys mean.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -26,16 +26,18 @@ pub(super) type Name<'s> = Spanned<Cow<'s, str>>;
 pub(super) struct Faults<'s> {
     text: &'s str,
     found: Vec<Fault>,
+    /// Places and messages of those.
+    known: HashSet<(usize, usize, String)>,
 }
 
 impl<'s> Faults<'s> {
     pub(super) fn new(text: &'s str) -> Faults<'s> {
-        Faults { text, found: Vec::new() }
+        Faults { text, found: Vec::new(), known: HashSet::new() }
     }
 
     /// Adds a fault, unless the very same is known: a mistake in the defaults is met with every job.
     pub(super) fn push(&mut self, fault: Fault) {
-        if !self.found.contains(&fault) {
+        if self.known.insert((fault.span.start, fault.span.end, fault.message.clone())) {
             self.found.push(fault);
         }
     }

@@ -26,27 +26,45 @@ use crate::problem::Fault;
 pub(super) const NAMES: &[&str] =
     &["misfire", "overlap", "retry", "timeout", "retention", "jitter", "pause_after", "dead_letters"];
 
-/// The key of a table whose value comes first in the text.
-const HEADS: &[(&str, &str)] =
-    &[("misfire", "rule"), ("overlap", "rule"), ("retry", "max"), ("timeout", "after")];
+/// The key of a table whose value comes first in the text, and a right value.
+const HEADS: &[(&str, &str, &str)] = &[
+    ("misfire", "rule", "latest"),
+    ("overlap", "rule", "skip"),
+    ("retry", "max", "0"),
+    ("timeout", "after", "none"),
+];
 
 pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Policies {
     let mut policies = Policies::default();
     for name in NAMES {
         let Some(value) = fields.get(name) else { continue };
         let Some(text) = policy_text(name, value, faults) else { continue };
-        if let Err(error) = policies.set(&name.replace('_', "-"), &text) {
-            place(&error, value, faults);
-        }
+        set(&mut policies, name, &text, &mut |error| place(error, value, faults));
     }
     policies
+}
+
+/// Reads a policy. After a mistake it is read again without the wrong word, so that one does not hide the next.
+fn set(policies: &mut Policies, name: &str, text: &str, wrong: &mut dyn FnMut(&PolicyError)) {
+    let usual_head = HEADS.iter().find(|(policy, ..)| *policy == name).map(|(_, _, usual)| *usual);
+    let mut words: Vec<&str> = text.split(',').collect();
+    for _ in 0..=words.len() {
+        let Err(error) = policies.set(&name.replace('_', "-"), &words.join(",")) else { return };
+        wrong(&error);
+        let is_wrong = |word: &&str| *word == error.found || word.split('=').any(|part| part == error.found);
+        match (words.iter().position(is_wrong), usual_head) {
+            (Some(0), Some(usual)) if words[0] != usual => words[0] = usual,
+            (Some(index), _) if 1 < words.len() => drop(words.remove(index)),
+            _ => return,
+        }
+    }
 }
 
 /// The text that `Policies::set` reads.
 fn policy_text(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
     match value.get_ref() {
         DeValue::Table(table) => {
-            let head = HEADS.iter().find(|(policy, _)| *policy == name).map(|(_, head)| *head);
+            let head = HEADS.iter().find(|(policy, ..)| *policy == name).map(|(_, head, _)| *head);
             table_text(head, table, value, faults)
         }
         _ => part_text(value, faults),

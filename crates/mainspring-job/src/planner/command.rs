@@ -46,6 +46,37 @@ pub fn preview(
     if MAX_BACKFILL_RUNS < found.len() { Err(Refusal::BackfillTooLarge) } else { Ok(found) }
 }
 
+/// Tells what a rewind would let run: the first occurrences after `now` up to the watermark, at most `most`, and how many there
+/// are. Those that have a record of their own do not run again: the store knows which. `None`: the job is not planned
+/// ahead.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Timetable, cron::Schedule, rewind_preview};
+///
+/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
+/// let now = "2026-11-21T12:00:00Z".parse()?;
+/// // The clock showed March once, and was set right again.
+/// let watermark = "2027-03-01T00:00:00Z".parse()?;
+/// let (first, count) = rewind_preview(&daily, watermark, now, 1).expect("it is planned ahead");
+/// assert_eq!((first, count), (vec!["2026-11-22T02:30:00Z".parse()?], 100));
+/// assert_eq!(rewind_preview(&daily, now, now, 1), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn rewind_preview(
+    timetable: &Timetable,
+    watermark: Timestamp,
+    now: Timestamp,
+    most: usize,
+) -> Option<(Vec<Timestamp>, u64)> {
+    if watermark <= now {
+        return None;
+    }
+    let count =
+        timetable.stretch_in(now, watermark).map_or(0, |(first, last)| timetable.count(first, last).count);
+    Some((timetable.occurrences(now, watermark, most), count))
+}
+
 impl Planner {
     pub(super) fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
         let is_early = self.phase == Phase::Restoring;
@@ -61,6 +92,7 @@ impl Planner {
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(name) => return self.trigger(now, ticket, &name),
             Command::Backfill { job, from, to } => self.backfill(now, &job, from, to),
+            Command::Rewind(name) => self.rewind(now, &name),
             Command::RetryDead(run) => return self.retry_dead(now, ticket, run),
             Command::DropDead(key) => return self.drop_dead(now, ticket, key),
         };
@@ -225,6 +257,21 @@ impl Planner {
             self.plan_run(now, &job, key, Cause::Backfill, now);
         }
         Reply::Backfilled { count, series }
+    }
+
+    fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {
+        let Some(tracked) = self.jobs.get_mut(name).filter(|tracked| tracked.job.is_some()) else {
+            return Reply::Refused(Refusal::NoSuchJob);
+        };
+        let from = tracked.mark.watermark;
+        if from <= now {
+            return Reply::Refused(Refusal::NotAhead);
+        }
+        tracked.mark.watermark = now;
+        let mark = tracked.mark.clone();
+        self.ledger.record(Operation::Rewind(mark));
+        self.expect(name);
+        Reply::Rewound { from }
     }
 
     fn retry_dead(&mut self, now: Timestamp, ticket: Ticket, mut run: Box<Run>) {

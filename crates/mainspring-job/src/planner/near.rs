@@ -2,7 +2,7 @@
 //!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
-//! Does not know which of them are near: see [`window`](super::window).
+//! Does not know which of them are near: see `window`.
 
 use std::sync::Arc;
 use std::time::Duration;

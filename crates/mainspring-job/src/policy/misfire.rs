@@ -1,7 +1,8 @@
 //! Misfire: what becomes of occurrences whose time passed while nobody was there.
 //!
-//! The server was down, the machine was suspended, the process was stopped, or the clock was set forward: to the planner these
-//! are one thing. It looks at the time, and at the watermark of the job, which is the last nominal time that it planned:
+//! The server was down, the machine was suspended, the process was stopped, or the clock was set forward: to
+//! the planner these are one thing. It looks at the time, and at the watermark of the job, which is the last
+//! nominal time that it planned:
 //!
 //! ```text
 //!  watermark                                                     now
@@ -9,8 +10,8 @@
 //!           └───────────────── D: occurrences in (watermark, now] ─────┘
 //! ```
 //!
-//! The last of D is on time if it is at most `grace` old; it runs as if nothing had happened. All others of D, and the last if it
-//! is older, have misfired:
+//! The last of D is on time if it is at most `grace` old; it runs as if nothing had happened. All others of
+//! D, and the last if it is older, have misfired:
 //!
 //! | policy | runs | everything else of the misfired |
 //! |---|---|---|
@@ -19,17 +20,20 @@
 //! | `earliest` | the earliest one that is at most `window` old | missed |
 //! | `all` | the latest `cap` of those that are at most `window` old, in order, one after the other | missed |
 //!
-//! What is made good for is due at `now` plus a part of `spread`: a hash of the job and of the first nominal time that is made good
-//! for, so that a hundred jobs do not start in the same instant after a restart. All of it is due at that one moment, and runs
-//! in the order of its nominal times, the next when the one before has ended, under every overlap rule. What is missed is one record, however much it is: the first
-//! nominal time, the last, and the count, exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least" beyond.
-//! Afterwards the watermark stands at the last of D, and nothing up to it is ever planned again, even if the clock is set back.
+//! What is made good for is due at `now` plus a part of `spread`: a hash of the job and of the first nominal
+//! time that is made good for, so that a hundred jobs do not start in the same instant after a restart. All
+//! of it is due at that one moment, and runs in the order of its nominal times, the next when the one before
+//! has ended, under every overlap rule. What is missed is one record, however much it is: the first nominal
+//! time, the last, and the count, exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least"
+//! beyond. Afterwards the watermark stands at the last of D, and nothing up to it is ever planned again, even
+//! if the clock is set back.
 //!
-//! For a one-shot job there is one occurrence. `none` lets it expire when it is older than `grace`, everything else runs it
-//! whenever somebody is there, because somebody asked for it.
+//! For a one-shot job there is one occurrence. `none` lets it expire when it is older than `grace`,
+//! everything else runs it whenever somebody is there, because somebody asked for it.
 //!
-//! Source: misfire instructions of [Quartz](https://www.quartz-scheduler.org/documentation/2.4.0-SNAPSHOT/tutorials/), the catchup
-//! window of [Temporal](https://docs.temporal.io/schedule), `Persistent=` of
+//! Source: misfire instructions of
+//! [Quartz](https://www.quartz-scheduler.org/documentation/2.4.0-SNAPSHOT/tutorials/), the catchup window of
+//! [Temporal](https://docs.temporal.io/schedule), `Persistent=` of
 //! [systemd.timer(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.timer.html).
 
 use std::fmt;
@@ -96,8 +100,8 @@ pub struct Misfire {
 }
 
 impl Default for Misfire {
-    /// The latest, if it is at most 24 hours old, within two minutes. The grace is a minute: less than that is the delay of a
-    /// busy machine.
+    /// The latest, if it is at most 24 hours old, within two minutes. The grace is a minute: less than that
+    /// is the delay of a busy machine.
     fn default() -> Misfire {
         Misfire {
             catch_up: CatchUp::Latest,

@@ -11,11 +11,13 @@
 //! | `kill-old` | starts | the running one is killed and becomes `cancelled`; the new one waits for its end, as in `replace` |
 //! | `allow` | starts | starts; of the runs made good after a misfire one at a time |
 //!
-//! Runs of one job start in the order in which they are due. What waits is `queued`, and becomes `running` when its place is
-//! free. Three kinds of run are asked for one by one, and so wait under every policy but `allow` rather than being dropped, and
-//! never replace or kill another: a retry, a run made good after a misfire, and one that a person asked for.
+//! Runs of one job start in the order in which they are due. What waits is `queued`, and becomes `running`
+//! when its place is free. Three kinds of run are asked for one by one, and so wait under every policy but
+//! `allow` rather than being dropped, and never replace or kill another: a retry, a run made good after a
+//! misfire, and one that a person asked for.
 //!
-//! A group's limit and the server's come after this: who may start by this table may still wait in line for those.
+//! A group's limit and the server's come after this: who may start by this table may still wait in line for
+//! those.
 //!
 //! Source: `ScheduleOverlapPolicy` of [Temporal](https://docs.temporal.io/schedule), `concurrencyPolicy` of
 //! [Kubernetes](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/).

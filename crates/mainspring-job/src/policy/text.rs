@@ -4,7 +4,8 @@
 //! all,cap=7,window=1h      head `all`, parts cap -> 7, window -> 1h
 //! ```
 //!
-//! Durations are written as people do, `90s`, `1h30m`, `500ms`, in units up to hours: a day is not always 24 hours.
+//! Durations are written as people do, `90s`, `1h30m`, `500ms`, in units up to hours: a day is not always 24
+//! hours.
 
 use std::error::Error;
 use std::fmt;

@@ -4,8 +4,9 @@
 //!  start ───────── after ─────────▶ signal ──── grace ────▶ KILL, to the whole process group
 //! ```
 //!
-//! The planner hands this to the executor with the start, and the executor measures: a length of time is measured by a clock
-//! that nobody sets, and the planner has only the other kind. A webhook knows no signals; its request is dropped at once.
+//! The planner hands this to the executor with the start, and the executor measures: a length of time is
+//! measured by a clock that nobody sets, and the planner has only the other kind. A webhook knows no signals;
+//! its request is dropped at once.
 
 use std::fmt;
 use std::str::FromStr;

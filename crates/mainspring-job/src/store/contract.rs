@@ -5,11 +5,12 @@
 //!  scripts:  random batches, told to the store and to the one in memory; answers and contents must agree
 //! ```
 //!
-//! Cost: some hundred small stores are made. It cannot pull the plug: that a store survives a crash is for its own tests.
+//! Cost: some hundred small stores are made. It cannot pull the plug: that a store survives a crash is for
+//! its own tests.
 //!
 //! # Example
-//! A store that is a journal: it keeps all that it was told, and when it is opened reads it again from the start. The maps of
-//! [`MemoryStore`] answer its questions.
+//! A store that is a journal: it keeps all that it was told, and when it is opened reads it again from the
+//! start. The maps of [`MemoryStore`] answer its questions.
 //!
 //! ```
 //! use mainspring_job::jiff::Timestamp;
@@ -119,7 +120,8 @@
 //! # Ok::<(), contract::Violation>(())
 //! ```
 //!
-//! A store that keeps everything in tables of its own is `mainspring-store`, which knows no more of this crate than is public.
+//! A store that keeps everything in tables of its own is `mainspring-store`, which knows no more of this
+//! crate than is public.
 
 mod generator;
 mod ground;
@@ -185,7 +187,23 @@ impl std::error::Error for Violation {}
 /// The first law or script that the store does not keep to.
 ///
 /// # Example
-/// See the [page of the suite](self).
+/// ```
+/// use mainspring_job::{MemoryStore, contract};
+///
+/// struct InMemory;
+///
+/// impl contract::Ground for InMemory {
+///     type Store = MemoryStore;
+///     fn fresh(&mut self) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+///     fn reopened(&mut self, store: MemoryStore) -> MemoryStore {
+///         store
+///     }
+/// }
+///
+/// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
+/// ```
 pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;

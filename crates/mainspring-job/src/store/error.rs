@@ -5,7 +5,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Says what went wrong with a store. What an owner does about each stands on the [page of stores](crate::store).
+/// Says what went wrong with a store. What an owner does about each stands on the [page of
+/// stores](crate::store).
 ///
 /// # Example
 /// ```

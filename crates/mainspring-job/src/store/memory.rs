@@ -1,9 +1,10 @@
 //! A store in memory: the plainest thing that keeps the contract, and so the oracle for all others.
 //!
-//! Sorted maps, one for each kind of record. A batch is applied operation by operation; nothing can fail halfway. A clone is
-//! what a disk would hold at that moment.
+//! Sorted maps, one for each kind of record. A batch is applied operation by operation; nothing can fail
+//! halfway. A clone is what a disk would hold at that moment.
 //!
-//! Cost: O(log n) for each operation; `find`, `counts` and `Prune` walk what they look at. Does not survive the process.
+//! Cost: O(log n) for each operation; `find`, `counts` and `Prune` walk what they look at. Does not survive
+//! the process.
 
 use std::collections::BTreeMap;
 
@@ -120,6 +121,11 @@ impl MemoryStore {
             }
             Operation::Define { mark, source, text } => self.define(mark, source, text),
             Operation::Mark(mark) => self.mark(mark),
+            Operation::Rewind(mark) => {
+                let Some(record) = self.jobs.get_mut(&mark.job) else { return Answer::Missing };
+                record.mark = mark.clone();
+                Answer::New
+            }
             Operation::Forget(name) => {
                 let Some(record) = self.jobs.get_mut(name) else { return Answer::Missing };
                 (record.source, record.text) = (None, String::new());

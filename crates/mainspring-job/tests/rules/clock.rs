@@ -120,3 +120,34 @@ fn what_is_made_good_for_keeps_its_order_when_the_clock_is_set_back() {
     let expected = [10, 20, 30, 55].map(|minute| format!("2026-01-01T10:{minute}:00Z"));
     assert_eq!(nominals, expected);
 }
+
+#[test]
+fn a_job_that_rests_for_a_clock_that_was_ahead_is_rewound() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", "overlap=allow")]);
+    let rewind = || Command::Rewind(name("j"));
+    assert_eq!(shell.command(rewind()), Reply::Refused(Refusal::NotAhead));
+    assert_eq!(shell.command(Command::Rewind(name("x"))), Reply::Refused(Refusal::NoSuchJob));
+    // A year ahead for a look: 01:00 to the year's end are one missed stretch, and its last time ran.
+    shell.wake("2027-01-01T00:00:30Z");
+    assert_eq!(shell.started.len(), 1);
+    shell.wake("2026-01-01T00:40:00Z");
+    shell.live("2026-01-01T04:30:00Z");
+    assert_eq!(shell.started.len(), 1, "it rests");
+    let (_, mark) = shell.planner.job(&name("j")).unwrap();
+    let from = mark.watermark;
+    let (times, count) = rewind_preview(&shell.jobs[0].timetable, from, shell.now, 2).unwrap();
+    assert_eq!(times, [at("2026-01-01T05:00:00Z"), at("2026-01-01T06:00:00Z")]);
+    assert!(count > 8_000, "{count}");
+    assert_eq!(shell.command(rewind()), Reply::Rewound { from });
+    shell.live("2026-01-01T06:30:00Z");
+    let nominals: Vec<Timestamp> = shell.started[1..].iter().map(|start| start.key.nominal).collect();
+    assert_eq!(nominals, times);
+    // It is on disk, and what ran does not run again.
+    shell.boot();
+    shell.wake("2026-01-01T00:40:00Z");
+    assert!(matches!(shell.command(rewind()), Reply::Rewound { .. }));
+    shell.live("2026-01-01T07:30:00Z");
+    let nominals: Vec<Timestamp> = shell.started[1..].iter().map(|start| start.key.nominal).collect();
+    let hours = [5, 6, 2, 3, 4, 7].map(|hour| at(&format!("2026-01-01T0{hour}:00:00Z")));
+    assert_eq!(nominals, hours, "01:00 is on record as the first that was missed");
+}

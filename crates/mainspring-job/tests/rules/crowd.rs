@@ -1,4 +1,5 @@
-//! Crowds: much that is due at once is planned in portions, and what finds no room is not called what it is not.
+//! Crowds: much that is due at once is planned in portions, and what finds no room is not called what it is
+//! not.
 
 use super::*;
 

@@ -10,7 +10,8 @@ fn submit(shell: &mut Shell, due: &str) -> OnceId {
     }
 }
 
-/// Two jobs that are due at one time, the first of which runs; there is no room for the second, which was read.
+/// Two jobs that are due at one time, the first of which runs; there is no room for the second, which was
+/// read.
 fn with_one_that_was_read() -> (Shell, OnceId) {
     let mut limits = Limits::default();
     limits.max_open = 1;

@@ -1,8 +1,10 @@
-//! The order of a job's runs: in which they are due, and one after the other where they make good for what was missed.
+//! The order of a job's runs: in which they are due, and one after the other where they make good for what
+//! was missed.
 
 use super::*;
 
-/// Ends whatever runs, a minute after it started, and says what started, in order; at most one may run at a time.
+/// Ends whatever runs, a minute after it started, and says what started, in order; at most one may run at a
+/// time.
 fn one_after_the_other(shell: &mut Shell, count: usize) -> Vec<Timestamp> {
     for index in 0..count {
         shell.live(&(shell.now + SignedDuration::from_secs(150)).to_string());

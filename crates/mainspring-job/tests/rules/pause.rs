@@ -8,8 +8,8 @@ fn paused(shell: &Shell) -> bool {
 
 #[test]
 fn only_a_run_that_failed_counts_and_only_one_that_succeeded_ends_the_row() {
-    // How the runs of a job with pause-after=2 end: s succeeded, f failed, t timed out, c cancelled, a cut off by the end of the
-    // server, o skipped; and whether it is paused then.
+    // How the runs of a job with pause-after=2 end: s succeeded, f failed, t timed out, c cancelled, a cut
+    // off by the end of the server, o skipped; and whether it is paused then.
     let cases = [
         ("ff", "", true),
         ("tf", "", true),
@@ -19,7 +19,8 @@ fn only_a_run_that_failed_counts_and_only_one_that_succeeded_ends_the_row() {
         ("faf", "", true),
         ("aaaa", "", false),
         ("fa", "", false),
-        // Tried again on request: the run is a dead letter when its attempts are used up, and that is a failure.
+        // Tried again on request: the run is a dead letter when its attempts are used up, and that is a
+        // failure.
         ("aaaa", "retry=1,backoff=0s,on=abandoned", true),
         ("aaa", "retry=1,backoff=0s,on=abandoned", false),
     ];

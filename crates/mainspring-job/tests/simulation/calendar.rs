@@ -1,4 +1,5 @@
-//! When a subject is due, by arithmetic, and what its misfire rule makes of what has passed: the oracle of the checker.
+//! When a subject is due, by arithmetic, and what its misfire rule makes of what has passed: the oracle of
+//! the checker.
 //!
 //! Written from the manual and not from the planner: no search, no steps.
 

@@ -1,8 +1,8 @@
-//! Judges a history by the manual: each sentence of it that promises something about planning names its check in the table of
-//! `sentences`, and each check is about one of them.
+//! Judges a history by the manual: each sentence of it that promises something about planning names its check
+//! in the table of `sentences`, and each check is about one of them.
 //!
-//! A check knows what the disk accepted and what the world saw happen, and nothing of the planner. Some look at the history as a
-//! whole, others walk through it with a model of what was known at each moment.
+//! A check knows what the disk accepted and what the world saw happen, and nothing of the planner. Some look
+//! at the history as a whole, others walk through it with a model of what was known at each moment.
 
 mod acknowledged;
 mod attempts;

@@ -1,4 +1,5 @@
-//! Forgeries: for each check a record that is made wrong in the log of a right history, to see that the check sees it.
+//! Forgeries: for each check a record that is made wrong in the log of a right history, to see that the check
+//! sees it.
 
 use jiff::SignedDuration;
 use mainspring_job::{

@@ -78,7 +78,8 @@ pub(crate) struct Model<'s> {
     pub is_gathering: bool,
     /// What ended since all was on disk.
     pub ended: BTreeSet<(RunKey, u32)>,
-    /// What was planned and refused since all was on disk, because it ran by an earlier timetable: in the way until then.
+    /// What was planned and refused since all was on disk, because it ran by an earlier timetable: in the way
+    /// until then.
     pub refused: Vec<RunKey>,
     /// What started since all was on disk.
     pub started: Vec<RunKey>,
@@ -253,6 +254,11 @@ impl<'s> Model<'s> {
                     job.era += u32::from(job.mark.timetable != mark.timetable);
                     job.mark = mark.clone();
                 }
+            }
+            Operation::Rewind(mark) => {
+                let job = self.jobs.get_mut(&mark.job).unwrap();
+                job.era += 1;
+                job.mark = mark.clone();
             }
             Operation::Forget(name) => {
                 let job = self.jobs.get_mut(name).unwrap();

@@ -168,6 +168,7 @@ impl<'s> World<'s> {
                 from: self.now - SignedDuration::from_secs(*seconds),
                 to: self.now + SignedDuration::from_secs(120),
             },
+            Step::Rewind(index) => Command::Rewind(name(index)),
             Step::RetryDead(pick) => Command::RetryDead(Box::new(self.dead(*pick)?)),
             Step::DropDead(pick) => Command::DropDead(self.dead(*pick)?.key),
             Step::Change(change) => {

@@ -53,7 +53,8 @@ impl Pulse {
         Ok(())
     }
 
-    /// Says what is to be done now, in order. Called from the main loop when the machine's timer has woken it.
+    /// Says what is to be done now, in order. Called from the main loop when the machine's timer has woken
+    /// it.
     ///
     /// # Errors
     /// The queue does not take another timer.

@@ -78,8 +78,8 @@
 //! | chunks of 15 (and 63) | - | 11 (9.7) | 7.3 | - | 15.3 / 27 (14 / 25) | 45-90 (210) |
 //! | memory of chunks asked for past the caches | as it is | - | - | - | - | - |
 //!
-//! A sparse wheel (W4: a thousand timers in thirty days; ns a fire, lowest of 20 rounds, three runs in turns, a Xeon at 2.5 GHz; a
-//! lazy heap takes 54):
+//! A sparse wheel (W4: a thousand timers in thirty days; ns a fire, lowest of 20 rounds, three runs in turns,
+//! a Xeon at 2.5 GHz; a lazy heap takes 54):
 //!
 //! | design | ns |
 //! |---|---|

@@ -3,8 +3,6 @@
 //! Cost: none worth a word.
 //!
 //! Does not judge: `doctor` does.
-//!
-//! Source: own.
 
 use serde::{Deserialize, Serialize};
 

@@ -10,8 +10,6 @@
 //! Cost: opening the store.
 //!
 //! Does not write, and knows no next time better than the definition says.
-//!
-//! Source: own.
 
 use std::sync::Arc;
 
@@ -36,6 +34,7 @@ pub struct Alone {
     store: SqliteStore,
     outputs: Outputs,
     now: Timestamp,
+    is_all_paused: bool,
 }
 
 impl Alone {
@@ -50,7 +49,7 @@ impl Alone {
         }
         let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::look(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now }))
+        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, is_all_paused: false }))
     }
 
     /// Answers a request that only looks.
@@ -77,8 +76,12 @@ impl Alone {
             }
             Request::History { job, states, limit, cursor } => {
                 let job = job.as_deref().map(name).transpose()?;
+                let is_job = match &job {
+                    Some(wanted) => self.records()?.iter().any(|(known, _)| known.name == *wanted),
+                    None => true,
+                };
                 queries::history_query(job, states, *limit, cursor.as_deref())
-                    .and_then(|query| queries::history(&mut self.store, &query))
+                    .and_then(|query| queries::history(&mut self.store, &query, is_job))
             }
             Request::Export { .. } => {
                 let texts = self.records()?.into_iter().map(|(_, record)| record.text).collect();
@@ -146,7 +149,8 @@ impl Alone {
 
     /// The jobs that were not removed, each with its record.
     fn records(&mut self) -> Result<Vec<(Job, JobRecord)>, Error> {
-        let (records, _) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        self.is_all_paused = is_all_paused;
         let defined = records.into_iter().filter_map(|record| {
             let source = Source::new(record.source.clone()?, record.text.clone());
             let placed = JobFile::parse(&source, &TimeZone::UTC).jobs.into_iter().next()?;
@@ -157,7 +161,11 @@ impl Alone {
 
     /// What is known of a job without a look at its runs: none is open.
     fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
-        describe::job(job, &record.mark, self.now)
+        let mut wire = describe::job(job, &record.mark, self.now);
+        if self.is_all_paused {
+            describe::rest_with_all(&mut wire);
+        }
+        wire
     }
 }
 

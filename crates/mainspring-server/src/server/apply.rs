@@ -53,7 +53,8 @@ impl Server {
     /// What a set would change.
     pub(super) fn changes(&self, set: &Definitions) -> AppliedWire {
         let mut applied = AppliedWire::default();
-        let known: BTreeMap<&JobName, &Job> = self.planner.jobs().map(|(job, _)| (&job.name, job)).collect();
+        let known: BTreeMap<&JobName, &Job> =
+            self.owner.planner().jobs().map(|(job, _)| (&job.name, job)).collect();
         for job in &set.jobs {
             let name = job.name.to_string();
             match known.get(&job.name) {

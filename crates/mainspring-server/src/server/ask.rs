@@ -8,34 +8,36 @@
 //! Cost: a request that looks costs a query of the store, of a page at most.
 //!
 //! Does not trust a client with more than the limits of the protocol.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, OnceId, Policies, Reader, Reply, RunKey, Scope, Submission,
-    Ticket, Work, preview,
+    Command, Definitions, Job, JobName, OnceId, Policies, Reader, Refusal, Reply, RunKey, Scope, Submission,
+    Ticket, Work, preview, rewind_preview,
 };
 
 use super::asking::{
     Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, usage,
 };
+use super::clients::Clients;
 use super::feed::Feed;
 use super::peer::TURN_TIME;
 use super::phase::Phase;
 use super::purpose::Purpose;
-use super::rate::{INSIDE_RATE, Rates};
 use super::{Server, describe, queries};
 use crate::message::counted;
-use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, Request, Response, SubmitWire};
+use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, Request, Response, SubmitWire};
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
+use mainspring_exec::specs;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
+
+/// How many times a preview of a rewind shows: enough to see what it is about.
+const MAX_SHOWN: usize = 20;
 
 fn time(text: &str) -> Result<Timestamp, ErrorWire> {
     text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
@@ -44,142 +46,112 @@ fn time(text: &str) -> Result<Timestamp, ErrorWire> {
 impl Server {
     /// Takes requests of all clients in turn, until there is none or the time of this turn is over.
     pub(super) fn take_requests(&mut self, now: Moment) {
-        self.peers.read(now);
+        self.clients.read(now);
         let began = Moment::now();
         while self.takes_requests(now)
-            && let Some((peer, asked)) = self.peers.next_request()
+            && let Some((asker, request, actor)) = self.clients.next_request()
         {
-            self.take_request(peer, asked, now);
+            self.take_request(asker, request, actor, now);
             if TURN_TIME <= Moment::now().since(began) {
                 break;
             }
         }
     }
 
-    fn take_request(&mut self, peer: u64, asked: Asked, now: Moment) {
-        let id = asked.id;
-        if let Some(asking) = self.ask_inside(peer, &asked, now) {
-            return self.go_on(Asker { peer, id, follows: false }, asking);
+    fn take_request(&mut self, asker: Asker, request: Request, actor: Option<String>, now: Moment) {
+        if let Some(asking) = self.ask_inside(asker, &request, now) {
+            return self.go_on(asker, asking);
         }
-        let admitted = self.admit(peer, &asked.request).and_then(|()| self.weigh(peer, &asked.request, now));
+        // Rates are no limit for who only looks.
+        let weighed =
+            |clients: &mut Clients| if looks(&request) { Ok(()) } else { clients.weigh(asker, now) };
+        let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
         if let Err(error) = admitted {
-            return self.answer(peer, id, Response::Error(error));
+            return self.clients.answer(asker, Response::Error(error));
         }
-        if !looks(&asked.request) {
-            self.say_actor(peer, &asked, now);
+        if let Some(actor) = actor.filter(|_| !looks(&request)) {
+            self.say_actor(&actor, &request, now);
         }
-        let request = asked.request;
-        let follows = matches!(request, Request::Logs { follow: true, .. });
         let asking = self.consider(request, now);
-        self.go_on(Asker { peer, id, follows }, asking);
+        self.go_on(asker, asking);
     }
 
     /// Takes the answers of the store to what was asked.
     pub(super) fn take_answers(&mut self) {
-        self.questions.quiet();
-        while let Some(answered) = self.questions.next_answer() {
+        self.owner.quiet_questions();
+        while let Some(answered) = self.owner.next_answer() {
             self.take_answer(answered);
         }
     }
 
     pub(super) fn take_answer(&mut self, answered: Answered) {
         let Answered { asker, asking } = answered;
-        if let Some(peer) = self.peers.get(asker.peer) {
-            peer.asking_count = peer.asking_count.saturating_sub(1);
-        }
+        self.clients.end_question(asker);
         self.go_on(asker, asking);
     }
 
     fn go_on(&mut self, asker: Asker, asking: Asking) {
-        let Asker { peer, id, follows } = asker;
         match asking {
-            Ok(Next::Answer(response)) => self.answer(peer, id, response),
+            Ok(Next::Answer(response)) => self.clients.answer(asker, response),
             Ok(Next::Nothing) => {}
-            Err(error) => self.answer(peer, id, Response::Error(error)),
-            Ok(Next::Command(command)) => self.command(Purpose::Answer { peer, id }, command),
-            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait { peer, id }, command),
-            Ok(Next::End(key)) => self.wait_for_end(peer, id, key),
+            Err(error) => self.clients.answer(asker, Response::Error(error)),
+            Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
+            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(asker), command),
+            Ok(Next::End(key)) => self.clients.wait_for_end(asker, key),
             Ok(Next::Unwritten { key, committed_count }) => {
-                self.wait_for_end_on_disk(peer, id, key, committed_count);
-            }
-            Ok(Next::Files(sets)) => self.command_files(peer, id, sets),
-            Ok(Next::Query(query)) => self.ask_store(asker, query),
-            Ok(Next::Feed { key, job, is_once }) => {
-                let path = self.outputs.path(&key, is_once);
-                if let Some(peer) = self.peers.get(peer) {
-                    peer.end_feed();
-                    peer.feed = Some(Feed::new(id, key, job, follows, &path));
+                self.clients.wait_for_end_on_disk(asker, key);
+                if committed_count < self.owner.committed_count() {
+                    self.clients.look_for_ends();
                 }
             }
+            Ok(Next::Files(sets)) => self.command_files(asker, sets),
+            Ok(Next::Query(query)) => self.ask_store(asker, query),
+            Ok(Next::Feed { key, job, is_once }) => {
+                let path = self.work.output_path(&key, is_once);
+                self.clients.feed(asker, Feed::new(asker.id, key, job, asker.follows, &path));
+            }
         }
     }
 
-    pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
+    /// Asks the store how those runs ended that are over and waited for.
+    pub(super) fn answer_waiters(&mut self) {
+        let planner = self.owner.planner();
+        let (is_settled, committed_count) = (self.owner.is_idle(), self.owner.committed_count());
+        for (key, asker) in self.clients.take_over(|key| planner.run(key).is_none()) {
+            let ask = move |reader: &mut dyn Reader| queries::end(reader, key, is_settled, committed_count);
+            self.ask_store(asker, Box::new(ask));
+        }
+    }
+
+    fn ask_store(&mut self, asker: Asker, query: Query) {
         // Who has gone does not want to know.
-        if let Some(peer) = self.peers.get(asker.peer) {
-            peer.asking_count += 1;
-            self.questions.add(&self.writer, Question { asker, query });
+        if self.clients.begin_question(asker) {
+            self.owner.add_question(Question { asker, query });
         }
-    }
-
-    /// Whether a client may ask for a change now. Rates are no limit for who only looks.
-    fn weigh(&mut self, peer: u64, request: &Request, now: Moment) -> Result<(), ErrorWire> {
-        if looks(request) {
-            return Ok(());
-        }
-        let Rates { connection, total } = self.rates;
-        let (is_inside, is_over) =
-            self.peers.get(peer).map_or((false, false), |peer| (peer.is_inside, !peer.bucket.take(now)));
-        let over = if is_inside && is_over {
-            format!("{INSIDE_RATE} changes a second over HTTP")
-        } else if is_over {
-            format!("{connection} changes a second over one connection (serve --max-connection-changes)")
-        } else if !is_inside && !self.bucket.take(now) {
-            format!("{total} changes a second in all (serve --max-changes)")
-        } else {
-            return Ok(());
-        };
-        self.refused_count += 1;
-        Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
     }
 
     fn command(&mut self, purpose: Purpose, command: Command) {
-        if let Purpose::Answer { peer, .. }
-        | Purpose::AnswerAndWait { peer, .. }
-        | Purpose::LastOf { peer, .. } = &purpose
-            && let Some(peer) = self.peers.get(*peer)
-        {
-            peer.awaited_count += 1;
-            peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait { .. }));
-        }
-        let ticket = self.ticket(purpose);
-        self.inputs.push_back(Input::Command { ticket, command });
+        let ticket = self.clients.ticket(purpose);
+        self.owner.command(ticket, command);
     }
 
-    fn command_files(&mut self, peer: u64, id: u64, mut sets: Vec<Definitions>) {
+    fn command_files(&mut self, asker: Asker, mut sets: Vec<Definitions>) {
         let Some(last) = sets.pop() else {
-            return self.answer(peer, id, Response::Applied(AppliedWire::default()));
+            return self.clients.answer(asker, Response::Applied(AppliedWire::default()));
         };
         let mut applied = AppliedWire::default();
         for set in sets {
             let before = self.changes(&set);
             applied.add(before);
             let ticket = Ticket(0);
-            self.inputs.push_back(Input::Command { ticket, command: Command::Apply(set) });
+            self.owner.command(ticket, Command::Apply(set));
         }
-        self.command(Purpose::LastOf { peer, id, applied }, Command::Apply(last));
-    }
-
-    pub(super) fn answer(&mut self, peer: u64, id: u64, response: Response) {
-        // Who has gone does not want it any more.
-        if let Some(peer) = self.peers.get(peer) {
-            peer.answer(id, response);
-        }
+        self.command(Purpose::LastOf { asker, applied }, Command::Apply(last));
     }
 
     /// The reply to a command finds its asker.
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
-        let Some(purpose) = self.asked.remove(&ticket) else { return };
+        let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
@@ -200,28 +172,26 @@ impl Server {
                     self.say_refused(&Origin::of(&source).to_string(), &names, now);
                 }
             }
-            Purpose::Answer { peer, id } => {
+            Purpose::Answer(asker) => {
                 if let Reply::Duplicate { id: Some(known) } = reply {
-                    self.await_less(peer);
+                    self.clients.await_less(asker);
                     let ask = move |reader: &mut dyn Reader| queries::duplicate(reader, known);
-                    return self.ask_store(Asker { peer, id, follows: false }, Box::new(ask));
+                    return self.ask_store(asker, Box::new(ask));
                 }
-                self.answer_awaited(peer, id, describe::reply(&reply));
+                self.clients.answer_awaited(asker, describe::reply(&reply));
             }
-            Purpose::LastOf { peer, id, mut applied } => {
+            Purpose::LastOf { asker, mut applied } => {
                 if let Reply::Applied(last) = &reply {
                     applied.add(describe::applied(last));
                 }
-                self.answer_awaited(peer, id, Response::Applied(applied));
+                self.clients.answer_awaited(asker, Response::Applied(applied));
             }
-            Purpose::AnswerAndWait { peer, id } => {
+            Purpose::AnswerAndWait(asker) => {
                 if let Reply::Planned { key } = &reply {
-                    self.answer(peer, id, describe::reply(&reply));
-                    if self.peers.get(peer).is_some() {
-                        self.waiters.add(key.clone(), peer, id);
-                    }
+                    self.clients.answer(asker, describe::reply(&reply));
+                    self.clients.wait_on(asker, key.clone());
                 } else {
-                    self.answer_waited(peer, id, describe::reply(&reply));
+                    self.clients.answer_waited(asker, describe::reply(&reply));
                 }
             }
         }
@@ -246,7 +216,7 @@ impl Server {
         self.has_room_for(&request, now)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
-            Some(job) => job_name(&job).map(Scope::Job),
+            Some(job) => self.known(&job).map(Scope::Job),
         };
         match request {
             Request::Status => self.status(now),
@@ -259,12 +229,13 @@ impl Server {
             Request::Show { job } => self.show(&job, now),
             Request::History { job, states, limit, cursor } => {
                 let job = job.as_deref().map(job_name).transpose()?;
+                let is_job = job.as_ref().is_none_or(|name| self.owner.planner().job(name).is_some());
                 let asked = queries::history_query(job, &states, limit, cursor.as_deref())?;
-                query(move |reader| queries::history(reader, &asked))
+                query(move |reader| queries::history(reader, &asked, is_job))
             }
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait } => {
-                let command = Command::Trigger(job_name(&job)?);
+                let command = Command::Trigger(self.known(&job)?);
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
             }
             Request::Wait { run } => {
@@ -278,6 +249,7 @@ impl Server {
             Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),
             Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
+            Request::Rewind { job, preview } => self.rewind(&job, preview, now),
             Request::DeadRetry { run } => {
                 let key = dead_key(&run)?;
                 query(move |reader| queries::dead(reader, &key, |run| Command::RetryDead(Box::new(run))))
@@ -299,12 +271,19 @@ impl Server {
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
     fn has_room_for(&self, request: &Request, now: Moment) -> Result<(), ErrorWire> {
-        let is_refused = match self.writer.is_full() || self.is_backlogged() {
+        let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
             true => !looks(request),
             false => self.room.is_full() && adds(request),
         };
         let text = || self.troubles(now).join("; ");
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
+    }
+
+    /// The name of a job that there is.
+    fn known(&self, text: &str) -> Result<JobName, ErrorWire> {
+        let name = job_name(text)?;
+        let is_known = self.owner.planner().job(&name).is_some();
+        is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
     }
 
     fn define(&mut self, text: &str, replace: bool) -> Asking {
@@ -314,7 +293,7 @@ impl Server {
         }
         let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
-        let known = self.planner.job(&job.name);
+        let known = self.owner.planner().job(&job.name);
         if let Some((known, _)) = known
             && !(replace && Origin::of(&known.source) == Origin::Command)
         {
@@ -329,7 +308,7 @@ impl Server {
 
     fn remove(&mut self, text: &str) -> Asking {
         let name = job_name(text)?;
-        let (job, _) = self.planner.job(&name).ok_or_else(|| not_found(&format!("job `{text}`")))?;
+        let (job, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{text}`")))?;
         let origin = Origin::of(&job.source);
         if self.files.are_given(&origin) {
             let message = format!("the job comes from {origin}: remove it there");
@@ -346,11 +325,11 @@ impl Server {
             return Ok(Next::Command(Command::Withdraw(id)));
         }
         let name = job_name(of)?;
-        let runs = self.planner.runs_of(&name);
+        let runs = self.owner.planner().runs_of(&name);
         let mut keys: Vec<RunKey> = runs.map(|run| run.key.clone()).take(MAX_CANCELLED).collect();
         if let Some(last) = keys.pop() {
             for key in keys {
-                self.inputs.push_back(Input::Command { ticket: Ticket(0), command: Command::Cancel(key) });
+                self.owner.command(Ticket(0), Command::Cancel(key));
             }
             return Ok(Next::Command(Command::Cancel(last)));
         }
@@ -362,10 +341,23 @@ impl Server {
         if !is_preview {
             return Ok(Next::Command(Command::Backfill { job: name, from, to }));
         }
-        let (found, _) = self.planner.job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let (found, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
         let times =
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
         Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
+    }
+
+    fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> Asking {
+        let name = job_name(job)?;
+        if !is_preview {
+            return Ok(Next::Command(Command::Rewind(name)));
+        }
+        let (found, mark) =
+            self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
+        let planned = mark.watermark;
+        let (times, count) = rewind_preview(&found.timetable, planned, now.wall, MAX_SHOWN)
+            .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;
+        query(move |reader| queries::rewinding(reader, &name, times, count, planned))
     }
 }
 
@@ -398,6 +390,7 @@ fn adds(request: &Request) -> bool {
             | Request::Submit(_)
             | Request::Define { .. }
             | Request::Backfill { preview: false, .. }
+            | Request::Rewind { preview: false, .. }
             | Request::DeadRetry { .. }
             | Request::Apply { preview: false, .. }
     )
@@ -406,7 +399,20 @@ fn adds(request: &Request) -> bool {
 fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
     let policies: Policies =
         wire.policies.parse().map_err(|error: mainspring_job::PolicyError| usage(error.to_string()))?;
-    let body = Body::Process(wire.process);
+    let body = match wire.webhook {
+        None => Body::Process(wire.process),
+        Some(webhook) => {
+            if !["http://", "https://"].iter().any(|scheme| webhook.url.starts_with(scheme)) {
+                return Err(usage(format!(
+                    "`{}` is no URL that begins with http:// or https://",
+                    webhook.url
+                )));
+            }
+            // As the executor will read it: what is wrong with a template is said now, and not when it is due.
+            specs::webhook(&webhook, &policies).map_err(|error| usage(error.to_string()))?;
+            Body::Webhook(webhook)
+        }
+    };
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
     let name =
         wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;

@@ -71,7 +71,7 @@ pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Asker {
     /// The number of the connection.
-    pub(super) peer: u64,
+    pub(super) client: u64,
     /// The number of the request.
     pub(super) id: u64,
     /// Whether output that comes later is wanted too.

@@ -7,29 +7,25 @@
 //! Cost: reads the jobs, the open runs, and the files; pending one-shot jobs stay on disk but for the near ones.
 //!
 //! Does not wait for the lock: its owner does.
-//!
-//! Source: own.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Planner, Prune,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune,
     Reader as StoreReader, Run, Shard, Store, StoreError,
 };
 
+use super::clients::Clients;
 use super::files::{Files, Served};
 use super::inside::{Inside, Listener};
-use super::output::Outputs;
-use super::peer::Peers;
+use super::owner::Owner;
 use super::phase::{Phase, Stopping};
-use super::postponed::Postponed;
 use super::purpose::Purpose;
-use super::questions::Questions;
-use super::rate::{Bucket, Rates};
+use super::rate::Rates;
 use super::room::Room;
-use super::waiters::Waiters;
 use super::waits::LoopWaits;
-use super::writer::Writer;
+use super::work::Work;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -38,11 +34,10 @@ use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
+use crate::supervisor;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::descriptors;
-use mainspring_exec::executor::{Executor, MAX_RUNNING};
-use mainspring_exec::orphans;
+use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::claims::{Holder, InForce};
 use mainspring_file::crontab::names::Known;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
@@ -77,6 +72,8 @@ pub struct Serving {
     pub rates: Rates,
     /// What the store is.
     pub keeping: Keeping,
+    /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
+    pub running_max: usize,
     /// Who serves people over HTTP, if anybody does.
     pub listener: Listener,
 }
@@ -118,10 +115,9 @@ impl Server {
     /// # Errors
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
-    pub fn prepare(serving: Serving, stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, listener } = serving;
-        let Stores { mut store, reader: questions } = stores;
-        let stored = Stored::read(&mut *store, lease.shard).map_err(Error::Store)?;
+    pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
+        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener } = serving;
+        let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
@@ -132,30 +128,18 @@ impl Server {
             Keeping::InMemory => Room::without(place.directory()),
         };
         descriptors::raise();
-        let capacity = descriptors::runs_at_once(descriptors::limit());
+        let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let mut limits = Limits::default();
         limits.max_running = capacity;
         let mut server = Server {
-            planner: Planner::new(lease.epoch, limits),
-            writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
-            questions: Questions::start(questions).map_err(setup("a thread for questions"))?,
-            lease,
+            owner: Owner::start(stores.store, stores.reader, lease, limits)?,
             room,
             socket_note: None,
             is_said_full: false,
-            inputs: VecDeque::new(),
-            executor: Executor::of_at_most(capacity),
-            deliveries: Deliveries::of_at_most(capacity).map_err(setup("a socket pair"))?,
-            postponed: Postponed::default(),
-            started: HashMap::new(),
-            latest: HashMap::new(),
-            outputs: Outputs::new(place.output()),
-            peers: Peers::listen(&place.socket(), rates.connection)
+            work: Work::new(capacity, place.output(), files.reader().users.clone())
+                .map_err(setup("a socket pair"))?,
+            clients: Clients::listen(&place.socket(), rates, began)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
-            asked: HashMap::new(),
-            last_ticket: 0,
-            waiters: Waiters::default(),
-            users: files.reader().users.clone(),
             files,
             signals,
             waits: LoopWaits::default(),
@@ -165,20 +149,16 @@ impl Server {
             looked: began,
             stopping,
             keeping,
-            rates,
-            bucket: Bucket::new(rates.total, began),
-            refused_count: 0,
             inside: Inside::new(listener.addresses),
             phase: Phase::Running,
-            reaps_orphans: orphans::fall_to_us(),
             place,
         };
-        server.peers.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
+        server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, began) {
             Ok(()) => Ok(server),
             Err(error) => {
                 // It leaves in good order: nothing was started.
-                let _ = std::fs::remove_file(server.place.socket());
+                let _ = fs::remove_file(server.place.socket());
                 let _ = server.release_store();
                 Err(error)
             }
@@ -209,10 +189,10 @@ impl Server {
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
         let sets: Vec<Definitions> = kept.chain(sets).collect();
         let former = self.former(&records, &sets);
-        self.inputs.push_back(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
+        self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
         for runs in pages {
             let (jobs, former) = (Vec::new(), Vec::new());
-            self.inputs.push_back(Input::Restore { jobs, former, runs, is_paused });
+            self.owner.tell(Input::Restore { jobs, former, runs, is_paused });
         }
         let mut names = HashSet::new();
         for definitions in sets {
@@ -222,9 +202,10 @@ impl Server {
         for source in retired {
             self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
         }
-        self.inputs.push_back(Input::Begin { takeover: self.lease.takeover });
+        self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
         self.say_hello(names.len(), now);
-        self.outputs.keeps = !self.room.is_short();
+        self.say_if_store_is_lost(now);
+        self.work.keep_output(!self.room.is_short());
         if let Some(trouble) = self.room.trouble() {
             self.note(now.wall, trouble);
         }
@@ -242,6 +223,7 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
+        supervisor::tell(supervisor::READY);
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
         if capacity < MAX_RUNNING {
@@ -250,6 +232,17 @@ impl Server {
                 descriptors::NEEDED
             );
             self.note(now.wall, &text);
+        }
+    }
+
+    /// A store that nobody had before, beside what earlier runs wrote, has lost what it knew.
+    fn say_if_store_is_lost(&mut self, now: Moment) {
+        let has_output =
+            || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());
+        if self.keeping == Keeping::OnDisk && self.owner.lease().epoch == 1 && has_output() {
+            let text = "the store is new, and there is output of earlier runs: what an earlier store knew is lost, \
+                        and with it what was submitted by `at` and `every`; restore a copy if there is one";
+            self.note(now.wall, text);
         }
     }
 
@@ -371,8 +364,8 @@ impl Server {
     }
 
     fn apply(&mut self, definitions: Definitions) {
-        let ticket = self.ticket(Purpose::Restored { source: definitions.source.clone() });
-        self.inputs.push_back(Input::Command { ticket, command: Command::Apply(definitions) });
+        let ticket = self.clients.ticket(Purpose::Restored { source: definitions.source.clone() });
+        self.owner.command(ticket, Command::Apply(definitions));
     }
 
     /// What the store keeps of jobs whose file is not read now, or has problems: a set for each source.

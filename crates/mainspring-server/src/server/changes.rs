@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use mainspring_job::{Batch, JobName, Operation, RunKey, RunState};
 
+use super::asking::Asker;
 use crate::protocol::{ChangesWire, RunChangeWire};
 use mainspring_exec::clock::Moment;
 
@@ -34,17 +35,17 @@ pub(super) struct Changes {
     is_all: bool,
     once: bool,
     is_cut_short: bool,
-    /// The connection and the request that wait.
-    waiting: Option<(u64, u64)>,
+    /// The request that waits.
+    waiting: Option<Asker>,
     /// When changes were told last.
     told: Option<Moment>,
 }
 
 impl Changes {
     /// Somebody waits for changes. Who waited before does so no more.
-    pub(super) fn watch(&mut self, peer: u64, id: u64) {
+    pub(super) fn watch(&mut self, asker: Asker) {
         self.is_watched = true;
-        self.waiting = Some((peer, id));
+        self.waiting = Some(asker);
     }
 
     /// Notes what a batch changes.
@@ -70,7 +71,9 @@ impl Changes {
             Operation::End { key, state, .. } => self.run(key, *state),
             Operation::Move { key, to, .. } => self.run(key, *to),
             Operation::Submit(_) | Operation::Withdraw { .. } => self.once = true,
-            Operation::Define { mark, .. } | Operation::Mark(mark) => self.job(&mark.job),
+            Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
+                self.job(&mark.job);
+            }
             Operation::Forget(job) => self.job(job),
             Operation::PauseAll(_) => self.is_all = true,
             Operation::Clear { .. } | Operation::Prune { .. } => {}
@@ -94,10 +97,10 @@ impl Changes {
     }
 
     /// Who waits and what there is to tell, if there is both.
-    pub(super) fn take(&mut self, now: Moment) -> Option<(u64, u64, ChangesWire)> {
+    pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
         let has_any =
             !self.runs.is_empty() || !self.jobs.is_empty() || self.is_all || self.once || self.is_cut_short;
-        let (peer, id) = self.waiting.take_if(|_| has_any)?;
+        let asker = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
         let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
             run: key.to_string(),
@@ -111,7 +114,7 @@ impl Changes {
         }
         wire.once = std::mem::take(&mut self.once);
         wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
-        Some((peer, id, wire))
+        Some((asker, wire))
     }
 }
 
@@ -123,6 +126,7 @@ mod tests {
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
         let mut changes = Changes::default();
+        let asked = |id| Asker { client: 7, id, follows: false };
         let key = |job: &str| RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH);
         let end = |job: &str| Operation::Move {
             key: key(job),
@@ -137,24 +141,24 @@ mod tests {
         let now = Moment::now();
         let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };
         changes.note(&batch(vec![begin("early")]), now);
-        changes.watch(7, 8);
+        changes.watch(asked(8));
         assert_eq!(changes.take(now), None, "nothing is kept before the first question");
         changes.note(&batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(true)]), now);
-        let (peer, id, told) = changes.take(now).unwrap();
-        assert_eq!((peer, id), (7, 8));
+        let (asker, told) = changes.take(now).unwrap();
+        assert_eq!(asker, asked(8));
         let states: Vec<(&str, &str)> =
             told.runs.iter().map(|run| (run.job.as_str(), run.state.as_str())).collect();
         assert_eq!(states, [("a", "cancelled"), ("b", "running")]);
         assert_eq!((told.jobs, told.is_cut_short), (vec![String::new()], false));
         changes.note(&batch((0..=MAX_CHANGED).map(|number| begin(&format!("j{number}"))).collect()), now);
         assert_eq!(changes.take(now), None, "nobody waits");
-        changes.watch(7, 9);
-        let (_, _, told) = changes.take(now).unwrap();
+        changes.watch(asked(9));
+        let (_, told) = changes.take(now).unwrap();
         assert_eq!((told.runs.len(), told.is_cut_short), (MAX_CHANGED, true));
         changes.note(&batch(vec![begin("a")]), later);
         changes.note(&batch(vec![begin("b")]), later);
-        changes.watch(7, 10);
-        let (_, _, told) = changes.take(later).unwrap();
+        changes.watch(asked(10));
+        let (_, told) = changes.take(later).unwrap();
         assert!(
             told.runs.is_empty() && told.is_cut_short,
             "whoever stopped asking is told of the gap: {told:?}"

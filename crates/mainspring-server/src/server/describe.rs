@@ -3,8 +3,6 @@
 //! Cost: some strings; for a job one search of its calendar.
 //!
 //! Does not ask the store: it is given what was found.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -58,6 +56,14 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         runs: mark.runs,
         failures: mark.failures,
         ..JobWire::default()
+    }
+}
+
+/// Nothing is due while everything is paused.
+pub(super) fn rest_with_all(wire: &mut JobWire) {
+    wire.next = None;
+    if matches!(wire.state.as_str(), "active" | "in quarantine") {
+        wire.state = "paused with everything".to_owned();
     }
 }
 
@@ -139,7 +145,7 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
         Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
-        Refusal::Conflict => ErrorKind::Conflict,
+        Refusal::Conflict | Refusal::NotAhead => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
         _ => ErrorKind::Failed,
     }
@@ -164,6 +170,7 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Duplicate { .. } => Response::Duplicate { name: None },
         Reply::Planned { key } => Response::Planned { run: key.to_string() },
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
+        Reply::Rewound { from } => Response::Rewound { from: from.to_string() },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
         // The answer to a command that nothing here sends.

@@ -3,8 +3,6 @@
 //! Cost: one read per line; the file stays open as long as somebody reads it.
 //!
 //! Does not wait: the loop asks again after each turn.
-//!
-//! Source: own.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -3,8 +3,6 @@
 //! Cost: a walk over the jobs, and the counts of the store.
 //!
 //! Does not read the store through: that would hold the loop up.
-//!
-//! Source: own.
 
 use jiff::Timestamp;
 use mainspring_job::{Mark, Pause, Shard};
@@ -21,9 +19,9 @@ const MAX_AHEAD_SECONDS: i64 = 5;
 
 impl Server {
     pub(super) fn health(&self, now: Moment) -> Asking {
-        let mut health = of_marks(self.planner.jobs().map(|(_, mark)| mark), now.wall);
-        health.epoch = Some(self.lease.epoch);
-        health.is_all_paused = self.planner.is_paused();
+        let mut health = of_marks(self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
+        health.epoch = Some(self.owner.lease().epoch);
+        health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);

@@ -30,17 +30,17 @@ impl Server {
             data: self.place.directory().display().to_string(),
             started: self.began.wall.to_string(),
             state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
-            paused: self.planner.is_paused(),
-            jobs: self.planner.jobs().count() as u64,
-            open: self.planner.open_count() as u64,
-            running: self.planner.running_count() as u64,
-            quarantined: self.planner.quarantined().count() as u64,
+            paused: self.owner.planner().is_paused(),
+            jobs: self.owner.planner().jobs().count() as u64,
+            open: self.owner.planner().open_count() as u64,
+            running: self.owner.planner().running_count() as u64,
+            quarantined: self.owner.planner().quarantined().count() as u64,
             next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
             is_kept: self.keeping == Keeping::OnDisk,
-            changes_max: self.rates.total,
-            connection_changes_max: self.rates.connection,
-            refused: self.refused_count,
+            changes_max: self.clients.rates().total,
+            connection_changes_max: self.clients.rates().connection,
+            refused: self.clients.refused_count(),
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
@@ -54,7 +54,7 @@ impl Server {
     /// When the next job is due. The calendar is searched only for a job that is looked at before the best so far.
     fn next_run(&self, now: Moment) -> Option<String> {
         let mut best = None;
-        for (job, mark, looked_at) in self.planner.looks() {
+        for (job, mark, looked_at) in self.owner.planner().looks() {
             if looked_at.is_some_and(|at| best.is_none_or(|best| at < best)) {
                 let next = describe::next(job, mark, now.wall);
                 best = best.into_iter().chain(next).min();
@@ -72,7 +72,10 @@ impl Server {
     /// What is known of a job without the store.
     fn job(&self, job: &Job, mark: &Mark, now: Moment) -> JobWire {
         let mut wire = describe::job(job, mark, now.wall);
-        for run in self.planner.runs_of(&job.name) {
+        if self.owner.planner().is_paused() {
+            describe::rest_with_all(&mut wire);
+        }
+        for run in self.owner.planner().runs_of(&job.name) {
             wire.running += usize::from(run.state == RunState::Running);
             wire.queued += usize::from(run.state == RunState::Queued);
         }
@@ -81,7 +84,7 @@ impl Server {
 
     pub(super) fn show(&self, text: &str, now: Moment) -> Asking {
         let name = job_name(text)?;
-        let known = self.planner.job(&name).map(|(job, mark)| {
+        let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
             JobWire { definition, ..self.job(job, mark, now) }
         });
@@ -93,8 +96,8 @@ impl Server {
             return query(move |reader| queries::logs_of_run(reader, key));
         }
         let name = job_name(of)?;
-        let is_job = self.planner.job(&name).is_some();
-        if let Some(key) = self.latest.get(&name) {
+        let is_job = self.owner.planner().job(&name).is_some();
+        if let Some(key) = self.work.latest(&name) {
             let job = is_job.then(|| name.clone());
             return Ok(Next::Feed { key: key.clone(), job, is_once: false });
         }
@@ -110,7 +113,7 @@ impl Server {
     fn page(&self, after: Option<&str>) -> (Vec<(&Job, &Mark)>, Option<String>) {
         // A text that is no name is from no page of ours: the list begins anew.
         let after = after.and_then(|after| JobName::new(after).ok());
-        let jobs = self.planner.jobs_after(after.as_ref());
+        let jobs = self.owner.planner().jobs_after(after.as_ref());
         let mut bytes = 0;
         let mut page: Vec<(&Job, &Mark)> = Vec::new();
         for found in jobs {
@@ -127,23 +130,23 @@ impl Server {
 
     /// Sends more of the files of output that clients read.
     pub(super) fn feed_peers(&mut self) {
-        let (outputs, latest) = (&self.outputs, &self.latest);
+        let work = &self.work;
         let is_running = |key: &RunKey| {
-            let attempt = self.planner.run(key).map(|run| run.attempt);
-            attempt.is_some_and(|attempt| self.started.contains_key(&(key.clone(), attempt)))
+            let attempt = self.owner.planner().run(key).map(|run| run.attempt);
+            attempt.is_some_and(|attempt| work.is_running(&(key.clone(), attempt)))
         };
-        for peer in self.peers.iter_mut() {
+        for peer in self.clients.iter_mut() {
             while peer.feed_lines() {
                 let Some(feed) = &peer.feed else { break };
-                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| latest.get(job));
+                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest(job));
                 match next {
                     Some(next) if *next != feed.key => {
-                        let path = outputs.path(next, false);
+                        let path = work.output_path(next, false);
                         peer.feed = Some(Feed::new(feed.id, next.clone(), feed.job.clone(), true, &path));
                     }
                     // There is nothing yet, and there may be.
                     Some(_) if feed.is_empty() => {
-                        let path = outputs.path(&feed.key, false);
+                        let path = work.output_path(&feed.key, false);
                         peer.feed = Some(Feed::new(feed.id, feed.key.clone(), feed.job.clone(), true, &path));
                         if peer.feed.as_ref().is_none_or(Feed::is_empty) {
                             break;

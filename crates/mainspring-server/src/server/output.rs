@@ -15,8 +15,6 @@
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!
 //! Does not compress or index.
-//!
-//! Source: own.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};

@@ -13,7 +13,6 @@
 //! Cost: a few system calls per connection and turn, of which there are at most [`MAX_CONNECTIONS`].
 //!
 //! Does not know what a request means. Who may connect is decided by the mode of the socket and of its directory.
-//!
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,7 +25,7 @@ use nix::sys::stat::{Mode, umask};
 
 use super::feed::Feed;
 use super::rate::{Bucket, INSIDE_RATE};
-use crate::protocol::{Answered, Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
+use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
 use crate::waiting::{is_left, is_readable};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;
@@ -125,11 +124,9 @@ impl Peer {
     }
 
     /// Queues an answer.
+    #[expect(clippy::needless_pass_by_value, reason = "an answer is sent once")]
     pub(super) fn answer(&mut self, id: u64, response: Response) {
-        let mut line = serde_json::to_string(&Answered { id, response })
-            .expect("wire types have string keys and finite numbers");
-        line.push('\n');
-        self.unsent.extend_from_slice(line.as_bytes());
+        self.unsent.extend_from_slice(response.line(id).as_bytes());
     }
 
     /// Ends the feed with a last answer.

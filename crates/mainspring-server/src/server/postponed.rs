@@ -12,8 +12,6 @@
 //! Cost: nothing while there is none.
 //!
 //! Does not wait for ever: what the system lacks may never come.
-//!
-//! Source: own.
 
 use std::time::{Duration, Instant};
 

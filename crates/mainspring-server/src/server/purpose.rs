@@ -4,17 +4,18 @@
 //!
 //! Does not answer: see [`ask`](super::ask) for clients, and the loop for what is said in the log.
 
+use super::asking::Asker;
 use crate::protocol::AppliedWire;
 
 /// Who gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
     /// A client, as it is.
-    Answer { peer: u64, id: u64 },
+    Answer(Asker),
     /// A client that waits for the end of the run as well.
-    AnswerAndWait { peer: u64, id: u64 },
+    AnswerAndWait(Asker),
     /// A client that applied files, of which this is the last.
-    LastOf { peer: u64, id: u64, applied: AppliedWire },
+    LastOf { asker: Asker, applied: AppliedWire },
     /// The log: a served file was read again.
     Reload { path: String },
     /// The log, if anything is wrong: what was in force before the start, or was read at the start.

@@ -43,11 +43,43 @@ pub(super) fn history_query(
     Ok(query)
 }
 
-pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query) -> Asking {
+/// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
+pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> Asking {
     let runs = reader.find(Shard::WHOLE, query).map_err(store_failed)?;
+    if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
+        check_known(reader, name)?;
+    }
     let is_full = runs.len() == query.limit;
     let cursor = runs.last().filter(|_| is_full).map(|run| run.key.to_string());
     Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
+}
+
+/// Whether a job that is not defined has left runs, or waits once.
+fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
+    let any = mainspring_job::Query::new(1).of(name.clone());
+    let has_runs = !reader.find(Shard::WHOLE, &any).map_err(store_failed)?.is_empty();
+    if has_runs || reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?.is_some() {
+        return Ok(());
+    }
+    Err(not_found(&format!("job `{name}`")))
+}
+
+/// What a rewind would let run, without the times that have a record of their own.
+pub(super) fn rewinding(
+    reader: &mut dyn Reader,
+    job: &JobName,
+    times: Vec<Timestamp>,
+    count: u64,
+    planned: Timestamp,
+) -> Asking {
+    let mut left = Vec::new();
+    for time in times {
+        let key = RunKey::new(job.clone(), time);
+        if reader.run(Shard::WHOLE, &key).map_err(store_failed)?.is_none() {
+            left.push(time.to_string());
+        }
+    }
+    Ok(Next::Answer(Response::Rewinding { times: left, count, planned: planned.to_string() }))
 }
 
 /// A page of jobs, to which is added how the last run of each went.
@@ -124,6 +156,16 @@ pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) 
             Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), job, is_once: false })
         }
         None => Err(not_found(&format!("job `{name}`"))),
+    }
+}
+
+/// The end of a run. Where the store has it as open, it is not written yet: who waits waits on, unless nothing is to be written.
+pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
+    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    match run {
+        None => Err(not_found("such run any more")),
+        Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
+        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(describe::run(&run))))),
     }
 }
 

@@ -9,115 +9,62 @@
 //!
 //! While a batch is held for lack of room the planner is told nothing: what ends waits to be told, and requests for changes are
 //! refused. While the store is busy the planner goes on, and what it decides waits for the store; of requests for changes so
-//! many are taken as [`MAX_BACKLOG`]. So nothing starts that is not recorded, and nothing piles up.
+//! many are taken as `MAX_BACKLOG` of [`owner`](super::owner). So nothing starts that is not recorded, and nothing piles up.
 //!
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Command, Input, Output, StoreError};
+use mainspring_job::{Output, StoreError};
 
-use super::hand::Report;
+use super::owner::News;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::waiting::wait_for;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::run::KillCause;
-
-/// How many commands may wait for a place in a batch: four batches of them, some megabytes.
-const MAX_BACKLOG: usize = 4_096;
 
 /// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned at the next start.
 const END_WAIT: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// Tells the planner all that waits, and notices what came of what was written.
-    pub(super) fn tell_planner(&mut self, now: Moment, outputs: &mut Vec<Output>) {
-        while let Some(input) = self.inputs.pop_front() {
-            self.waiters.look();
-            let cancelled = match &input {
-                Input::Command { command: Command::Cancel(key), .. } => {
-                    self.planner.run(key).map(|run| (key.clone(), run.attempt))
-                }
-                _ => None,
-            };
-            self.writer.backlog_count += usize::from(matches!(input, Input::Command { .. }));
-            self.planner.handle(now.wall, input, outputs);
-            // The planner asks for it as well, when all that came before is on disk; a run whose start is on disk need not
-            // wait for that.
-            if let Some(attempted) = cancelled {
-                self.executor.kill(&attempted, KillCause::Asked, now);
-            }
-        }
-    }
-
-    /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
-    pub(super) fn send_batches(&mut self, now: Moment) {
-        while self.writer.takes_batch() {
-            let Some(batch) = self.planner.take_batch() else {
-                (self.writer.has_more, self.writer.backlog_count) = (false, 0);
-                return;
-            };
-            let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
-            self.writer.backlog_count = count;
-            self.inside.changes.note(&batch, now);
-            self.writer.commit(batch, now);
-        }
-        self.writer.has_more = true;
-    }
-
-    /// What the store's thread has done becomes facts for the planner. Returns whether a batch was written.
-    pub(super) fn take_reports(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
-        self.writer.quiet();
+    /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was written.
+    pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
+        self.owner.quiet();
         let mut has_committed = false;
-        loop {
-            let was_full = self.writer.is_full();
-            let Some(report) = self.writer.next_report(now) else { return Ok(has_committed) };
-            match report {
-                Report::Committed { number, answers } => {
-                    self.waiters.look();
+        while let Some(news) = self.owner.next_news(now, outputs) {
+            match news {
+                News::Committed { was_full } => {
+                    self.clients.look_for_ends();
                     has_committed = true;
                     if was_full {
                         self.note(now.wall, "there is room on the disk again: all goes on");
                     }
-                    self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 }
-                Report::Loaded { pending, is_complete } => {
-                    self.inputs.push_back(Input::Loaded { pending, is_complete });
-                }
-                Report::LoadedIds { ids, is_complete } => {
-                    self.inputs.push_back(Input::LoadedIds { ids, is_complete });
-                }
-                Report::Answered(answered) => self.take_answer(answered),
-                Report::Note(text) => self.note(now.wall, &text),
-                Report::Full => {
+                News::Answered(answered) => self.take_answer(answered),
+                News::Note(text) => self.note(now.wall, &text),
+                News::Full => {
                     if self.make_room(now) {
-                        self.writer.again(now);
+                        self.owner.write_again(now);
                     }
                 }
-                Report::Busy => {}
-                Report::Released(result) => self.writer.released = Some(result),
-                Report::Failed(error) => return Err(self.stop_for(error)),
+                News::Nothing => {}
+                News::Failed(error) => return Err(self.stop_for(error)),
             }
         }
-    }
-
-    /// Whether the store is behind by so much that no more is taken.
-    pub(super) fn is_backlogged(&self) -> bool {
-        MAX_BACKLOG <= self.writer.backlog_count
+        Ok(has_committed)
     }
 
     /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not answer people are
     /// told.
     pub(super) fn takes_requests(&self, now: Moment) -> bool {
-        !self.is_backlogged() || self.writer.late(now).is_some()
+        !self.owner.is_backlogged() || self.owner.is_late(now)
     }
 
     /// Gives something up for the store. Returns whether there was anything.
     fn make_room(&mut self, now: Moment) -> bool {
         let was_held_back = self.room.release();
-        self.outputs.keeps = false;
+        self.work.keep_output(false);
         if was_held_back {
             self.note(
                 now.wall,
@@ -125,7 +72,7 @@ impl Server {
             );
             return true;
         }
-        let removed_count = self.outputs.remove_oldest(self.room.floor_bytes());
+        let removed_count = self.work.remove_oldest_output(self.room.floor_bytes());
         if 0 < removed_count {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
@@ -146,7 +93,7 @@ impl Server {
     pub(super) fn look_at_room(&mut self, now: Moment) {
         let before = self.room.trouble();
         self.room.look();
-        self.outputs.keeps = !self.room.is_short();
+        self.work.keep_output(!self.room.is_short());
         let after = self.room.trouble();
         if before != after {
             self.is_said_full = false;
@@ -159,8 +106,8 @@ impl Server {
 
     /// Has the store looked at, whether all of it is where it was, and looks after the socket beside it.
     pub(super) fn look_at_store(&mut self, now: Moment) {
-        self.writer.renew();
-        let text = match self.peers.listen_again() {
+        self.owner.renew();
+        let text = match self.clients.listen_again() {
             Ok(false) => None,
             Ok(true) => Some("the socket was removed: it was made again".to_owned()),
             Err(error) => Some(format!("the socket was removed, and cannot be made again: {error}")),
@@ -175,30 +122,30 @@ impl Server {
 
     /// Says when the store does not answer, and when it does again.
     pub(super) fn say_late(&mut self, now: Moment) {
-        if let Some(news) = self.writer.news(now) {
+        if let Some(news) = self.owner.lateness_news(now) {
             self.note(now.wall, &news);
         }
     }
 
     /// What is in trouble, for people.
     pub(super) fn troubles(&self, now: Moment) -> Vec<String> {
-        if self.writer.is_full() {
+        if self.owner.is_full() {
             let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
             return vec![text.to_owned()];
         }
-        self.writer.trouble(now).into_iter().chain(self.room.trouble().map(str::to_owned)).collect()
+        self.owner.trouble(now).into_iter().chain(self.room.trouble().map(str::to_owned)).collect()
     }
 
     /// Whether the end need not wait for the store any more: all is on disk, or it will not be in time.
     pub(super) fn has_written(&self, ending_since: Moment, now: Moment) -> bool {
-        let is_hopeless =
-            END_WAIT <= now.since(ending_since) && self.writer.waited(now).is_some_and(|it| END_WAIT <= it);
-        (self.writer.is_settled() && self.inputs.is_empty()) || self.writer.is_full() || is_hopeless
+        let has_waited = self.owner.waits_since().is_some_and(|since| END_WAIT <= now.since(since));
+        let is_hopeless = has_waited && END_WAIT <= now.since(ending_since);
+        self.owner.is_settled() || self.owner.is_full() || is_hopeless
     }
 
     /// Until when the end waits for the store.
     pub(super) fn end_deadline(&self, ending_since: Moment) -> Option<Instant> {
-        let since = self.writer.waits_since()?.monotonic.max(ending_since.monotonic);
+        let since = self.owner.waits_since()?.monotonic.max(ending_since.monotonic);
         since.checked_add(END_WAIT)
     }
 
@@ -206,22 +153,22 @@ impl Server {
     pub(super) fn release_store(&mut self) -> Result<Option<&'static str>, Error> {
         const FULL: Option<&str> = Some("the disk is full");
         const LOCKED: Option<&str> = Some("another program has locked the store");
-        if self.writer.is_full() {
+        if self.owner.is_full() {
             return Ok(FULL);
         }
-        if !self.writer.is_idle() {
+        if !self.owner.is_idle() {
             return Ok(LOCKED);
         }
         let began = Moment::now();
-        self.writer.release();
+        self.owner.release();
         loop {
             let now = Moment::now();
-            self.take_reports(now, &mut Vec::new())?;
+            self.take_news(now, &mut Vec::new())?;
             let rest = END_WAIT.saturating_sub(now.since(began));
-            match self.writer.released.take() {
+            match self.owner.take_released() {
                 Some(Ok(())) => return Ok(None),
                 Some(Err(StoreError::Full(_))) => return Ok(FULL),
-                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.writer.release(),
+                Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.release(),
                 Some(Err(error)) => return Err(Error::Store(error)),
                 None => {}
             }
@@ -229,7 +176,7 @@ impl Server {
                 return Ok(LOCKED);
             }
             let readable: Vec<BorrowedFd<'_>> =
-                self.signals.fds().into_iter().chain([self.writer.as_fd()]).collect();
+                self.signals.fds().into_iter().chain(self.owner.fds()).collect();
             wait_for(&readable, &[], Some(rest)).map_err(polling)?;
         }
     }
@@ -238,7 +185,7 @@ impl Server {
     fn stop_for(&mut self, error: StoreError) -> Error {
         let now = Moment::now();
         self.note(now.wall, &format!("the store failed, and the server stops: {error}"));
-        self.executor.kill_all_at_once(now);
+        self.work.kill_processes_at_once(now);
         self.log.flush(now.wall);
         Error::Store(error)
     }

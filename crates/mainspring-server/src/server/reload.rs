@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Command, Input, Job, JobName};
+use mainspring_job::{Command, Job, JobName};
 
 use super::Server;
 use super::boot::{definitions, holder};
@@ -26,7 +26,7 @@ use mainspring_file::origin::Origin;
 impl Server {
     /// Whether files that have changed are read now.
     pub(super) fn takes_files(&self) -> bool {
-        !self.writer.is_full() && self.phase == Phase::Running
+        !self.owner.is_full() && self.phase == Phase::Running
     }
 
     pub(super) fn take_files(&mut self, now: Moment) {
@@ -44,7 +44,7 @@ impl Server {
         let indices: Vec<usize> = again.into_iter().collect();
         let before: Vec<String> =
             indices.iter().map(|index| self.files.served[*index].problems.clone()).collect();
-        let jobs: Vec<&Job> = self.planner.jobs().map(|(job, _)| job).collect();
+        let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), now.wall);
         let owners: BTreeMap<JobName, String> =
             jobs.iter().map(|job| (job.name.clone(), job.source.clone())).collect();
@@ -72,18 +72,18 @@ impl Server {
             if !jobs.is_empty() {
                 let command = Command::Adopt { jobs, source };
                 let ticket = mainspring_job::Ticket(0);
-                self.inputs.push_back(Input::Command { ticket, command });
+                self.owner.command(ticket, command);
             }
         }
         for (path, set) in sets {
-            let ticket = self.ticket(Purpose::Reload { path });
-            self.inputs.push_back(Input::Command { ticket, command: Command::Apply(set) });
+            let ticket = self.clients.ticket(Purpose::Reload { path });
+            self.owner.command(ticket, Command::Apply(set));
         }
     }
 
     /// Says which names files that are applied may have.
     pub(super) fn settle_names(&self, claimants: &mut [Claimant]) {
-        let jobs: Vec<&Job> = self.planner.jobs().map(|(job, _)| job).collect();
+        let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         settle(claimants, &in_force(&jobs, &known(&jobs)));
     }
 }

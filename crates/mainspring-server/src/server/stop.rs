@@ -18,14 +18,12 @@
 
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Input, Outcome};
+use mainspring_job::Input;
 
 use super::phase::Phase;
-use super::reports::{Ended, Heard};
 use super::{Keeping, Server};
+use crate::supervisor;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::orphans;
-use mainspring_exec::run::KillCause;
 use mainspring_exec::span::Span;
 
 /// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
@@ -36,8 +34,8 @@ const KILL_WAIT: Duration = Duration::from_secs(1);
 
 impl Server {
     pub(super) fn take_signals(&mut self, now: Moment) {
-        if 0 < self.signals.clear_child() && self.reaps_orphans {
-            orphans::reap(self.executor.pids());
+        if 0 < self.signals.clear_child() {
+            self.work.reap_orphans();
         }
         let requests = self.signals.stop_requests();
         match self.phase {
@@ -65,13 +63,14 @@ impl Server {
 
     /// Nothing starts any more.
     fn drain(&mut self, now: Moment) {
-        self.inputs.push_back(Input::Stop);
+        self.owner.tell(Input::Stop);
         self.phase = Phase::Draining { since: now };
+        supervisor::tell(supervisor::STOPPING);
         if self.stopping.drain.is_zero() {
             return self.ask_to_end(now);
         }
         let drain = Span(self.stopping.drain);
-        let text = match self.running_count() {
+        let text = match self.work.running_count() {
             0 => "stopping".to_owned(),
             1 => format!("stopping: 1 run has {drain} to end by itself"),
             count => format!("stopping: {count} runs have {drain} to end by themselves"),
@@ -81,7 +80,7 @@ impl Server {
 
     fn ask_to_end(&mut self, now: Moment) {
         let grace = Span(self.stopping.grace);
-        let text = match self.running_count() {
+        let text = match self.work.running_count() {
             0 => "stopping".to_owned(),
             1 => format!("stopping: 1 run is asked to end, and has {grace}"),
             count => format!("stopping: {count} runs are asked to end, and have {grace}"),
@@ -93,25 +92,13 @@ impl Server {
 
     /// What runs gets its kill signal, and what still waits to be started is not started.
     fn ask_all(&mut self, now: Moment) {
-        self.executor.kill_all(KillCause::Asked, now);
-        let postponed = self.postponed.take_all();
-        self.end_all(postponed.into_iter().map(|attempted| Ended::new(attempted, Outcome::Killed)).collect());
+        self.owner.tell_all(self.work.ask_all_to_end(now));
     }
 
     fn kill(&mut self, now: Moment, why: &str) {
-        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.executor.running_count()));
-        self.ask_all(now);
-        self.executor.kill_all_at_once(now);
-        let mut heard = Heard::new(now.wall, &mut self.log, &mut self.outputs, &self.started);
-        self.deliveries.kill_all(now, &mut heard);
-        let ends = heard.into_ends();
-        self.end_all(ends);
+        self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        self.owner.tell_all(self.work.kill_all_at_once(now, &mut self.log));
         self.phase = Phase::Killed { since: now };
-    }
-
-    /// How many runs have a start on disk and no end.
-    fn running_count(&self) -> usize {
-        self.executor.running_count() + self.deliveries.running_count() + self.postponed.count()
     }
 
     /// How long the present phase lasts, and since when it does.
@@ -133,21 +120,18 @@ impl Server {
 
     /// When the end does not wait for the store any more, if nothing else is waited for.
     pub(super) fn store_deadline(&self) -> Option<Instant> {
-        let (_, since) = self.phase_length().filter(|_| self.running_count() == 0)?;
+        let (_, since) = self.phase_length().filter(|_| self.work.running_count() == 0)?;
         self.end_deadline(since)
     }
 
     pub(super) fn is_done(&self, now: Moment) -> bool {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
-            Phase::Draining { since } => self.running_count() == 0 && self.has_written(since, now),
+            Phase::Draining { since } => self.work.running_count() == 0 && self.has_written(since, now),
             // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
-            Phase::Asked { since } => {
-                let is_over = self.executor.unended_count() == 0 && self.deliveries.running_count() == 0;
-                is_over && self.has_written(since, now)
-            }
+            Phase::Asked { since } => self.work.has_ended() && self.has_written(since, now),
             Phase::Killed { since } => {
-                let is_over = self.running_count() == 0 && self.has_written(since, now);
+                let is_over = self.work.running_count() == 0 && self.has_written(since, now);
                 is_over || KILL_WAIT <= now.since(since)
             }
         }

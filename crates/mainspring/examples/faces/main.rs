@@ -1,8 +1,10 @@
-//! What each face of the default engine costs, beside tokio's sleep in the same run: `cargo run --release --example faces`.
+//! What each face of the default engine costs, beside tokio's sleep in the same run: `cargo run --release
+//! --example faces`.
 //!
-//! A thread holds a hundred thousand timers, and again and again cancels one of them and schedules another. A row says how
-//! many million such pairs all threads make in a second of their own time, which other programs take less from than from
-//! the wall's. The first argument says for how many seconds per row, others which rows.
+//! A thread holds a hundred thousand timers, and again and again cancels one of them and schedules another. A
+//! row says how many million such pairs all threads make in a second of their own time, which other programs
+//! take less from than from the wall's. The first argument says for how many seconds per row, others which
+//! rows.
 
 mod fire;
 mod pairs;

@@ -1,4 +1,5 @@
-//! An HTTP server on one thread that gives each client so long for its headers: `200 OK`, or `408 Request Timeout`.
+//! An HTTP server on one thread that gives each client so long for its headers: `200 OK`, or `408 Request
+//! Timeout`.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,5 +1,5 @@
-//! Eight threads schedule, cancel and reset under every driver; in the end every count agrees and nothing was early.
-//! An argument says for how many seconds per driver.
+//! Eight threads schedule, cancel and reset under every driver; in the end every count agrees and nothing was
+//! early. An argument says for how many seconds per driver.
 
 mod work;
 

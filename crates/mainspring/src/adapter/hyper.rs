@@ -8,7 +8,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Cost: a box per sleep, which hyper's interface asks for. Resetting a sleep moves its timer and allocates nothing.
+//! Cost: a box per sleep, which hyper's interface asks for. Resetting a sleep moves its timer and allocates
+//! nothing.
 
 use std::pin::Pin;
 use std::time::{Duration, Instant};

@@ -10,7 +10,8 @@
 //! }
 //! ```
 //!
-//! Cost: a reset moves the timer and allocates nothing; a connection resets its timer for nearly every packet.
+//! Cost: a reset moves the timer and allocates nothing; a connection resets its timer for nearly every
+//! packet.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -10,8 +10,8 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! The error of a request that took too long is [`Elapsed`](crate::front::future::Elapsed), in a box; the inner service's
-//! future is dropped then. What is ready in time is handed on as it is.
+//! The error of a request that took too long is [`Elapsed`](crate::front::future::Elapsed), in a box; the
+//! inner service's future is dropped then. What is ready in time is handed on as it is.
 //!
 //! Cost: that of [`Timeout`] per request.
 

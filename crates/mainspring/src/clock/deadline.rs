@@ -1,12 +1,13 @@
-//! A point in time, as callers have it: a tick of the engine's clock, or an instant of the operating system's.
+//! A point in time, as callers have it: a tick of the engine's clock, or an instant of the operating
+//! system's.
 //!
 //! | from | is |
 //! |---|---|
 //! | [`Tick`] | that tick |
 //! | [`Instant`] | the first tick that begins no earlier than so far from now; at once if it has passed |
 //!
-//! An instant is turned into a delay from now, so that a timer is never early, whatever the engine's clock is. By a
-//! manual clock the delay is what it is at the call, and passes when that clock is moved.
+//! An instant is turned into a delay from now, so that a timer is never early, whatever the engine's clock
+//! is. By a manual clock the delay is what it is at the call, and passes when that clock is moved.
 //!
 //! Cost: one clock read more for an instant.
 

@@ -4,8 +4,9 @@
 //!   reciprocal = floor(2^64 / d)      q = floor(n * reciprocal / 2^64)      n / d is q or q + 1: the rest says which
 //! ```
 //!
-//! Each schedule turns nanoseconds into ticks. A division of 64 bits takes a processor 35 to 90 cycles (Skylake and before; 14 to
-//! 18 since Ice Lake) and nothing overlaps with it, since a lock follows; two multiplications take eight.
+//! Each schedule turns nanoseconds into ticks. A division of 64 bits takes a processor 35 to 90 cycles
+//! (Skylake and before; 14 to 18 since Ice Lake) and nothing overlaps with it, since a lock follows; two
+//! multiplications take eight.
 //!
 //! Cost: two multiplications.
 //!
@@ -15,8 +16,8 @@
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Divisor {
     number: u64,
-    /// The largest whole number that is not more than 2^64 / `number`; one less for 1, for which that has 65 bits. So a product of
-    /// it and n, divided by 2^64, is less than one below n / `number`.
+    /// The largest whole number that is not more than 2^64 / `number`; one less for 1, for which that has 65
+    /// bits. So a product of it and n, divided by 2^64, is less than one below n / `number`.
     reciprocal: u64,
 }
 

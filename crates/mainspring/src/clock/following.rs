@@ -6,15 +6,17 @@
 //!                                  caught up in one go     counted as a setback; ticks go on
 //! ```
 //!
-//! When the wall clock is set forward, the ticks between are passed at once, so every timer in between fires, in order, and
-//! none twice. When it is set back, ticks stand where they are and go on from there: nothing fires again, and
-//! [`setbacks`](Following::setbacks) tells how often and by how much that happened, where skynet writes an error to its log.
+//! When the wall clock is set forward, the ticks between are passed at once, so every timer in between fires,
+//! in order, and none twice. When it is set back, ticks stand where they are and go on from there: nothing
+//! fires again, and [`setbacks`](Following::setbacks) tells how often and by how much that happened, where
+//! skynet writes an error to its log.
 //!
-//! [`Following::wall`] and [`Following::boot_time`] are the clocks for engines whose delays are to pass as people see them:
-//! the first by the time of day, the second with the time that a machine is suspended.
+//! [`Following::wall`] and [`Following::boot_time`] are the clocks for engines whose delays are to pass as
+//! people see them: the first by the time of day, the second with the time that a machine is suspended.
 //!
-//! It waits with another clock. Someone who sets the wall clock must be told of: call [`look`](Following::look) from a
-//! [`wall::Watch`](super::wall), or time that was set forward is only noticed at the next wake-up.
+//! It waits with another clock. Someone who sets the wall clock must be told of: call
+//! [`look`](Following::look) from a [`wall::Watch`](super::wall), or time that was set forward is only
+//! noticed at the next wake-up.
 //!
 //! Cost: a reading of the wall clock and a lock.
 //!
@@ -120,8 +122,8 @@ impl Following {
         Following::watched(System, resolution)
     }
 
-    /// Makes a clock that goes on while the machine is suspended: Linux's boot time. Timers that came due meanwhile fire when
-    /// it resumes.
+    /// Makes a clock that goes on while the machine is suspended: Linux's boot time. Timers that came due
+    /// meanwhile fire when it resumes.
     ///
     /// # Errors
     /// The thread cannot be started.

@@ -5,9 +5,10 @@
 //!   leaping   waiting for a tick moves time there: a driver runs through its timers as fast as it can
 //! ```
 //!
-//! With a *stepped* clock a test decides when time passes, and nothing moves by itself. With a *leaping* one a driver
-//! that runs on the test's own thread is a simulation: each wait takes it to the next deadline. Other threads should not
-//! schedule by a leaping clock: it may have gone past the time that they have just read. Clones are the same clock.
+//! With a *stepped* clock a test decides when time passes, and nothing moves by itself. With a *leaping* one
+//! a driver that runs on the test's own thread is a simulation: each wait takes it to the next deadline.
+//! Other threads should not schedule by a leaping clock: it may have gone past the time that they have just
+//! read. Clones are the same clock.
 //!
 //! Cost: a lock for each call; `advance` also wakes every thread that waits.
 //!
@@ -95,7 +96,8 @@ impl Manual {
         Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
     }
 
-    /// Moves time forward by a duration and wakes whoever waited for that. What is left of a tick counts with the next call.
+    /// Moves time forward by a duration and wakes whoever waited for that. What is left of a tick counts with
+    /// the next call.
     pub fn advance(&self, duration: Duration) {
         let resolution_ns = self.shared.resolution.as_nanos();
         self.change(|state| {
@@ -115,7 +117,8 @@ impl Manual {
         });
     }
 
-    /// Moves time to the earliest tick that anybody waits for, and returns it; `None` if nobody waits for one.
+    /// Moves time to the earliest tick that anybody waits for, and returns it; `None` if nobody waits for
+    /// one.
     ///
     /// A driver that has not gone to sleep yet does not wait: see [`wait_count`](Self::wait_count).
     pub fn advance_to_next(&self) -> Option<Tick> {
@@ -124,7 +127,8 @@ impl Manual {
         Some(next)
     }
 
-    /// Returns how many waits have been begun on this clock, which tells a test how often a driver went to sleep.
+    /// Returns how many waits have been begun on this clock, which tells a test how often a driver went to
+    /// sleep.
     pub fn wait_count(&self) -> u64 {
         self.state().wait_count
     }

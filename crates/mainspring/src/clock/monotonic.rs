@@ -1,7 +1,7 @@
 //! The operating system's monotonic clock.
 //!
-//! Ticks are counted from the clock's creation. It is `CLOCK_MONOTONIC` on Linux: it never jumps, is slewed by time
-//! synchronisation, and stands still while the machine is suspended.
+//! Ticks are counted from the clock's creation. It is `CLOCK_MONOTONIC` on Linux: it never jumps, is slewed
+//! by time synchronisation, and stands still while the machine is suspended.
 //!
 //! How precise it is, the caller chooses, three times over:
 //!
@@ -11,11 +11,12 @@
 //! | [slack](Monotonic::with_slack), down to a nanosecond | sleeps that end 50 us sooner | wake-ups that the kernel would have joined |
 //! | [spin](Monotonic::with_spin) | sleeps that end on time | a core for the last part of each sleep |
 //!
-//! The other way, thrift, is bought per timer: see [`Handle::schedule_within`](crate::Handle::schedule_within).
+//! The other way, thrift, is bought per timer: see
+//! [`Handle::schedule_within`](crate::Handle::schedule_within).
 //!
-//! Cost: `now` and `after` read the clock once (22 ns on the reference machine). `wait` is one sleep on a condition
-//! variable until an absolute time: it ends late by the thread's timer slack (50 us by Linux' default) and one scheduling
-//! delay, never early.
+//! Cost: `now` and `after` read the clock once (22 ns on the reference machine). `wait` is one sleep on a
+//! condition variable until an absolute time: it ends late by the thread's timer slack (50 us by Linux'
+//! default) and one scheduling delay, never early.
 //!
 //! It does not know the time of day.
 
@@ -42,7 +43,8 @@ use super::{Bell, Clock, slack, ticks_rounded_up};
 pub struct Monotonic {
     origin: Origin,
     resolution: Duration,
-    /// The same, for quick division; `u64::MAX` stands for all that lasts longer: no program sees its second tick.
+    /// The same, for quick division; `u64::MAX` stands for all that lasts longer: no program sees its second
+    /// tick.
     resolution_ns: Divisor,
     slack: Option<Duration>,
     spin: Duration,
@@ -67,16 +69,16 @@ impl Monotonic {
         Monotonic { origin: Origin::now(), resolution, resolution_ns, slack: None, spin: Duration::ZERO }
     }
 
-    /// Tells the kernel by how much it may prolong the sleeps of the thread that waits with this clock, to join its wake-up with
-    /// others': its *timer slack*. Linux grants itself 50 us unless it is told otherwise; 1 ns is the least. On other systems
-    /// this has no effect.
+    /// Tells the kernel by how much it may prolong the sleeps of the thread that waits with this clock, to
+    /// join its wake-up with others': its *timer slack*. Linux grants itself 50 us unless it is told
+    /// otherwise; 1 ns is the least. On other systems this has no effect.
     #[must_use]
     pub fn with_slack(self, slack: Duration) -> Monotonic {
         Monotonic { slack: Some(slack), ..self }
     }
 
-    /// Makes a wait sleep until so long before its end, and spin for the rest: a scheduling delay then costs a core's time
-    /// instead of lateness. A wait that is no longer than this does not sleep at all.
+    /// Makes a wait sleep until so long before its end, and spin for the rest: a scheduling delay then costs
+    /// a core's time instead of lateness. A wait that is no longer than this does not sleep at all.
     #[must_use]
     pub fn with_spin(self, spin: Duration) -> Monotonic {
         Monotonic { spin, ..self }

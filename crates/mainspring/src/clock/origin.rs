@@ -5,8 +5,9 @@
 //!   elapsed_ns_min     CLOCK_MONOTONIC_COARSE: what the kernel noted at its last tick, at most 10 ms ago; never more than the above
 //! ```
 //!
-//! On Linux it asks the kernel itself: `Instant` is the same clock, and turns its answer into a duration that nobody needs,
-//! which takes as long again as the question to the kernel (29 to 43 ns beside 27 on a Xeon at 2.5 GHz; the coarse clock: 11).
+//! On Linux it asks the kernel itself: `Instant` is the same clock, and turns its answer into a duration that
+//! nobody needs, which takes as long again as the question to the kernel (29 to 43 ns beside 27 on a Xeon at
+//! 2.5 GHz; the coarse clock: 11).
 //!
 //! Cost: one clock read.
 //!

@@ -1,7 +1,7 @@
 //! The calling thread's timer slack: by how much the kernel may prolong its sleeps.
 //!
-//! Linux keeps one per thread, 50 us unless told otherwise, and gives it to the threads that a thread starts. The last one
-//! that was asked for is remembered, so that asking again before each sleep costs nothing.
+//! Linux keeps one per thread, 50 us unless told otherwise, and gives it to the threads that a thread starts.
+//! The last one that was asked for is remembered, so that asking again before each sleep costs nothing.
 //!
 //! Cost: a system call when it changes. On other systems it does nothing.
 //!

@@ -5,13 +5,13 @@
 //!   wait()    a task in the runtime sleeps until then and rings the bell; the driver's thread waits for the bell
 //! ```
 //!
-//! For tests of programs that use tokio's timers and this engine's: one clock for both. A paused runtime that has nothing to
-//! do moves its clock to its next timer, and the engine's next timer is one of those.
+//! For tests of programs that use tokio's timers and this engine's: one clock for both. A paused runtime that
+//! has nothing to do moves its clock to its next timer, and the engine's next timer is one of those.
 //!
 //! Cost: a task per wait, and two wake-ups. A program that is no test takes [`Monotonic`](super::Monotonic).
 //!
-//! It does not drive the runtime: a current-thread runtime that nobody blocks on lets the engine wait. In one that has been shut
-//! down, timers wait for the engine's shutdown. The runtime must have its time enabled.
+//! It does not drive the runtime: a current-thread runtime that nobody blocks on lets the engine wait. In one
+//! that has been shut down, timers wait for the engine's shutdown. The runtime must have its time enabled.
 //!
 //! Source: the documentation of `tokio::time::pause`.
 

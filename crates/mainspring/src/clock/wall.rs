@@ -157,11 +157,12 @@ mod linux {
         }
     }
 
-    /// When the watch's timer would expire if nobody set the clock: the year 2255, far and within what the kernel
-    /// can represent.
+    /// When the watch's timer would expire if nobody set the clock: the year 2255, far and within what the
+    /// kernel can represent.
     const NEVER_SECONDS: i64 = 9_000_000_000;
 
-    /// A thread that calls back when the wall clock is set, or the machine resumes from suspension. Ends when dropped.
+    /// A thread that calls back when the wall clock is set, or the machine resumes from suspension. Ends when
+    /// dropped.
     ///
     /// ```
     /// use mainspring::clock::wall::Watch;

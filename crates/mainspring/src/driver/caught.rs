@@ -1,8 +1,10 @@
-//! The owner's code, run so that its panics end no thread: firings, drops of what was discarded, and reports of both.
+//! The owner's code, run so that its panics end no thread: firings, drops of what was discarded, and reports
+//! of both.
 //!
 //! Cost: nothing where nothing panics.
 //!
-//! It does not judge what a panic leaves half done: that is the owner's own, since the driver shares nothing with it.
+//! It does not judge what a panic leaves half done: that is the owner's own, since the driver shares nothing
+//! with it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

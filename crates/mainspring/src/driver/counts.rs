@@ -11,7 +11,8 @@ const LATENESS_TICKS_MAX: u64 = 1 << 20;
 const LATENESS_DIGITS: u8 = 2;
 
 /// What a driver has done so far. `scheduled` is
-/// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the end.
+/// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the
+/// end.
 ///
 /// ```
 /// use std::time::Duration;
@@ -94,8 +95,8 @@ impl Counts {
 pub struct Report {
     /// The sums.
     pub counts: Counts,
-    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback that takes long
-    /// shows here as the lateness of those behind it.
+    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback
+    /// that takes long shows here as the lateness of those behind it.
     pub lateness_ticks: Histogram<u64>,
 }
 

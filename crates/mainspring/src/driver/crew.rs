@@ -5,15 +5,16 @@
 //!                └─ leaving ─▲            one of its own:             until all others have ended or are leaving
 //! ```
 //!
-//! A thread of the crew that waits for the end, because a callback of its shuts the driver down, is *leaving*: it does not wait
-//! for itself, and two that are leaving do not wait for each other.
+//! A thread of the crew that waits for the end, because a callback of its shuts the driver down, is
+//! *leaving*: it does not wait for itself, and two that are leaving do not wait for each other.
 //!
 //! | field | guard | why |
 //! |---|---|---|
 //! | `members`, `is_closed` | `state` | a thread is listed before it is started, so a wait finds it; after a wait has begun none is started |
 //! | `changed` | `state` | signalled when a member has ended or is leaving |
 //!
-//! Cost: a lock when a thread starts and ends, and for each wait. No lock is held while anything is waited for.
+//! Cost: a lock when a thread starts and ends, and for each wait. No lock is held while anything is waited
+//! for.
 //!
 //! It does not tell threads to end: drivers do.
 
@@ -63,7 +64,8 @@ impl Crew {
         Crew { shared: Arc::default() }
     }
 
-    /// Starts a thread that runs `run`; tells whether it did, which it does unless the end is being waited for.
+    /// Starts a thread that runs `run`; tells whether it did, which it does unless the end is being waited
+    /// for.
     ///
     /// # Errors
     /// The operating system would not start a thread.
@@ -88,8 +90,8 @@ impl Crew {
         self.shared.state().members.len()
     }
 
-    /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that wait here. From
-    /// now on none is started.
+    /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that
+    /// wait here. From now on none is started.
     pub(super) fn wait_for_end(&self) {
         let mut state = self.shared.state();
         state.is_closed = true;
@@ -114,7 +116,8 @@ impl Crew {
         let members = std::mem::take(&mut state.members);
         drop(state);
         for thread in members.into_iter().filter_map(|member| member.thread) {
-            // It has ended but for what the system does. A panic of its own, outside of callbacks, was printed.
+            // It has ended but for what the system does. A panic of its own, outside of callbacks, was
+            // printed.
             let _ = thread.join();
         }
     }

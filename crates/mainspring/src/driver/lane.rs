@@ -5,8 +5,8 @@
 //!   one thread   turn: advance -> pop -> (lock released) fire -> pop -> ... -> asleep until next
 //! ```
 //!
-//! A lane is a [`Part`]: a timer holds the lane that it is in, and not the driver, so that whatever is counted is counted
-//! there. Threads of different lanes write to no line of memory that they share.
+//! A lane is a [`Part`]: a timer holds the lane that it is in, and not the driver, so that whatever is
+//! counted is counted there. Threads of different lanes write to no line of memory that they share.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -19,8 +19,8 @@
 //! | `firings` | `state`; `has_fired` tells of changes | see [`firing`] |
 //! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | somebody runs the lane until nothing is pending, and a cancel may make it so |
 //!
-//! The atomic mirror is one half of a store-then-load handshake with sleepers: see [`per_worker`](super::per_worker), which
-//! puts the fences.
+//! The atomic mirror is one half of a store-then-load handshake with sleepers: see
+//! [`per_worker`](super::per_worker), which puts the fences.
 //!
 //! Cost: one lock per operation and per firing; a virtual call to the alarm where a timer is the earliest.
 
@@ -45,7 +45,8 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
 pub(super) use self::turn::{Role, Turn, Unwatched, Watch};
 
-/// A queue, its lock, and what happened to it. Aligned to two cache lines, because processors fetch them in pairs.
+/// A queue, its lock, and what happened to it. Aligned to two cache lines, because processors fetch them in
+/// pairs.
 #[repr(align(128))]
 pub(super) struct Lane<Q> {
     index: u32,
@@ -63,7 +64,8 @@ pub(super) struct Lane<Q> {
 struct State<Q> {
     queue: Q,
     notes: Receiver<mainspring_queue::TimerId>,
-    /// What notes asked for: timers that are cancelled for whoever asks, and whose payloads are still to be dropped.
+    /// What notes asked for: timers that are cancelled for whoever asks, and whose payloads are still to be
+    /// dropped.
     given_up: BTreeSet<mainspring_queue::TimerId>,
     firings: Firings,
     counts: Counts,
@@ -157,7 +159,8 @@ impl<Q> Lane<Q> {
         self.next.store(state.next.get(), Ordering::SeqCst);
     }
 
-    /// Ends an operation that may have made `deadline` the earliest: wakes whoever sleeps past it, or over what is to be dropped.
+    /// Ends an operation that may have made `deadline` the earliest: wakes whoever sleeps past it, or over
+    /// what is to be dropped.
     #[inline]
     fn finish(&self, state: MutexGuard<'_, State<Q>>, deadline: Tick) {
         let deadline = if state.given_up.is_empty() { deadline } else { Tick::ZERO };
@@ -174,7 +177,8 @@ impl<Q> Lane<Q> {
         self.alarm.wake(self.index, concerned, deadline);
     }
 
-    #[inline]
+    /// Inlined by force, as what it calls: so the payload is moved once, into its record.
+    #[inline(always)]
     fn add<T>(&self, room: Room, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>
     where
         Q: TimerQueue<T>,
@@ -198,8 +202,9 @@ impl<Q> Lane<Q> {
         }
     }
 
-    /// Tries again with a queue that knows what time it is: while nothing is due nothing advances it, and a horizon is counted
-    /// from its last advance. What must be taken and still lies beyond is put at the horizon.
+    /// Tries again with a queue that knows what time it is: while nothing is due nothing advances it, and a
+    /// horizon is counted from its last advance. What must be taken and still lies beyond is put at the
+    /// horizon.
     #[cold]
     fn add_rejected<T>(
         &self,
@@ -236,7 +241,7 @@ impl<Q> Lane<Q> {
     }
 
     /// Ends an operation that took a timer away.
-    #[inline]
+    #[inline(always)]
     fn finish_removal<T>(&self, state: MutexGuard<'_, State<Q>>)
     where
         Q: TimerQueue<T>,
@@ -247,15 +252,16 @@ impl<Q> Lane<Q> {
         }
     }
 
-    /// Counts that the lane's thread went on after a wait. It looks at the queue before it sleeps again, so what is
-    /// scheduled until then need not wake it.
+    /// Counts that the lane's thread went on after a wait. It looks at the queue before it sleeps again, so
+    /// what is scheduled until then need not wake it.
     pub(super) fn count_wakeup(&self) {
         let mut state = self.state();
         state.counts.wakeups += 1;
         state.is_asleep = false;
     }
 
-    /// Marks that the lane's thread goes on after a wait: what is scheduled until it has looked again need not wake it.
+    /// Marks that the lane's thread goes on after a wait: what is scheduled until it has looked again need
+    /// not wake it.
     pub(super) fn note_awake(&self) {
         self.state().is_asleep = false;
     }
@@ -309,7 +315,7 @@ impl<Q> Lane<Q> {
 }
 
 impl<Q> State<Q> {
-    #[inline]
+    #[inline(always)]
     fn add<T>(
         &mut self,
         room: Room,

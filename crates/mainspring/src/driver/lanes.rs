@@ -5,8 +5,9 @@
 //!   driver.cancel(id)    ──▶ the lane that the id names ──▶ lane.cancel(id)
 //! ```
 //!
-//! [`Lanes`] says what differs between drivers: the caller's lane, which lanes there are, and how the driver ends. The rest of
-//! [`Timers`](super::Timers) and [`Driver`](super::Driver) follows from the [`Lane`]s: `schedule`, `cancel` and `reset` are in `lane.rs`.
+//! [`Lanes`] says what differs between drivers: the caller's lane, which lanes there are, and how the driver
+//! ends. The rest of [`Timers`](super::Timers) and [`Driver`](super::Driver) follows from the [`Lane`]s:
+//! `schedule`, `cancel` and `reset` are in `lane.rs`.
 //!
 //! Cost: that of the lane; `len`, `counts` and `report` look at each lane.
 
@@ -40,10 +41,11 @@ pub(super) fn lane<T: Send, D: Lanes<T>>(driver: &D, id: TimerId) -> Option<&Lan
     driver.lanes().get(id.lane as usize).map(|lane| &**lane)
 }
 
-/// Writes `Timers` and `Driver` of a driver that runs lanes, from its [`Lanes`]: `drive_lanes!([Q] Single<Q> where ..)`.
+/// Writes `Timers` and `Driver` of a driver that runs lanes, from its [`Lanes`]: `drive_lanes!([Q] Single<Q>
+/// where ..)`.
 ///
-/// A macro does it: an implementation for whatever has lanes would keep drivers of other crates from being generic, because
-/// the compiler could not rule out that they have lanes too.
+/// A macro does it: an implementation for whatever has lanes would keep drivers of other crates from being
+/// generic, because the compiler could not rule out that they have lanes too.
 macro_rules! drive_lanes {
     ([$($generic:ident),+] $driver:ty where $($bounds:tt)+) => {
         impl<T, $($generic),+> Timers<T> for $driver

@@ -1,4 +1,5 @@
-//! The driver with a queue per worker of the program, run from the worker's own loop, with stealing: Go from 1.14.
+//! The driver with a queue per worker of the program, run from the worker's own loop, with stealing: Go from
+//! 1.14.
 //!
 //! ```text
 //!   worker 0   [lane 0: queue]   loop { adopt; fire what is due in its lanes; else steal; else sleep }
@@ -6,17 +7,20 @@
 //!   worker 2   [lane 2: queue]   stuck in a callback: its lane is overdue, a worker with nothing to do runs its timers
 //! ```
 //!
-//! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one thread for each.
-//! What a worker's thread schedules goes to its own lane, whose lock nobody else wants in the common case, from its first
-//! [`fire_due`](Worker::fire_due) on and between such calls too; what other threads schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or reset.
+//! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one
+//! thread for each. What a worker's thread schedules goes to its own lane, whose lock nobody else wants in
+//! the common case, from its first [`fire_due`](Worker::fire_due) on and between such calls too; what other
+//! threads schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or
+//! reset.
 //!
-//! Wake-up rule. A worker sleeps until its lanes' next wakeup. A timer that becomes the earliest of its lane wakes the
-//! lane's worker if that sleeps past it; if that is at work, and no sleeper wakes by then, the timer interrupts the one
-//! that sleeps longest. Before a worker enters a callback it makes sure in the same way that the earliest of all timers is
-//! watched; so does one that goes to sleep. The watcher gives the owner [`GRACE`] to do its work itself, then steals.
+//! Wake-up rule. A worker sleeps until its lanes' next wakeup. A timer that becomes the earliest of its lane
+//! wakes the lane's worker if that sleeps past it; if that is at work, and no sleeper wakes by then, the
+//! timer interrupts the one that sleeps longest. Before a worker enters a callback it makes sure in the same
+//! way that the earliest of all timers is watched; so does one that goes to sleep. The watcher gives the
+//! owner [`GRACE`] to do its work itself, then steals.
 //!
-//! When a worker ends, its lanes go to another, ids and all: an orphaned lane is adopted by the next worker that looks, and
-//! a sleeper is woken to look.
+//! When a worker ends, its lanes go to another, ids and all: an orphaned lane is adopted by the next worker
+//! that looks, and a sleeper is woken to look.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -25,13 +29,15 @@
 //! | `orphans` | itself | `orphan_count` beside it saves workers the lock |
 //! | `is_stopping` | atomic | only ever set; the bells make workers look |
 //!
-//! On shutdown every worker ends its firing and its `run` returns; threads of the program's own are not waited for. What is
-//! pending is handed back, earliest first.
+//! On shutdown every worker ends its firing and its `run` returns; threads of the program's own are not
+//! waited for. What is pending is handed back, earliest first.
 //!
-//! Cost: a scheduling worker takes its own lane's lock and, if the timer is the lane's earliest, looks at each worker once.
-//! Callbacks run in parallel. A callback that blocks delays only itself, and others by `GRACE`.
+//! Cost: a scheduling worker takes its own lane's lock and, if the timer is the lane's earliest, looks at
+//! each worker once. Callbacks run in parallel. A callback that blocks delays only itself, and others by
+//! `GRACE`.
 //!
-//! Source: Go 1.14's `runtime/proc.go` and `time.go`: timers per P, `wakeNetPoller`, `moveTimers`, stealing of timers.
+//! Source: Go 1.14's `runtime/proc.go` and `time.go`: timers per P, `wakeNetPoller`, `moveTimers`, stealing
+//! of timers.
 
 mod seats;
 
@@ -55,8 +61,8 @@ use crate::clock::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes (50 to 100 us),
-/// so that watchers do not compete with owners; short beside what people call late.
+/// How long a due timer is left to its own worker before another one steals it. Longer than a wake-up takes
+/// (50 to 100 us), so that watchers do not compete with owners; short beside what people call late.
 pub const GRACE: Duration = Duration::from_millis(1);
 
 /// A driver whose queues are run by the program's workers.
@@ -126,8 +132,8 @@ crate::sync::thread_local! {
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static DEPTH: Cell<u32> = Cell::new(0);
 
-    /// How often this thread, if it is no worker, has scheduled: its timers go round the lanes, beginning with another lane than
-    /// those of other threads. No thread writes what others read.
+    /// How often this thread, if it is no worker, has scheduled: its timers go round the lanes, beginning
+    /// with another lane than those of other threads. No thread writes what others read.
     static TURN: Cell<usize> = Cell::new(thread_number());
 }
 
@@ -136,8 +142,8 @@ fn turn_number() -> usize {
 }
 
 impl<Q> PerWorker<Q> {
-    /// Makes a driver for up to `worker_count` workers, with a queue for each that `make_queue` makes. Nothing fires until
-    /// a worker runs.
+    /// Makes a driver for up to `worker_count` workers, with a queue for each that `make_queue` makes.
+    /// Nothing fires until a worker runs.
     ///
     /// # Panics
     /// If `worker_count` is 0 or does not fit in 32 bits.
@@ -220,8 +226,8 @@ impl<Q> Watch for WatchedByOthers<'_, Q> {
 }
 
 impl<Q> Worker<Q> {
-    /// Fires timers on the calling thread, its own first, then those of workers that are stuck, and sleeps in between, until
-    /// the driver is shut down.
+    /// Fires timers on the calling thread, its own first, then those of workers that are stuck, and sleeps in
+    /// between, until the driver is shut down.
     pub fn run<T>(&mut self, fire: &mut impl Fire<T>)
     where
         Q: TimerQueue<T>,
@@ -233,8 +239,9 @@ impl<Q> Worker<Q> {
         }
     }
 
-    /// Fires what is due, up to a batch per lane; tells whether there may be more. For a worker that has other work to do:
-    /// while it returns `false`, the lanes' next wakeup is [`next_wakeup`](Self::next_wakeup).
+    /// Fires what is due, up to a batch per lane; tells whether there may be more. For a worker that has
+    /// other work to do: while it returns `false`, the lanes' next wakeup is
+    /// [`next_wakeup`](Self::next_wakeup).
     pub fn fire_due<T>(&mut self, fire: &mut impl Fire<T>) -> bool
     where
         Q: TimerQueue<T>,
@@ -296,7 +303,8 @@ impl<Q> Worker<Q> {
         }
     }
 
-    /// Until when this worker may sleep: its own next wakeup, or, if no other sleeper watches the earliest of all, that.
+    /// Until when this worker may sleep: its own next wakeup, or, if no other sleeper watches the earliest of
+    /// all, that.
     fn sleep_limit(&self) -> Tick {
         let own = self.next_wakeup().unwrap_or(Tick::MAX);
         let earliest = self.driver.earliest();

@@ -6,22 +6,23 @@
 //!         register, modify     schedule and reset to an earlier time, stop: from any thread
 //! ```
 //!
-//! One object, a [`Serve`], receives both, on the loop's thread and with no lock held: it may register, deregister, schedule
-//! and cancel, and needs no lock for what it keeps itself. Events of a round are handed out in the order in which the
-//! system told them; timers that are due fire after them, equals as the queue states, so a request that the round brought is
-//! seen before its timeout. More due timers than a batch (64) let a round of events in between, so neither starves the
-//! other.
+//! One object, a [`Serve`], receives both, on the loop's thread and with no lock held: it may register,
+//! deregister, schedule and cancel, and needs no lock for what it keeps itself. Events of a round are handed
+//! out in the order in which the system told them; timers that are due fire after them, equals as the queue
+//! states, so a request that the round brought is seen before its timeout. More due timers than a batch (64)
+//! let a round of events in between, so neither starves the other.
 //!
-//! Wake-up rule: the loop sleeps until a source is ready, the queue's next wakeup, or a notification, which only a timer that
-//! is scheduled or reset to before that wakeup sends, once, and [`stop`](Poll::stop). So nothing due and nothing ready means
-//! no wake-up at all. What the loop's own thread schedules sends none.
+//! Wake-up rule: the loop sleeps until a source is ready, the queue's next wakeup, or a notification, which
+//! only a timer that is scheduled or reset to before that wakeup sends, once, and [`stop`](Poll::stop). So
+//! nothing due and nothing ready means no wake-up at all. What the loop's own thread schedules sends none.
 //!
-//! Waiting goes through the [`Clock`], at a bell that stands in the poller, so any clock drives it: see [`Place`]. Real
-//! sockets do not follow a manual clock, though. With a stepped one time moves when it is told to and sockets when they
-//! like; a leaping one leaps whenever no socket is ready at that moment, so it is of little use with sockets.
+//! Waiting goes through the [`Clock`], at a bell that stands in the poller, so any clock drives it: see
+//! [`Place`]. Real sockets do not follow a manual clock, though. With a stepped one time moves when it is
+//! told to and sockets when they like; a leaping one leaps whenever no socket is ready at that moment, so it
+//! is of little use with sockets.
 //!
-//! On shutdown the handler that is running ends, nothing more is handed out or fired, all pending timers are handed back,
-//! and the loop lets go of its sources, which closes those that nobody else holds;
+//! On shutdown the handler that is running ends, nothing more is handed out or fired, all pending timers are
+//! handed back, and the loop lets go of its sources, which closes those that nobody else holds;
 //! [`deregister_all`](Sources::deregister_all) takes them out before.
 //!
 //! | field | guard | why |
@@ -31,9 +32,9 @@
 //! | the events | the poller's place | only the loop's thread takes that lock |
 //! | the thread | [`crew`](super) | shutdown waits for it |
 //!
-//! Cost: on Linux five system calls per round (the wait, and two each for its timeout and its notification), a lock and a
-//! look per event, one lock per operation on a timer and per firing. A handler that takes long keeps everybody else
-//! waiting. It does not make reads and writes wait or resume: handlers do.
+//! Cost: on Linux five system calls per round (the wait, and two each for its timeout and its notification),
+//! a lock and a look per event, one lock per operation on a timer and per firing. A handler that takes long
+//! keeps everybody else waiting. It does not make reads and writes wait or resume: handlers do.
 //!
 //! Source: nginx's `ngx_process_events_and_timers`; Go's `runtime/netpoll.go`; the crate `polling`.
 
@@ -63,7 +64,8 @@ use super::{
 };
 use crate::clock::{Bell, Clock, Place};
 
-/// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same thread.
+/// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same
+/// thread.
 ///
 /// ```
 /// use std::io::Read;
@@ -90,18 +92,19 @@ use crate::clock::{Bell, Clock, Place};
 /// }
 /// ```
 pub trait Serve<T, S: ?Sized>: Fire<T> {
-    /// Takes a source that is ready. It is told again in the next round if it still is, so a handler that can do nothing
-    /// with it for now modifies its interest.
+    /// Takes a source that is ready. It is told again in the next round if it still is, so a handler that can
+    /// do nothing with it for now modifies its interest.
     fn ready(&mut self, ready: Ready<S>);
 
-    /// Hears that `ready` panicked, with the panic's message, or a note that it had none. The source has been deregistered,
-    /// since it would be ready again at once. Unless overridden, writes a line to standard error.
+    /// Hears that `ready` panicked, with the panic's message, or a note that it had none. The source has been
+    /// deregistered, since it would be ready again at once. Unless overridden, writes a line to standard
+    /// error.
     fn source_panicked(&mut self, id: SourceId, message: &str) {
         eprintln!("mainspring: source {id} panicked and was deregistered: {message}");
     }
 
-    /// Hears that the poller failed, so that a loop on a thread of the driver's own ends. Unless overridden, writes a line to
-    /// standard error.
+    /// Hears that the poller failed, so that a loop on a thread of the driver's own ends. Unless overridden,
+    /// writes a line to standard error.
     fn failed(&mut self, error: &io::Error) {
         eprintln!("mainspring: the poll driver ends: {error}");
     }
@@ -159,8 +162,8 @@ pub struct Poll<Q, S: ?Sized = AnySource> {
 }
 
 impl<Q, S: ?Sized> Poll<Q, S> {
-    /// Makes a driver without sources. Nothing happens until some thread [runs](Self::run) it, or [`start`](Self::start)
-    /// starts one.
+    /// Makes a driver without sources. Nothing happens until some thread [runs](Self::run) it, or
+    /// [`start`](Self::start) starts one.
     ///
     /// # Errors
     /// The operating system has no poller left to give: too many open files.
@@ -203,7 +206,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
         self.crew.start(THREAD_NAME.to_owned(), run).map(|_| ())
     }
 
-    /// Hands out events and fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
+    /// Hands out events and fires timers on the calling thread, sleeping in between, until
+    /// [`stop`](Self::stop) is called.
     ///
     /// Only one thread may run a driver at a time.
     ///
@@ -226,7 +230,8 @@ impl<Q, S: ?Sized> Poll<Q, S> {
         }
     }
 
-    /// Makes the running thread return after the handler that it is in. From now on no timer and no source is taken.
+    /// Makes the running thread return after the handler that it is in. From now on no timer and no source is
+    /// taken.
     pub fn stop(&self) {
         self.lanes[0].stop();
         self.sources.close();
@@ -282,7 +287,8 @@ where
     fn end(&self) {
         self.stop();
         self.crew.wait_for_end();
-        // Their drops are their owners' code: a panic is printed, and the timers are handed back all the same.
+        // Their drops are their owners' code: a panic is printed, and the timers are handed back all the
+        // same.
         let sources = self.sources.deregister_all();
         sources.into_iter().for_each(|source| _ = catch_unwind(AssertUnwindSafe(|| drop(source))));
     }

@@ -1,6 +1,7 @@
 //! A timer that was not taken, and why.
 //!
-//! Cost: that of the payload, which is moved. It does not say what to do: schedule nearer, later, or not at all.
+//! Cost: that of the payload, which is moved. It does not say what to do: schedule nearer, later, or not at
+//! all.
 
 use std::fmt;
 

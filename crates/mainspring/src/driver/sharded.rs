@@ -5,14 +5,15 @@
 //!                       shard ...      (128 bytes apart: no two locks share a cache line)
 //! ```
 //!
-//! A timer goes to its caller's shard, so threads that schedule do not meet at one lock. Which shard it is stands in the
-//! timer's id, so any thread can cancel or reset it.
+//! A timer goes to its caller's shard, so threads that schedule do not meet at one lock. Which shard it is
+//! stands in the timer's id, so any thread can cancel or reset it.
 //!
-//! Wake-up rule: as [`single`](super::single), for each shard. Callbacks of one shard run one at a time, those of several
-//! shards in parallel; a slow one makes late only what is in its shard.
+//! Wake-up rule: as [`single`](super::single), for each shard. Callbacks of one shard run one at a time,
+//! those of several shards in parallel; a slow one makes late only what is in its shard.
 //!
-//! The thread of a shard starts with its first timer, and never before; shards that are not used cost their lock and an
-//! empty queue. If no thread can be started the timer goes to a shard that has one; without any it is refused.
+//! The thread of a shard starts with its first timer, and never before; shards that are not used cost their
+//! lock and an empty queue. If no thread can be started the timer goes to a shard that has one; without any
+//! it is refused.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -24,7 +25,8 @@
 //!
 //! Cost: as `single`, without contention between threads of different shards; n threads at most.
 //!
-//! Source: Go 1.10's `timersBucket`, 64 of them; Go stopped at 64 because a bucket per processor made buckets move.
+//! Source: Go 1.10's `timersBucket`, 64 of them; Go stopped at 64 because a bucket per processor made buckets
+//! move.
 
 use std::fmt;
 use std::io;
@@ -95,8 +97,8 @@ where
 }
 
 impl<Q, F> Sharded<Q, F> {
-    /// Makes a driver of `shard_count` shards, each with a queue that `make_queue` makes and, once it is needed, a thread
-    /// with a clone of `fire`.
+    /// Makes a driver of `shard_count` shards, each with a queue that `make_queue` makes and, once it is
+    /// needed, a thread with a clone of `fire`.
     ///
     /// # Panics
     /// If `shard_count` is 0 or does not fit in 32 bits.

@@ -4,17 +4,18 @@
 //!   loop { advance(clock.now()); pop and fire until nothing is due; wait(bell, next_wakeup) }
 //! ```
 //!
-//! Wake-up rule: the thread sleeps until the queue's next wakeup, without limit if nothing is pending; a timer that is
-//! scheduled or reset to before that rings the bell, once. So nothing due means no wake-up at all. Cancelling does not
-//! ring: the driver may wake once at the time of a timer that is gone.
+//! Wake-up rule: the thread sleeps until the queue's next wakeup, without limit if nothing is pending; a
+//! timer that is scheduled or reset to before that rings the bell, once. So nothing due means no wake-up at
+//! all. Cancelling does not ring: the driver may wake once at the time of a timer that is gone.
 //!
-//! The lock is released around each firing, so a callback may use the queue, and a timer can be cancelled or reset up to
-//! the moment it is taken out. Timers fire one at a time.
+//! The lock is released around each firing, so a callback may use the queue, and a timer can be cancelled or
+//! reset up to the moment it is taken out. Timers fire one at a time.
 //!
 //! On shutdown the timer that is firing ends, nothing more fires, and all that is pending is handed back.
 //!
-//! Cost: one lock per operation and per firing; one wake-up per distinct deadline at most. It does not spread load over
-//! threads, and a slow callback makes the others late: see [`Report::lateness_ticks`](super::Report::lateness_ticks).
+//! Cost: one lock per operation and per firing; one wake-up per distinct deadline at most. It does not spread
+//! load over threads, and a slow callback makes the others late: see
+//! [`Report::lateness_ticks`](super::Report::lateness_ticks).
 //!
 //! Source: Go 1.9's `timerproc`; Netty's `Worker`.
 
@@ -53,7 +54,8 @@ pub struct Single<Q> {
 }
 
 impl<Q> Single<Q> {
-    /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts one.
+    /// Makes a driver. Nothing fires until some thread [runs](Self::run) it, or [`start`](Self::start) starts
+    /// one.
     pub fn new(queue: Q, clock: impl Clock) -> Single<Q> {
         let clock = clock.into_shared();
         let bell = Bell::new();
@@ -89,8 +91,8 @@ impl<Q> Single<Q> {
         }
     }
 
-    /// Fires timers on the calling thread until the clock has reached the tick `end` and all that is due has fired, or
-    /// [`stop`](Self::stop) is called.
+    /// Fires timers on the calling thread until the clock has reached the tick `end` and all that is due has
+    /// fired, or [`stop`](Self::stop) is called.
     ///
     /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation up to that tick.
     pub fn run_until<T>(&self, end: Tick, fire: &mut impl Fire<T>)
@@ -108,10 +110,11 @@ impl<Q> Single<Q> {
         }
     }
 
-    /// Fires timers on the calling thread until none is pending, be it that another thread cancels the last, or
-    /// [`stop`](Self::stop) is called.
+    /// Fires timers on the calling thread until none is pending, be it that another thread cancels the last,
+    /// or [`stop`](Self::stop) is called.
     ///
-    /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation: time passes as fast as timers fire.
+    /// With a leaping [`Manual`](crate::clock::Manual) clock this is a simulation: time passes as fast as
+    /// timers fire.
     pub fn run_until_idle<T>(&self, fire: &mut impl Fire<T>)
     where
         Q: TimerQueue<T>,

@@ -5,21 +5,25 @@
 //!   caller thread m --> stripe m mod n  [lock | queue]  --  one thread: a turn of each stripe, then one sleep
 //! ```
 //!
-//! A timer goes to its caller's stripe, so threads that schedule and cancel their own timers do not meet at a lock; all timers
-//! fire on one thread, one at a time, so what they do needs no care for one another. Any thread can cancel or reset any
-//! timer: its id names the stripe. [`discard`](super::Timers::discard) does not even wait for the stripe's lock.
+//! A timer goes to its caller's stripe, so threads that schedule and cancel their own timers do not meet at a
+//! lock; all timers fire on one thread, one at a time, so what they do needs no care for one another. Any
+//! thread can cancel or reset any timer: its id names the stripe. [`discard`](super::Timers::discard) does
+//! not even wait for the stripe's lock.
 //!
-//! Wake-up rule: the thread takes a turn of every stripe, and sleeps until the earliest of their next wakeups if none had more
-//! to do. Each stripe is marked asleep in the critical section in which it was looked at last; a timer that is scheduled
-//! before that stripe's next wakeup from then on rings the one bell. A ring stays until it is heard, so whichever stripe is
-//! rung while others are still looked at ends the sleep that follows.
+//! Wake-up rule: the thread takes a turn of every stripe, and sleeps until the earliest of their next wakeups
+//! if none had more to do. Each stripe is marked asleep in the critical section in which it was looked at
+//! last; a timer that is scheduled before that stripe's next wakeup from then on rings the one bell. A ring
+//! stays until it is heard, so whichever stripe is rung while others are still looked at ends the sleep that
+//! follows.
 //!
-//! Order: timers of one stripe fire as their queue says; those of different stripes, due at the same time, in no order.
+//! Order: timers of one stripe fire as their queue says; those of different stripes, due at the same time, in
+//! no order.
 //!
-//! On shutdown the timer that is firing ends, nothing more fires, and all that is pending is handed back, earliest first.
+//! On shutdown the timer that is firing ends, nothing more fires, and all that is pending is handed back,
+//! earliest first.
 //!
-//! Cost: as [`single`](super::single), without contention between callers of different stripes; two uncontended locks more
-//! per stripe and wake-up. It does not run callbacks in parallel: see
+//! Cost: as [`single`](super::single), without contention between callers of different stripes; two
+//! uncontended locks more per stripe and wake-up. It does not run callbacks in parallel: see
 //! [`sharded`](super::sharded).
 //!
 //! Source: lock striping, as in D. Lea's `ConcurrentHashMap`.
@@ -41,7 +45,8 @@ use super::{
 };
 use crate::clock::{Bell, Clock};
 
-/// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its cores, seldom share one.
+/// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its
+/// cores, seldom share one.
 const STRIPES_PER_CORE: usize = 4;
 
 /// Each wake-up looks at all stripes, so there is an end to what they are good for.

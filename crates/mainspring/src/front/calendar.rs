@@ -11,25 +11,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Each entry has one timer, for its next occurrence, its *nominal* time. When it fires, the wall clock is asked: an
-//! entry never runs before its nominal time, and waits on if the clock was set back.
+//! Each entry has one timer, for its next occurrence, its *nominal* time. When it fires, the wall clock is
+//! asked: an entry never runs before its nominal time, and waits on if the clock was set back.
 //!
-//! A clock that is set forward, a machine that was suspended, a process that was stopped and a callback that was slow are
-//! one thing: the time is compared with the last nominal time. Of the occurrences that have passed, the latest one runs
-//! if it is at most [`MISFIRE_WINDOW`] old, and the others are counted in it. If it is older, none runs, and all of them
-//! are counted in the next run.
+//! A clock that is set forward, a machine that was suspended, a process that was stopped and a callback that
+//! was slow are one thing: the time is compared with the last nominal time. Of the occurrences that have
+//! passed, the latest one runs if it is at most [`MISFIRE_WINDOW`] old, and the others are counted in it. If
+//! it is older, none runs, and all of them are counted in the next run.
 //!
-//! When the clock is set back, no occurrence runs a second time: an entry rests until the clock shows its next nominal
-//! time, however far the clock was set. [`Entry::rewind`] ends the rest of an entry whose clock had run far ahead.
+//! When the clock is set back, no occurrence runs a second time: an entry rests until the clock shows its
+//! next nominal time, however far the clock was set. [`Entry::rewind`] ends the rest of an entry whose clock
+//! had run far ahead.
 //!
-//! These are the rules of the scheduler `mainspring serve` for a job with its default policy, except that what is late
-//! is not spread over two minutes: an entry lives in one process, and runs as soon as it can.
+//! These are the rules of the scheduler `mainspring serve` for a job with its default policy, except that
+//! what is late is not spread over two minutes: an entry lives in one process, and runs as soon as it can.
 //!
-//! Callbacks run on the driver's thread: see [`callback`](super::callback). An entry never runs beside itself.
+//! Callbacks run on the driver's thread: see [`callback`](super::callback). An entry never runs beside
+//! itself.
 //!
-//! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a restart.
+//! Cost: one timer per entry; one schedule computation per run. It does not remember anything across a
+//! restart.
 //!
-//! Source: the article on a crontab that sleeps until the next job; for clock changes the misfire policies of Quartz.
+//! Source: the article on a crontab that sleeps until the next job; for clock changes the misfire policies of
+//! Quartz.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,8 +55,9 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
 
-/// How old an occurrence may be and still run. A day: what was missed over night is made good for in the morning, and a
-/// machine that wakes after a month does not run what nobody expects any more. The scheduler's default policy has the same.
+/// How old an occurrence may be and still run. A day: what was missed over night is made good for in the
+/// morning, and a machine that wakes after a month does not run what nobody expects any more. The scheduler's
+/// default policy has the same.
 pub const MISFIRE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
 /// One run of an entry.
@@ -85,7 +90,8 @@ pub struct Occurrence {
     pub missed_count: u32,
 }
 
-/// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any more.
+/// Runs callbacks by schedules. Clones are the same calendar; when the last is dropped, nothing runs any
+/// more.
 ///
 /// ```
 /// use std::time::Duration;
@@ -164,8 +170,8 @@ struct Planned {
 }
 
 impl Calendar {
-    /// Makes a calendar on the system's wall clock, over a driver that runs tasks. On Linux a thread watches for the
-    /// clock being set; elsewhere the owner must call [`clock_changed`](Self::clock_changed).
+    /// Makes a calendar on the system's wall clock, over a driver that runs tasks. On Linux a thread watches
+    /// for the clock being set; elsewhere the owner must call [`clock_changed`](Self::clock_changed).
     ///
     /// # Errors
     /// The thread cannot be started.
@@ -184,7 +190,8 @@ impl Calendar {
         Ok(calendar)
     }
 
-    /// Makes a calendar on any wall clock. Its owner must call [`clock_changed`](Self::clock_changed) when that is set.
+    /// Makes a calendar on any wall clock. Its owner must call [`clock_changed`](Self::clock_changed) when
+    /// that is set.
     pub fn with_wall(handle: Handle<Task>, wall: impl WallClock) -> Calendar {
         let epoch = Epoch::new(Arc::clone(handle.clock()), wall);
         let shared = Shared {
@@ -197,8 +204,8 @@ impl Calendar {
         Calendar { shared: Arc::new(shared) }
     }
 
-    /// Runs `callback` at each occurrence of `schedule` after now. A schedule without any (`@reboot` has none, nor has 30
-    /// February) is taken and never runs.
+    /// Runs `callback` at each occurrence of `schedule` after now. A schedule without any (`@reboot` has
+    /// none, nor has 30 February) is taken and never runs.
     ///
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline. The callback is dropped.
@@ -252,10 +259,10 @@ impl Entry {
 
     /// Plans the next run from what the wall clock shows now, and returns its nominal time.
     ///
-    /// An entry rests after the clock was set back, until the clock shows the next nominal time. If the clock had run
-    /// ahead by years, that takes years, and this ends it. Occurrences that ran while the clock was ahead run again when
-    /// the clock shows their times. Returns `None` if the schedule has no occurrence after now, the entry was cancelled or
-    /// the calendar dropped.
+    /// An entry rests after the clock was set back, until the clock shows the next nominal time. If the clock
+    /// had run ahead by years, that takes years, and this ends it. Occurrences that ran while the clock was
+    /// ahead run again when the clock shows their times. Returns `None` if the schedule has no occurrence
+    /// after now, the entry was cancelled or the calendar dropped.
     pub fn rewind(&self) -> Option<Zoned> {
         let shared = self.shared.upgrade()?;
         // Dropped after the lock is released, as it was declared before.
@@ -312,7 +319,8 @@ impl Shared {
         let Some(planned) = plan.entries.get_mut(&key) else { return };
         let Some(nominal) = planned.next.clone() else { return };
         if now < nominal.timestamp() {
-            // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for the rest.
+            // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for
+            // the rest.
             return self.rearm(key, planned);
         }
         let (nominal, missed_count) = latest(&planned.schedule, nominal, now);
@@ -371,7 +379,8 @@ pub(super) fn latest(schedule: &Schedule, nominal: Zoned, now: Timestamp) -> (Zo
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The plan is sound after a panic, because no code of the owner runs under it; a callback's own state is its affair.
+    // The plan is sound after a panic, because no code of the owner runs under it; a callback's own state is
+    // its affair.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -14,24 +14,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and reset. A slow one
-//! makes the others late. One that panics is reported and harms no other; a periodic one goes on with its next period.
+//! Callbacks run on the driver's thread, one at a time, with no lock held: they may schedule, cancel and
+//! reset. A slow one makes the others late. One that panics is reported and harms no other; a periodic one
+//! goes on with its next period.
 //!
-//! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is scheduled when the
-//! last has ended. What was due meanwhile comes late, once, and the periods that are over by then are dropped.
+//! With several threads callbacks run in parallel, but one that repeats never with itself: its next run is
+//! scheduled when the last has ended. What was due meanwhile comes late, once, and the periods that are over
+//! by then are dropped.
 //!
-//! A rule of [`following`](Callbacks::following) that panics ends its runs: the run that was due comes, and the panic is reported
-//! then.
+//! A rule of [`following`](Callbacks::following) that panics ends its runs: the run that was due comes, and
+//! the panic is reported then.
 //!
-//! **A timer that could not be cancelled.** `cancel` and `reset` answer `false` where they came too late. Then the callback has
-//! run, or runs now, or will run in a moment: it has been taken out to fire and may wait for a lock that the caller holds. So
-//! a callback that acts on something which may have been replaced looks again: it compares a number that it was given with the
-//! one that is there. [`DelayQueue`](super::DelayQueue) and [`Keyed`](super::Keyed) do that.
+//! **A timer that could not be cancelled.** `cancel` and `reset` answer `false` where they came too late.
+//! Then the callback has run, or runs now, or will run in a moment: it has been taken out to fire and may
+//! wait for a lock that the caller holds. So a callback that acts on something which may have been replaced
+//! looks again: it compares a number that it was given with the one that is there.
+//! [`DelayQueue`](super::DelayQueue) and [`Keyed`](super::Keyed) do that.
 //!
 //! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what need not be cancelled need not be kept.
 //!
-//! Cost: no allocation for a callback of up to 40 bytes, and one for a larger one; two for a periodic one, and none per period. It
-//! does not run callbacks in parallel.
+//! Cost: no allocation for a callback of up to 40 bytes, and one for a larger one; two for a periodic one,
+//! and none per period. It does not run callbacks in parallel.
 //!
 //! Source: the periodic deadline rule is that of Go's `Ticker`: late periods are dropped, not made up for.
 
@@ -131,7 +134,8 @@ impl Callbacks {
         Callbacks { handle }
     }
 
-    /// Runs `callback` once, `delay` from now and not earlier. A delay beyond the clock's range is never over.
+    /// Runs `callback` once, `delay` from now and not earlier. A delay beyond the clock's range is never
+    /// over.
     ///
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline. The callback is dropped.
@@ -143,8 +147,9 @@ impl Callbacks {
         self.ahead(self.handle.clock().after(delay), callback)
     }
 
-    /// Runs `callback` once, at a tick of the driver's clock; now if that has passed. (What is scheduled for the past again and
-    /// again would keep all others from running in a queue that fires by deadline. Go takes now for it as well.)
+    /// Runs `callback` once, at a tick of the driver's clock; now if that has passed. (What is scheduled for
+    /// the past again and again would keep all others from running in a queue that fires by deadline. Go
+    /// takes now for it as well.)
     ///
     /// # Errors
     /// As [`after`](Self::after).
@@ -181,8 +186,8 @@ impl Callbacks {
         self.ahead(self.handle.tick_within(delay, tolerance), callback)
     }
 
-    /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and answers with the next,
-    /// or `None` for the end. A tick that has passed is run at once.
+    /// Runs `callback` at each tick that `next` names: it is given the last one, the first time now, and
+    /// answers with the next, or `None` for the end. A tick that has passed is run at once.
     ///
     /// # Errors
     /// As [`after`](Self::after). Without a first tick nothing is scheduled, and that is no error.
@@ -213,9 +218,10 @@ impl Callbacks {
 
     /// Runs `callback` once a period, for the first time a period from now.
     ///
-    /// Deadlines are multiples of the period after the first, however long the callback takes: it does not drift. Periods
-    /// that are over when the callback could run are dropped. A period is at least one tick long. Once taken, it goes on even if
-    /// the driver's queue is full: see [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
+    /// Deadlines are multiples of the period after the first, however long the callback takes: it does not
+    /// drift. Periods that are over when the callback could run are dropped. A period is at least one tick
+    /// long. Once taken, it goes on even if the driver's queue is full: see
+    /// [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
     ///
     /// # Errors
     /// The period is zero; or as [`after`](Self::after).
@@ -314,11 +320,12 @@ impl Timer {
         self.part.cancel(self.id()).is_some()
     }
 
-    /// As [`cancel`](Self::cancel), and where that came too late waits until the callback has ended: what it uses may be freed
-    /// then. Linux calls it `timer_delete_sync`. Called from the callback itself it does not wait.
+    /// As [`cancel`](Self::cancel), and where that came too late waits until the callback has ended: what it
+    /// uses may be freed then. Linux calls it `timer_delete_sync`. Called from the callback itself it does
+    /// not wait.
     ///
-    /// A callback that waits for the caller, or for a lock that the caller holds, makes it wait for ever. One that was handed to an
-    /// executor, by [`RunTasksOn`](super::RunTasksOn), is not waited for.
+    /// A callback that waits for the caller, or for a lock that the caller holds, makes it wait for ever. One
+    /// that was handed to an executor, by [`RunTasksOn`](super::RunTasksOn), is not waited for.
     pub fn cancel_and_wait(&self) -> bool {
         let is_cancelled = self.cancel();
         if !is_cancelled {
@@ -332,14 +339,15 @@ impl Timer {
         self.part.is_firing(self.id())
     }
 
-    /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was cancelled, or the
-    /// driver's queue cannot hold the new deadline.
+    /// Moves the callback to `delay` from now; tells whether it did. `false`: it ran, runs now, or was
+    /// cancelled, or the driver's queue cannot hold the new deadline.
     pub fn reset(&self, delay: Duration) -> bool {
         self.part.reset(self.id(), self.part.clock().after(delay)).is_ok()
     }
 
-    /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already; tells whether
-    /// it is pending still. nginx does so with 300 ms: most timers of a busy connection need not be moved at all.
+    /// Moves the callback to `delay` from now, unless that is within `laziness` of when it is to run already;
+    /// tells whether it is pending still. nginx does so with 300 ms: most timers of a busy connection need
+    /// not be moved at all.
     pub fn reset_lazily(&self, delay: Duration, laziness: Duration) -> bool {
         let clock = self.part.clock();
         let Some(current) = self.part.deadline(self.id()) else { return false };
@@ -363,8 +371,8 @@ impl Timer {
 }
 
 impl Periodic {
-    /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by itself, and none begins
-    /// after this. `false`: already cancelled.
+    /// Ends the periodic runs; tells whether it did. A run that has begun, which one at most has, ends by
+    /// itself, and none begins after this. `false`: already cancelled.
     pub fn cancel(&self) -> bool {
         let mut state = lock(&self.state);
         let was_running = !std::mem::replace(&mut state.is_cancelled, true);
@@ -376,7 +384,8 @@ impl Periodic {
         was_running
     }
 
-    /// As [`cancel`](Self::cancel), and waits for the end of a run that has begun, as [`Timer::cancel_and_wait`] does.
+    /// As [`cancel`](Self::cancel), and waits for the end of a run that has begun, as
+    /// [`Timer::cancel_and_wait`] does.
     pub fn cancel_and_wait(&self) -> bool {
         let was_running = self.cancel();
         let last = lock(&self.state).running;

@@ -21,21 +21,24 @@
 //! | `time.After(d)`, `time.Tick(p)` | [`Channels::after`], [`Channels::tick`] |
 //! | `time.AfterFunc(d, f)` | [`Channels::after_func`] |
 //!
-//! The semantics are those that the documentation of Go's `time` promises since 1.23: `stop` and `reset` tell whether they
-//! found the timer pending, a value that nobody has received counts as pending and is taken back, and after either of them
-//! no stale value is received. A ticker drops ticks for a slow receiver. A delay that is negative or zero is over at once:
-//! its value can be received when the call returns. One beyond the clock's range is never over.
+//! The semantics are those that the documentation of Go's `time` promises since 1.23: `stop` and `reset` tell
+//! whether they found the timer pending, a value that nobody has received counts as pending and is taken
+//! back, and after either of them no stale value is received. A ticker drops ticks for a slow receiver. A
+//! delay that is negative or zero is over at once: its value can be received when the call returns. One
+//! beyond the clock's range is never over.
 //!
-//! If the driver is shut down while a timer is pending, its channel is disconnected when what `shutdown` returned is dropped:
-//! nobody waits for ever.
+//! If the driver is shut down while a timer is pending, its channel is disconnected when what `shutdown`
+//! returned is dropped: nobody waits for ever.
 //!
 //! What bites users of Go, here: a timer in a loop is not leaked, because what [`after`](Channels::after) and
-//! [`tick`](Channels::tick) return cancels itself when it is dropped; a reader that blocks on a stopped timer is told when
-//! the timer is dropped, because its channel is disconnected then; a period of zero is an error and not a panic.
+//! [`tick`](Channels::tick) return cancels itself when it is dropped; a reader that blocks on a stopped timer
+//! is told when the timer is dropped, because its channel is disconnected then; a period of zero is an error
+//! and not a panic.
 //!
 //! Each channel holds one value, as Go's do. Sending happens on the driver's thread and never blocks it.
 //!
-//! Cost: an allocation per timer, and a channel, a kilobyte, when its receiver is first asked for. `stop` and `reset` take the timer's own lock and the driver's.
+//! Cost: an allocation per timer, and a channel, a kilobyte, when its receiver is first asked for. `stop` and
+//! `reset` take the timer's own lock and the driver's.
 //!
 //! It does not close a channel when a timer fires or is stopped: Go does not, and `select!` would spin.
 //!
@@ -78,7 +81,8 @@ pub struct Channels {
     handle: Handle<Task>,
 }
 
-/// How long to wait: a [`Duration`], or a number of nanoseconds of which a negative one means at once, as in Go.
+/// How long to wait: a [`Duration`], or a number of nanoseconds of which a negative one means at once, as in
+/// Go.
 ///
 /// ```
 /// use mainspring::front::Delay;
@@ -102,8 +106,8 @@ impl From<Duration> for Delay {
     }
 }
 
-/// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and disconnects its
-/// channel.
+/// A timer that fires once: see [`Channels::timer`] and [`Channels::after_func`]. Dropping it stops it and
+/// disconnects its channel.
 ///
 /// ```
 /// use std::time::Duration;
@@ -125,7 +129,8 @@ pub struct ChannelTimer {
     inner: Arc<Inner>,
 }
 
-/// A timer that fires once a period: see [`Channels::ticker`]. Dropping it stops it and disconnects its channel.
+/// A timer that fires once a period: see [`Channels::ticker`]. Dropping it stops it and disconnects its
+/// channel.
 ///
 /// ```
 /// use std::time::Duration;
@@ -143,8 +148,8 @@ pub struct Ticker {
     inner: Arc<Inner>,
 }
 
-/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping it, and
-/// all its clones, cancels the timer.
+/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping
+/// it, and all its clones, cancels the timer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -189,9 +194,9 @@ impl Channels {
 
     /// Makes a ticker that sends once a period, for the first time a period from now.
     ///
-    /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to them are
-    /// skipped: the next is due at the first multiple of the period, from the ticker's start, that lies ahead. Once taken, it goes
-    /// on even if the driver's queue is full.
+    /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to
+    /// them are skipped: the next is due at the first multiple of the period, from the ticker's start, that
+    /// lies ahead. Once taken, it goes on even if the driver's queue is full.
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
@@ -217,9 +222,10 @@ impl Channels {
         Ok(Firings { inner: Arc::clone(&self.ticker(period)?.inner) })
     }
 
-    /// Calls `function` on the driver's thread, `delay` from now and not earlier. [`reset`](ChannelTimer::reset) makes it be called
-    /// again; a call that is due while the last one runs waits for its end, and can be stopped until then. Its
-    /// [receiver](ChannelTimer::receiver) never receives.
+    /// Calls `function` on the driver's thread, `delay` from now and not earlier.
+    /// [`reset`](ChannelTimer::reset) makes it be called again; a call that is due while the last one runs
+    /// waits for its end, and can be stopped until then. Its [receiver](ChannelTimer::receiver) never
+    /// receives.
     ///
     /// # Errors
     /// As [`timer`](Self::timer).
@@ -255,19 +261,20 @@ impl Channels {
 }
 
 impl ChannelTimer {
-    /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the timer is dropped.
+    /// The channel that receives the firing. Clone it for `select!` elsewhere; it is disconnected when the
+    /// timer is dropped.
     pub fn receiver(&self) -> &Receiver<Firing> {
         self.inner.receiver()
     }
 
-    /// Stops the timer; tells whether it was pending, which a firing that nobody received still is. Afterwards nothing is
-    /// received until a reset.
+    /// Stops the timer; tells whether it was pending, which a firing that nobody received still is.
+    /// Afterwards nothing is received until a reset.
     pub fn stop(&self) -> bool {
         self.inner.stop()
     }
 
-    /// Makes the timer fire `delay` from now, whether it was pending or not; tells whether it was. What was sent before and
-    /// not received is taken back.
+    /// Makes the timer fire `delay` from now, whether it was pending or not; tells whether it was. What was
+    /// sent before and not received is taken back.
     ///
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline; the timer is stopped then.
@@ -282,7 +289,8 @@ impl Ticker {
         self.inner.receiver()
     }
 
-    /// Stops the ticks; a tick that nobody received is taken back. The channel stays connected, as Go's stays open.
+    /// Stops the ticks; a tick that nobody received is taken back. The channel stays connected, as Go's stays
+    /// open.
     pub fn stop(&self) {
         self.inner.stop();
     }
@@ -290,7 +298,8 @@ impl Ticker {
     /// Stops the ticks and begins anew with another period, the first tick a period from now.
     ///
     /// # Errors
-    /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is stopped.
+    /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is
+    /// stopped.
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
         let repeat = Period::new(period, self.inner.part.clock().resolution())?;
         let deadline = self.inner.part.clock().after(period);

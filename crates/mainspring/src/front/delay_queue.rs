@@ -6,12 +6,13 @@
 //!                put, remove ◀───┘
 //! ```
 //!
-//! The value travels with the key: whoever is handed an item owns it, and no other has it any more. An item that is replaced
-//! or removed does not come out, even if its timer was firing at that moment: the timer finds another item, or none, and
-//! leaves it alone.
+//! The value travels with the key: whoever is handed an item owns it, and no other has it any more. An item
+//! that is replaced or removed does not come out, even if its timer was firing at that moment: the timer
+//! finds another item, or none, and leaves it alone.
 //!
-//! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which nobody receives
-//! should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a closure instead.
+//! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which
+//! nobody receives should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a
+//! closure instead.
 //!
 //! Cost: a hash map entry beside the timer, which knows the key; every call takes the queue's lock.
 //!
@@ -30,7 +31,8 @@ use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Items under keys that come out when they are due. Clones are the same queue; when the last is dropped, so are the items.
+/// Items under keys that come out when they are due. Clones are the same queue; when the last is dropped, so
+/// are the items.
 ///
 /// ```
 /// use std::time::Duration;
@@ -92,8 +94,8 @@ where
         DelayQueue::with(handle, None)
     }
 
-    /// Makes an empty queue that hands each item that is due to `expire`, on the driver's thread, with no lock held. A cache
-    /// hands them to a closure that drops them.
+    /// Makes an empty queue that hands each item that is due to `expire`, on the driver's thread, with no
+    /// lock held. A cache hands them to a closure that drops them.
     ///
     /// ```
     /// use std::time::Duration;
@@ -126,11 +128,12 @@ where
         DelayQueue { shared: Arc::new(shared) }
     }
 
-    /// Puts `value` under `key`, to come out `delay` from now and not earlier. Returns the value that was pending there, which
-    /// does not come out any more.
+    /// Puts `value` under `key`, to come out `delay` from now and not earlier. Returns the value that was
+    /// pending there, which does not come out any more.
     ///
     /// # Errors
-    /// The engine has been shut down, or its queue rejects the deadline. The value is dropped; what was pending stays.
+    /// The engine has been shut down, or its queue rejects the deadline. The value is dropped; what was
+    /// pending stays.
     pub fn put(&self, key: K, value: V, delay: Duration) -> Result<Option<V>, Refusal> {
         let part = self.shared.handle.local()?;
         let deadline = part.clock().after(delay);
@@ -152,8 +155,8 @@ where
         Ok(replaced.map(Item::into_value))
     }
 
-    /// Makes the item under `key` come out `delay` from now instead; tells whether it does. `false`: there is none, or the
-    /// driver's queue cannot hold the new deadline.
+    /// Makes the item under `key` come out `delay` from now instead; tells whether it does. `false`: there is
+    /// none, or the driver's queue cannot hold the new deadline.
     pub fn reset(&self, key: &K, delay: Duration) -> bool {
         let state = self.shared.state();
         state.pending.get(key).is_some_and(|item| {
@@ -176,8 +179,8 @@ where
         self.shared.state().pending.get(key).map(|item| item.value.clone())
     }
 
-    /// Waits for the next item that is due and takes it. `None`: the engine was shut down while items were pending, or the
-    /// queue was [closed](Self::close), and nothing more is due.
+    /// Waits for the next item that is due and takes it. `None`: the engine was shut down while items were
+    /// pending, or the queue was [closed](Self::close), and nothing more is due.
     pub fn recv(&self) -> Option<(K, V)> {
         let mut state = self.shared.state();
         loop {
@@ -196,8 +199,8 @@ where
         self.shared.state().due.pop_front()
     }
 
-    /// Waits for the next item that is due and takes it, as [`recv`](Self::recv) does, in async code under any runtime. One
-    /// task should wait at a time: of several the last is woken.
+    /// Waits for the next item that is due and takes it, as [`recv`](Self::recv) does, in async code under
+    /// any runtime. One task should wait at a time: of several the last is woken.
     pub async fn next(&self) -> Option<(K, V)> {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -218,8 +221,8 @@ where
         Poll::Pending
     }
 
-    /// Makes receivers return `None` once they have taken what is due. What is pending stays, and is given back by
-    /// [`remove`](Self::remove).
+    /// Makes receivers return `None` once they have taken what is due. What is pending stays, and is given
+    /// back by [`remove`](Self::remove).
     pub fn close(&self) {
         self.shared.close();
     }
@@ -245,7 +248,8 @@ impl<V> Item<V> {
 
 impl<K, V> Shared<K, V> {
     fn state(&self) -> MutexGuard<'_, State<K, V>> {
-        // No code of the owner runs under the lock but that of keys and of `Clone`, and before anything is changed.
+        // No code of the owner runs under the lock but that of keys and of `Clone`, and before anything is
+        // changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

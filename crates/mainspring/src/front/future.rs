@@ -27,24 +27,27 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The names are those that users of tokio expect. What differs: there are two constructors of intervals instead of a
-//! surprising first tick, and missed ticks are skipped unless one asks for a burst.
+//! The names are those that users of tokio expect. What differs: there are two constructors of intervals
+//! instead of a surprising first tick, and missed ticks are skipped unless one asks for a burst.
 //!
-//! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken on the driver's
-//! thread, with no lock held.
+//! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken
+//! on the driver's thread, with no lock held.
 //!
-//! No future waits for ever for want of a timer. A queue's limits do not hold for futures: a sleep in a full queue is added past
-//! the limit, since it ends in an answer to somebody and its task takes more memory than its timer; one beyond the horizon
-//! looks again there. Where that fails too, because the driver has been shut down or has no thread, the future is ready
-//! at once, and [`Sleep::refusal`] says why. If the driver is shut down later, each pending future is woken when its timer is
-//! dropped (what `shutdown` returned holds them), and is ready then, for the same reason.
+//! No future waits for ever for want of a timer. A queue's limits do not hold for futures: a sleep in a full
+//! queue is added past the limit, since it ends in an answer to somebody and its task takes more memory than
+//! its timer; one beyond the horizon looks again there. Where that fails too, because the driver has been
+//! shut down or has no thread, the future is ready at once, and [`Sleep::refusal`] says why. If the driver is
+//! shut down later, each pending future is woken when its timer is dropped (what `shutdown` returned holds
+//! them), and is ready then, for the same reason.
 //!
-//! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the waker changed, a clone of
-//! it, which takes the other's place. Dropping cancels in the time that the queue needs, which is O(1) for wheels.
+//! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the
+//! waker changed, a clone of it, which takes the other's place. Dropping cancels in the time that the queue
+//! needs, which is O(1) for wheels.
 //!
 //! It does not need, find or start a runtime.
 //!
-//! Source: the documentation of `tokio::time`, for names and behaviours; Go's `Ticker` for the default of missed ticks.
+//! Source: the documentation of `tokio::time`, for names and behaviours; Go's `Ticker` for the default of
+//! missed ticks.
 
 pub mod interval;
 pub mod timeout;
@@ -145,8 +148,8 @@ impl Futures {
         Futures { handle }
     }
 
-    /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's range is never
-    /// over.
+    /// Is ready `delay` from now (the call, not the first poll), and not earlier. A delay beyond the clock's
+    /// range is never over.
     pub fn sleep(&self, delay: Duration) -> Sleep {
         self.begin(self.handle.clock().after(delay), !delay.is_zero())
     }
@@ -167,7 +170,8 @@ impl Futures {
         self.sleep_until(self.handle.tick_within(delay, tolerance))
     }
 
-    /// Waits for a future, but not longer than from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
+    /// Waits for a future, but not longer than from `delay` to `delay + tolerance` from now: see
+    /// [`Handle::schedule_within`].
     pub fn timeout_within<F: Future>(&self, delay: Duration, tolerance: Duration, future: F) -> Timeout<F> {
         Timeout::new(self.sleep_within(delay, tolerance), future)
     }
@@ -214,18 +218,20 @@ impl Sleep {
         self.deadline <= self.place.clock().now()
     }
 
-    /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or no name left for a
-    /// timer. `None` for any other.
+    /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or
+    /// no name left for a timer. `None` for any other.
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal
     }
 
-    /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to be woken.
+    /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to
+    /// be woken.
     pub fn reset(&mut self, delay: Duration) {
         self.move_to(self.place.clock().after(delay), !delay.is_zero());
     }
 
-    /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled again to be woken.
+    /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled
+    /// again to be woken.
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
         self.move_to(deadline.into().tick(self.place.clock()), false);
     }
@@ -284,7 +290,8 @@ impl Sleep {
         })
     }
 
-    /// Tells whether it is over. A timer that is set in any case fires if it was over already, so a cheap look will do before.
+    /// Tells whether it is over. A timer that is set in any case fires if it was over already, so a cheap
+    /// look will do before.
     fn is_over(&self) -> bool {
         match self.timer {
             None if self.was_ahead => self.place.clock().has_long_begun(self.deadline),
@@ -300,8 +307,8 @@ impl Sleep {
         match self.timer {
             Some(timer) if self.keep(timer, context.waker()) => Poll::Pending,
             Some(_) => {
-                // It fired after the look at the clock above, and woke the waker of an earlier poll; or its tick lies beyond
-                // the queue's horizon; or the queue lends no payloads.
+                // It fired after the look at the clock above, and woke the waker of an earlier poll; or its
+                // tick lies beyond the queue's horizon; or the queue lends no payloads.
                 self.cancel();
                 if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) }
             }

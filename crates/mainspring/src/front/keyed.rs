@@ -14,15 +14,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A task has a key, a delay, and a number of runs; it runs first after the delay, and then again after each further delay.
-//! Scheduling under a key that is taken replaces the task there. A task whose runs are used up is gone, and its key free.
+//! A task has a key, a delay, and a number of runs; it runs first after the delay, and then again after each
+//! further delay. Scheduling under a key that is taken replaces the task there. A task whose runs are used up
+//! is gone, and its key free.
 //!
-//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves included. A task's
-//! next run is scheduled when the last has ended, so it never runs beside itself. Runs that are over when the driver comes to
-//! them are dropped, not made up for; they do not count. Once taken, a task goes on even if the driver's queue is full.
+//! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves
+//! included. A task's next run is scheduled when the last has ended, so it never runs beside itself. Runs
+//! that are over when the driver comes to them are dropped, not made up for; they do not count. Once taken, a
+//! task goes on even if the driver's queue is full.
 //!
-//! Cost: a hash map entry beside the timer, and no allocation per run for a key of up to 24 bytes; every call takes the
-//! front's lock. It does not keep tasks across a restart.
+//! Cost: a hash map entry beside the timer, and no allocation per run for a key of up to 24 bytes; every call
+//! takes the front's lock. It does not keep tasks across a restart.
 //!
 //! Source: the article on a timing wheel with virtual levels: keyed tasks, `-1` for endless repetition.
 
@@ -95,7 +97,8 @@ pub struct Found {
     pub repeat: Repeat,
 }
 
-/// Schedules closures under keys. Clones are the same front; when the last is dropped, its tasks do not run any more.
+/// Schedules closures under keys. Clones are the same front; when the last is dropped, its tasks do not run
+/// any more.
 ///
 /// ```
 /// use std::time::Duration;
@@ -146,11 +149,12 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         Keyed { shared: Arc::new(Shared { handle, tasks }) }
     }
 
-    /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says. Tells whether it
-    /// replaced another task.
+    /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says.
+    /// Tells whether it replaced another task.
     ///
     /// # Errors
-    /// The delay is zero and the task repeats; or the driver would not take the timer. What was under the key stays.
+    /// The delay is zero and the task repeats; or the driver would not take the timer. What was under the key
+    /// stays.
     pub fn schedule(
         &self,
         key: K,
@@ -228,7 +232,8 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         Ok(was_taken)
     }
 
-    /// Removes a task; tells whether there was one. A run that has begun ends by itself, and none begins after this.
+    /// Removes a task; tells whether there was one. A run that has begun ends by itself, and none begins
+    /// after this.
     pub fn remove(&self, key: &K) -> bool {
         let removed = self.shared.tasks().by_key.remove(key);
         let was_there = removed.is_some();
@@ -244,8 +249,9 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         count
     }
 
-    /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay. Tells whether it
-    /// does: not if there is no such task, or it runs now and will not again, or the driver would not have it.
+    /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay.
+    /// Tells whether it does: not if there is no such task, or it runs now and will not again, or the driver
+    /// would not have it.
     pub fn reset(&self, key: &K, delay: Duration) -> bool {
         let mut tasks = self.shared.tasks();
         let Some(keeper) = tasks.by_key.get_mut(key) else { return false };

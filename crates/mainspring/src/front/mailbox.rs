@@ -14,13 +14,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A *service* is a mailbox with a number, its handle. `timeout(delay, service, session)` sends the service a message with
-//! that session when so much time has passed: the service compares sessions, and ignores one that it no longer waits for,
-//! so a timeout is never cancelled. A delay of zero is delivered at once and does not touch the queue. Messages of one tick
-//! arrive in the order of their calls, where the queue keeps equals in order and the driver has one thread.
+//! A *service* is a mailbox with a number, its handle. `timeout(delay, service, session)` sends the service a
+//! message with that session when so much time has passed: the service compares sessions, and ignores one
+//! that it no longer waits for, so a timeout is never cancelled. A delay of zero is delivered at once and
+//! does not touch the queue. Messages of one tick arrive in the order of their calls, where the queue keeps
+//! equals in order and the driver has one thread.
 //!
-//! Sending never blocks: a mailbox has no limit, and its owner should read it. A message to a service that is gone is
-//! dropped.
+//! Sending never blocks: a mailbox has no limit, and its owner should read it. A message to a service that is
+//! gone is dropped.
 //!
 //! Cost: one allocation per message.
 //!
@@ -151,7 +152,8 @@ impl Mailboxes {
         self.send_at(if delay.is_zero() { Tick::ZERO } else { clock.after(delay) }, service, session)
     }
 
-    /// Sends `service` a message with `session` when `tick_count` ticks of the driver's clock have passed; at once if that is
+    /// Sends `service` a message with `session` when `tick_count` ticks of the driver's clock have passed; at
+    /// once if that is
     /// 0. That is skynet's `skynet_timeout`.
     ///
     /// # Errors
@@ -162,8 +164,8 @@ impl Mailboxes {
         self.send_at(deadline, service, session)
     }
 
-    /// Sends a message from `delay` to `delay + tolerance` from now, at the roundest tick of that range, where it shares a
-    /// wake-up with others; at once if the delay is zero.
+    /// Sends a message from `delay` to `delay + tolerance` from now, at the roundest tick of that range,
+    /// where it shares a wake-up with others; at once if the delay is zero.
     ///
     /// # Errors
     /// As [`timeout`](Self::timeout).
@@ -209,7 +211,8 @@ impl Shared {
         self.services.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a message into a mailbox; tells whether there is one. A mailbox whose receiver was dropped is forgotten.
+    /// Puts a message into a mailbox; tells whether there is one. A mailbox whose receiver was dropped is
+    /// forgotten.
     fn send(&self, service: Service, message: Message) -> bool {
         let mut services = self.services();
         let is_sent = services.by_number.get(&service.0).is_some_and(|sender| sender.send(message).is_ok());

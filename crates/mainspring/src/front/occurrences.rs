@@ -14,11 +14,12 @@
 //! # }
 //! ```
 //!
-//! An occurrence that has passed when the program asks comes at once; of several that have passed comes the last, which says
-//! how many were missed. The stream ends where the schedule does, and when the driver is shut down. Dropping it cancels.
+//! An occurrence that has passed when the program asks comes at once; of several that have passed comes the
+//! last, which says how many were missed. The stream ends where the schedule does, and when the driver is
+//! shut down. Dropping it cancels.
 //!
-//! A wall clock that is set is noticed within [`LOOK_AGAIN`]. What that means for occurrences, and which are too old to come, is as
-//! in the [calendar](super::calendar).
+//! A wall clock that is set is noticed within [`LOOK_AGAIN`]. What that means for occurrences, and which are
+//! too old to come, is as in the [calendar](super::calendar).
 //!
 //! Cost: one timer; a wake-up per occurrence, and one per [`LOOK_AGAIN`] where that is longer.
 //!

@@ -4,9 +4,9 @@
 //!   due   10   20   30   40   50        period 10; the run that was due at 20 came at 44: the next is due at 50
 //! ```
 //!
-//! A period is a whole number of ticks, at least one. The next deadline is the first multiple of the period, counted
-//! from the last deadline, that lies ahead: periods that are over are dropped, and nothing drifts. That is Go's rule for
-//! tickers: `when += period * (1 + late / period)`.
+//! A period is a whole number of ticks, at least one. The next deadline is the first multiple of the period,
+//! counted from the last deadline, that lies ahead: periods that are over are dropped, and nothing drifts.
+//! That is Go's rule for tickers: `when += period * (1 + late / period)`.
 //!
 //! Source: Go, `runtime/time.go`.
 
@@ -42,7 +42,8 @@ impl Period {
         self.0
     }
 
-    /// The deadline after one that was due at `deadline` and came at `now`; `None` at the end of time, where none lies ahead.
+    /// The deadline after one that was due at `deadline` and came at `now`; `None` at the end of time, where
+    /// none lies ahead.
     pub(super) fn next(self, deadline: Tick, now: Tick) -> Option<Tick> {
         let passed_count = now.since(deadline) / self.0;
         let next = deadline.after(self.0.saturating_mul(passed_count.saturating_add(1)));

@@ -1,10 +1,10 @@
 //! What a timer of every front is: a closure that runs once, or a waker.
 //!
-//! One payload for all fronts lets them share an engine. A [`Task`] is told of its own [`Firing`]; a driver runs tasks by
-//! being started with [`RunTasks`].
+//! One payload for all fronts lets them share an engine. A [`Task`] is told of its own [`Firing`]; a driver
+//! runs tasks by being started with [`RunTasks`].
 //!
-//! Cost: none but 48 bytes in the queue's record for a closure of up to 40 bytes; an allocation for a larger one. It does not say
-//! when: fronts do.
+//! Cost: none but 48 bytes in the queue's record for a closure of up to 40 bytes; an allocation for a larger
+//! one. It does not say when: fronts do.
 
 mod inline;
 
@@ -34,8 +34,8 @@ impl Task {
         Task(Inline::new(closure))
     }
 
-    /// Makes a task of a closure that neither blocks nor runs the owner's code, and is small: it stays on the driver's thread
-    /// where others are handed to an executor.
+    /// Makes a task of a closure that neither blocks nor runs the owner's code, and is small: it stays on the
+    /// driver's thread where others are handed to an executor.
     #[inline]
     pub(super) fn brief(closure: impl FnOnce(Firing) + Send + 'static) -> Task {
         Task(Inline::brief(closure))
@@ -101,8 +101,8 @@ impl Firing {
         Firing { deadline, now }
     }
 
-    /// Returns how late it runs, in ticks of the engine's clock: [`Clock::duration`](crate::clock::Clock::duration) makes a
-    /// duration of them.
+    /// Returns how late it runs, in ticks of the engine's clock:
+    /// [`Clock::duration`](crate::clock::Clock::duration) makes a duration of them.
     pub fn lateness_ticks(&self) -> u64 {
         self.now.since(self.deadline)
     }
@@ -147,14 +147,15 @@ impl Fire<Task> for RunTasks {
     }
 }
 
-/// Hands each task that fires to an executor of the program's: for callbacks that take long, and must not hold up others.
+/// Hands each task that fires to an executor of the program's: for callbacks that take long, and must not
+/// hold up others.
 ///
-/// The driver is not held up by a slow callback then, and lateness is counted until the task is handed over. Tasks may run
-/// at the same time, in any order, and a task that has been handed over can no longer be cancelled. What they panic with is
-/// the executor's affair.
+/// The driver is not held up by a slow callback then, and lateness is counted until the task is handed over.
+/// Tasks may run at the same time, in any order, and a task that has been handed over can no longer be
+/// cancelled. What they panic with is the executor's affair.
 ///
-/// What neither blocks nor runs the program's code stays on the driver's thread: sending on a channel or to a mailbox, and
-/// waking a future's task. [`Threads`](super::Threads) is an executor with a limit.
+/// What neither blocks nor runs the program's code stays on the driver's thread: sending on a channel or to a
+/// mailbox, and waking a future's task. [`Threads`](super::Threads) is an executor with a limit.
 ///
 /// ```
 /// use mainspring::Engine;

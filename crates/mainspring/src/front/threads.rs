@@ -23,10 +23,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond that it waits its
-//! turn, in order. As many jobs wait as timers have come due: whoever wants fewer limits the timers
-//! ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last [`Threads`] and what it made are
-//! dropped they run what waits, and end; nobody waits for them.
+//! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond
+//! that it waits its turn, in order. As many jobs wait as timers have come due: whoever wants fewer limits
+//! the timers ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last
+//! [`Threads`] and what it made are dropped they run what waits, and end; nobody waits for them.
 //!
 //! A job that panics ends by itself, and its panic is printed.
 //!
@@ -34,7 +34,8 @@
 //!
 //! It does not start threads before they are needed, and does not cancel jobs.
 //!
-//! Source: Go's `goFunc`, which runs each function of `AfterFunc` in a goroutine of its own; a thread is dearer, hence the limit.
+//! Source: Go's `goFunc`, which runs each function of `AfterFunc` in a goroutine of its own; a thread is
+//! dearer, hence the limit.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -108,7 +109,8 @@ impl Threads {
 
     /// Runs a job on some thread, when it is its turn.
     ///
-    /// If the operating system will not start the first thread the job runs on the calling one: it is not lost.
+    /// If the operating system will not start the first thread the job runs on the calling one: it is not
+    /// lost.
     pub fn execute(&self, job: Job) {
         let shared = &self.owner.shared;
         let mut state = shared.state();

@@ -5,9 +5,9 @@
 //!   timer [ seat | id ] ────one per lane──▶      hot: all timers of a lane share it   ──────▶
 //! ```
 //!
-//! A program keeps a crowd of timers, and comes to each when it has left all caches. A reference to a part takes two words,
-//! because the part's type is not known, and with the driver's number for the lane a timer took 32 bytes: twice the memory,
-//! and every second one in a crowd lay across two lines.
+//! A program keeps a crowd of timers, and comes to each when it has left all caches. A reference to a part
+//! takes two words, because the part's type is not known, and with the driver's number for the lane a timer
+//! took 32 bytes: twice the memory, and every second one in a crowd lay across two lines.
 //!
 //! Cost: a step more to the part, through memory that is in cache. One allocation per lane that is used.
 //!
@@ -28,8 +28,8 @@ const BLOCK_SEAT_COUNT: usize = 64;
 /// Lanes from this number on have no seat that stays: each timer makes one. No machine has so many cores.
 const SEAT_COUNT_MAX: usize = 4_096;
 
-/// What timers share that go into one lane. Aligned to two cache lines, because processors fetch them in pairs: threads of
-/// different lanes count references to different seats, and must not meet there.
+/// What timers share that go into one lane. Aligned to two cache lines, because processors fetch them in
+/// pairs: threads of different lanes count references to different seats, and must not meet there.
 #[repr(align(128))]
 struct Seat<T> {
     part: Arc<dyn Part<T>>,

@@ -19,11 +19,12 @@ use crate::front::{RunTasks, Task};
 pub const TIMINGWHEEL_TICK_MIN: Duration = Duration::from_millis(1);
 
 /// Starts the wheel of RussellLuo/timingwheel, Kafka's design with its own tick and size. Its `AfterFunc` is
-/// [`Callbacks::after`](crate::Callbacks::after), its `ScheduleFunc` [`Callbacks::following`](crate::Callbacks::following).
+/// [`Callbacks::after`](crate::Callbacks::after), its `ScheduleFunc`
+/// [`Callbacks::following`](crate::Callbacks::following).
 ///
 /// # Errors
-/// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`], or no multiple of the clock's resolution; or the operating system
-/// would not start a thread.
+/// The tick is shorter than [`TIMINGWHEEL_TICK_MIN`], or no multiple of the clock's resolution; or the
+/// operating system would not start a thread.
 ///
 /// # Panics
 /// If `slot_count` is less than 2.

@@ -9,8 +9,8 @@
 //!
 //! Timers that were scheduled while it was off are left out for good: a replay would not know them.
 //!
-//! Cost: off, a relaxed load and a branch per call. On, a lock that nobody else holds, a clock read and a hash; 32 bytes a step
-//! and about 40 a pending timer.
+//! Cost: off, a relaxed load and a branch per call. On, a lock that nobody else holds, a clock read and a
+//! hash; 32 bytes a step and about 40 a pending timer.
 //!
 //! It does not record advances: those are the driver's choice and not the program's.
 
@@ -71,8 +71,9 @@ struct Record {
 }
 
 impl Recorder {
-    /// Makes one that is off, for at most `capacity` steps; what comes after is counted and not kept. Times are those of
-    /// `clock`, which should be the driver's: the time of a queue stands still while its driver sleeps.
+    /// Makes one that is off, for at most `capacity` steps; what comes after is counted and not kept. Times
+    /// are those of `clock`, which should be the driver's: the time of a queue stands still while its driver
+    /// sleeps.
     pub fn new(clock: impl Clock, capacity: usize) -> Recorder {
         let clock = clock.into_shared();
         let (is_on, record) = (AtomicBool::new(false), Mutex::new(Record::default()));
@@ -89,7 +90,8 @@ impl Recorder {
         self.shared.is_on.store(true, Ordering::Relaxed);
     }
 
-    /// Stops recording. Timers that are pending are forgotten: what happens to them meanwhile would be missing.
+    /// Stops recording. Timers that are pending are forgotten: what happens to them meanwhile would be
+    /// missing.
     pub fn switch_off(&self) {
         self.shared.is_on.store(false, Ordering::Relaxed);
         self.record().numbers.clear();
@@ -100,7 +102,8 @@ impl Recorder {
         self.shared.is_on.load(Ordering::Relaxed)
     }
 
-    /// Takes what was recorded so far, and begins anew with an empty record. Timers that are pending are forgotten.
+    /// Takes what was recorded so far, and begins anew with an empty record. Timers that are pending are
+    /// forgotten.
     pub fn take(&self) -> Trace {
         let Record { steps, dropped_count, .. } = std::mem::take(&mut *self.record());
         Trace { tick: self.shared.clock.resolution(), dropped_count, steps }

@@ -1,4 +1,5 @@
-//! How a timer ends, run through every interleaving: it fires, it is cancelled, its driver is shut down, and somebody waits.
+//! How a timer ends, run through every interleaving: it fires, it is cancelled, its driver is shut down, and
+//! somebody waits.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,7 +52,8 @@ fn a_sleep_that_another_task_polls_is_ready_in_the_end() {
             clock.advance_to(Tick::new(1));
             driver.run_until_idle(&mut RunTasks);
         });
-        // The timer fires before, between or after the looks of this poll, and wakes the one waker or the other.
+        // The timer fires before, between or after the looks of this poll, and wakes the one waker or the
+        // other.
         wait_for(&mut sleep, &Arc::new(Woken::default()));
         runner.join().unwrap();
     });

@@ -1,5 +1,5 @@
-//! Go's own test of its issue 69312, with its numbers, on every preset: what is stopped or reset and says that it had fired
-//! has fired.
+//! Go's own test of its issue 69312, with its numbers, on every preset: what is stopped or reset and says
+//! that it had fired has fired.
 
 use super::*;
 use crossbeam_channel::select;

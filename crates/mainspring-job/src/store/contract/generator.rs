@@ -181,6 +181,7 @@ impl Generator {
                 Operation::Move { key, from, to, due: self.time(), at: self.time(), reason }
             }
             16 => Operation::Define { mark: self.mark(), source: "f".to_owned(), text: "t".to_owned() },
+            17 if self.one_in(4) => Operation::Rewind(self.mark()),
             17 => Operation::Mark(self.mark()),
             18 if self.one_in(2) => Operation::Forget(self.name()),
             18 => Operation::PauseAll(self.one_in(2)),

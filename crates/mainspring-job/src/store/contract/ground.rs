@@ -10,6 +10,25 @@ use crate::operation::{Answer, Batch, Operation};
 use crate::store::{Lease, Store, StoreError};
 
 /// Where stores come from.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, contract};
+///
+/// struct InMemory;
+///
+/// impl contract::Ground for InMemory {
+///     type Store = MemoryStore;
+///     fn fresh(&mut self) -> MemoryStore {
+///         MemoryStore::new()
+///     }
+///     fn reopened(&mut self, store: MemoryStore) -> MemoryStore {
+///         store
+///     }
+/// }
+///
+/// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
+/// ```
 pub trait Ground {
     /// The kind of store.
     type Store: Store;
@@ -20,8 +39,8 @@ pub trait Ground {
     /// The same store, closed and opened again.
     fn reopened(&mut self, store: Self::Store) -> Self::Store;
 
-    /// The same store, opened a second time for another owner while the first still has it. `None` where that cannot be; the
-    /// laws for two owners then hold for two leases of one connection.
+    /// The same store, opened a second time for another owner while the first still has it. `None` where that
+    /// cannot be; the laws for two owners then hold for two leases of one connection.
     fn beside(&mut self, store: &Self::Store) -> Option<Self::Store> {
         let _ = store;
         None

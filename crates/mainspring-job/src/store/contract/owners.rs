@@ -5,7 +5,8 @@
 //! other:                       acquire ── commit 1 ──────────────────────────────────▶ goes on
 //! ```
 //!
-//! Where the store can be opened a second time beside the first, each owner has a connection of its own; else both share one.
+//! Where the store can be opened a second time beside the first, each owner has a connection of its own; else
+//! both share one.
 
 use super::ground::{Ground, Held, committed, same, text};
 use super::laws::{Law, at, key, name, once, running};
@@ -82,7 +83,8 @@ fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     same("runs", &found.len(), &1)
 }
 
-/// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the owner's.
+/// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the
+/// owner's.
 fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     let old = acquired(hands.one(), "one")?;
@@ -168,7 +170,8 @@ fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
     Ok(())
 }
 
-/// Two owners steal, commit, renew and release at random; whoever holds the latest lease writes, and nobody else does.
+/// Two owners steal, commit, renew and release at random; whoever holds the latest lease writes, and nobody
+/// else does.
 fn random_steals<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
     // A generator of Lehmer's: the steps are the same each time.

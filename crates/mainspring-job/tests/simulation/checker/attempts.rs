@@ -1,4 +1,5 @@
-//! Attempts: started once, recorded first, tried again as the policy says, and counted as failures of their job.
+//! Attempts: started once, recorded first, tried again as the policy says, and counted as failures of their
+//! job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +79,8 @@ fn may_be_refused(operation: &Operation) -> bool {
 pub(crate) fn stories(world: &World<'_>) -> Result<Stories, String> {
     let mut stories = Stories::new();
     let mut was_set_back = false;
-    // Runs that were refused when they were planned: what was decided of them before that was known is refused too.
+    // Runs that were refused when they were planned: what was decided of them before that was known is
+    // refused too.
     let mut refused: BTreeSet<&RunKey> = BTreeSet::new();
     for (index, event) in world.log.iter().enumerate() {
         was_set_back |= matches!(event, Event::SetBack);
@@ -177,8 +179,8 @@ pub(crate) fn check_starts(world: &World<'_>, stories: &Stories) -> Verdict {
     Ok(())
 }
 
-/// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead letter if it names
-/// the end and none is left, and nothing if it does not name it.
+/// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead
+/// letter if it names the end and none is left, and nothing if it does not name it.
 pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
     let lives = Lives::of(world);
     for (key, story) in stories {

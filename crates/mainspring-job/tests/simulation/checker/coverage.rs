@@ -1,4 +1,5 @@
-//! Every occurrence is on record once, and each look at a job makes of what has passed what the manual's table says.
+//! Every occurrence is on record once, and each look at a job makes of what has passed what the manual's
+//! table says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,6 +35,8 @@ struct Reader<'w> {
     recorded: BTreeSet<RunKey>,
     /// The least time at which definitions were told since all was on disk. `None`: they were not.
     applied: Option<Timestamp>,
+    /// When it was last asked that a job is rewound.
+    rewound: BTreeMap<JobName, Timestamp>,
     began: Timestamp,
 }
 
@@ -43,6 +46,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         jobs: BTreeMap::new(),
         recorded: BTreeSet::new(),
         applied: None,
+        rewound: BTreeMap::new(),
         began: Timestamp::MIN,
     };
     let mut batch: Vec<(&Operation, Answer)> = Vec::new();
@@ -63,6 +67,9 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
                 // The clock may have been set back between two of them.
                 reader.applied = Some(reader.applied.map_or(*at, |applied| applied.min(*at)));
             }
+            Event::Asked { at, command: Command::Rewind(name), .. } => {
+                reader.rewound.insert(name.clone(), *at);
+            }
             Event::Settled { .. } => reader.applied = None,
             _ => (),
         }
@@ -70,7 +77,8 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     reader.judge(&batch)
 }
 
-/// What is due by the last look is planned, unless the job is done or as many runs are open as may be; and no job has more runs than it may.
+/// What is due by the last look is planned, unless the job is done or as many runs are open as may be; and no
+/// job has more runs than it may.
 pub(crate) fn watch_end(model: &Model<'_>, event: &Event) -> Verdict {
     let most = |name: &JobName| model.script.subjects[Script::index(name).unwrap()].max_runs;
     match event {
@@ -130,6 +138,14 @@ impl Reader<'_> {
                     known.watermark = if is_other { up_to } else { after.max(up_to) };
                     known.timetable.clone_from(&mark.timetable);
                     known.is_fresh = false;
+                }
+                Operation::Rewind(mark) => {
+                    let asked = self.rewound.remove(&mark.job);
+                    let known = self.jobs.get_mut(&mark.job).unwrap();
+                    // From there on each occurrence is on record again, or was before.
+                    let is_asked = asked == Some(mark.watermark) && mark.watermark < known.watermark;
+                    ensure!(is_asked, "out of policy: {} is rewound to {}", mark.job, mark.watermark);
+                    known.watermark = mark.watermark;
                 }
                 Operation::Forget(name) => {
                     let applied = self.applied.expect("a job is removed because somebody asked");

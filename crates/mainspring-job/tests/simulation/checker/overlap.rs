@@ -1,4 +1,5 @@
-//! The manual's section on overlaps, decision by decision, and what a killed or skipped run has to do with others.
+//! The manual's section on overlaps, decision by decision, and what a killed or skipped run has to do with
+//! others.
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Operation, Overlap, Reason, Run, RunKey, RunState};
@@ -7,8 +8,8 @@ use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
 use crate::simulation::model::{Model, View};
 
-/// What is in the way of a run. A start is on disk with the wait before it, so that what started later than the decision, or at
-/// the same moment, may have been running or queued then.
+/// What is in the way of a run. A start is on disk with the wait before it, so that what started later than
+/// the decision, or at the same moment, may have been running or queued then.
 struct Way {
     running_count: usize,
     queued_count: usize,

@@ -57,7 +57,8 @@ fn ahead<'m>(model: &'m Model<'_>) -> BTreeMap<&'m JobName, [Ahead<'m>; 2]> {
     ahead
 }
 
-/// Whether a run waits for nothing but a place: it has its turn in its job, and no pause or quarantine holds it.
+/// Whether a run waits for nothing but a place: it has its turn in its job, and no pause or quarantine holds
+/// it.
 fn has_turn(model: &Model<'_>, [all, catching_up]: &[Ahead<'_>; 2], view: &View) -> bool {
     if view.run.state != RunState::Queued || model.is_held(view) || 0 < model.crashes(view) {
         return false;
@@ -67,7 +68,8 @@ fn has_turn(model: &Model<'_>, [all, catching_up]: &[Ahead<'_>; 2], view: &View)
     !view.passes_singly() || is_first
 }
 
-/// When all is on disk: no run waits while a place is free for it, and none that waits is better than one that started.
+/// When all is on disk: no run waits while a place is free for it, and none that waits is better than one
+/// that started.
 pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     let Event::Settled { is_single, .. } = event else { return Ok(()) };
     if model.is_all_paused || model.is_stopping {
@@ -111,7 +113,8 @@ pub(crate) fn watch_order(model: &Model<'_>, event: &Event) -> Verdict {
     Ok(())
 }
 
-/// What `all` makes good for runs in the order of its nominal times, one after the other. Holds the last of each job that started.
+/// What `all` makes good for runs in the order of its nominal times, one after the other. Holds the last of
+/// each job that started.
 #[derive(Default)]
 pub(crate) struct CatchingUp {
     last: BTreeMap<JobName, (u32, Timestamp, Timestamp)>,

@@ -1,4 +1,5 @@
-//! What kills the server starts a few at a time, not for ever, and ends as a dead letter; a power cut changes none of that.
+//! What kills the server starts a few at a time, not for ever, and ends as a dead letter; a power cut changes
+//! none of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,8 +52,8 @@ fn held(key: &RunKey) -> String {
     if Script::index(&key.job).is_some() { key.job.to_string() } else { key.to_string() }
 }
 
-/// What may have killed the server starts a few at a time, and after a second crash alone: the next when one has ended or has
-/// outlived its probation.
+/// What may have killed the server starts a few at a time, and after a second crash alone: the next when one
+/// has ended or has outlived its probation.
 fn check_few(world: &World<'_>) -> Verdict {
     let mut running: BTreeSet<RunKey> = BTreeSet::new();
     let mut crashes: BTreeMap<String, u32> = BTreeMap::new();

@@ -83,7 +83,8 @@ pub(crate) fn watch_stop(model: &Model<'_>, event: &Event) -> Verdict {
     Ok(())
 }
 
-/// What waited for its jitter for longer than the misfire rule allows is missed, and nothing else that waited is.
+/// What waited for its jitter for longer than the misfire rule allows is missed, and nothing else that waited
+/// is.
 pub(crate) fn watch_stale(model: &Model<'_>, event: &Event) -> Verdict {
     let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
     let (key, at, to) = match operation {

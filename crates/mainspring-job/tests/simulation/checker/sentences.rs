@@ -1,8 +1,8 @@
 //! Which check judges which sentence of the manual.
 //!
-//! All that the sections on the promise and on the rules say stands here, word for word; of the tables of the job file what is about
-//! planning. A sentence that changes has to be read again, and so does its check. A check is a function of the checker, or a
-//! test of `rules` where a history cannot tell.
+//! All that the sections on the promise and on the rules say stands here, word for word; of the tables of the
+//! job file what is about planning. A sentence that changes has to be read again, and so does its check. A
+//! check is a function of the checker, or a test of `rules` where a history cannot tell.
 
 use std::fs;
 use std::path::Path;
@@ -219,6 +219,15 @@ const SENTENCES: &[(&str, &[&str])] = &[
             "coverage::check",
             "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted",
         ],
+    ),
+    (
+        "`rewind JOB` lets it plan from now on: it shows what would run then, and asks.",
+        &["coverage::check", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "What has a record under its own time does not run again, nor does the first of a stretch that \
+         is on record as one; the others of it do.",
+        &["attempts::stories", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
     ),
     (
         "A wait that is a length of time, that of a retry or within `spread`, takes no longer for it.",

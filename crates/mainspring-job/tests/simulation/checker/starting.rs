@@ -1,4 +1,5 @@
-//! The start of a server: what ran when the one before ended is over first, and jobs that are for it run once.
+//! The start of a server: what ran when the one before ended is over first, and jobs that are for it run
+//! once.
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Cause, Command, Job, Operation, Reason, Run, RunState, Takeover};

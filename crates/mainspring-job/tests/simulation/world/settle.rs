@@ -6,8 +6,8 @@ use super::*;
 const MAX_ROUNDS: usize = 200;
 
 impl World<'_> {
-    /// Everything is put in order, so that what is still missing then is lost: pauses end, the clock is right again, all runs end,
-    /// and in the end there are no jobs.
+    /// Everything is put in order, so that what is still missing then is lost: pauses end, the clock is right
+    /// again, all runs end, and in the end there are no jobs.
     pub(super) fn settle(&mut self) {
         self.fault = None;
         self.gather_count = 0;

@@ -175,8 +175,8 @@ impl Chunks {
         !self.append(chain, hint) && self.append_chunk(chain, hint)
     }
 
-    /// Appends a hint that the last chunk has no room for, and tells whether that took a chunk behind another: the
-    /// first hint of a chain needs none, and the second takes the first chunk.
+    /// Appends a hint that the last chunk has no room for, and tells whether that took a chunk behind
+    /// another: the first hint of a chain needs none, and the second takes the first chunk.
     pub(super) fn append_chunk(&mut self, chain: &mut Chain, hint: Hint) -> bool {
         if chain.is_empty() {
             (chain.first, chain.lone) = (LONE, hint);

@@ -235,8 +235,8 @@ impl Rings {
         next
     }
 
-    /// The next event, as [`next`](Self::next), and until when there is nothing to do: the beginning of the slot before
-    /// the first occupied one, at any level. The end of time if all slots are vacant.
+    /// The next event, as [`next`](Self::next), and until when there is nothing to do: the beginning of the
+    /// slot before the first occupied one, at any level. The end of time if all slots are vacant.
     pub(super) fn outlook(&self, now: Tick) -> Outlook {
         let mut outlook = Outlook { next: Tick::MAX, quiet_until: Tick::MAX };
         let (mut levels, mut is_sought) = (self.levels, true);

@@ -5,10 +5,11 @@
 //!   waiter:  [ is id in firing, on another thread? wait, look again ]
 //! ```
 //!
-//! A timer that is cancelled in vain fires or has fired. Whoever frees what it uses must know that it has ended: Linux has
-//! `timer_delete_sync` for that.
+//! A timer that is cancelled in vain fires or has fired. Whoever frees what it uses must know that it has
+//! ended: Linux has `timer_delete_sync` for that.
 //!
-//! Guard: all of it is under the lane's lock. `waiter_count` spares the thread that fires a call into the kernel.
+//! Guard: all of it is under the lane's lock. `waiter_count` spares the thread that fires a call into the
+//! kernel.
 //!
 //! Cost: a short list's push and pop per firing, under a lock that is held anyway.
 //!

@@ -10,8 +10,8 @@
 //! | `note_count` | - | says that there are notes: written after a note is left, so that who reads it may miss only one that is being left |
 //! | `given_up` | `state` | what notes named: cancelled for whoever asks, and dropped by a thread that fires, which `schedule` wakes for it |
 //!
-//! The drop of a payload is the owner's code: it may panic, and it may use the front that is scheduling. So no other thread
-//! runs it, and no lock is held.
+//! The drop of a payload is the owner's code: it may panic, and it may use the front that is scheduling. So
+//! no other thread runs it, and no lock is held.
 //!
 //! Cost: an atomic load where there are no notes; a step in an ordered set for each.
 
@@ -47,7 +47,8 @@ impl<Q> Lane<Q> {
         }
     }
 
-    /// Tells whether a note names a timer that has left the queue and is about to fire: the firing begins with this look.
+    /// Tells whether a note names a timer that has left the queue and is about to fire: the firing begins
+    /// with this look.
     #[inline]
     pub(super) fn is_noted<T>(&self, state: &mut State<Q>, taken: &Expired<T>) -> bool
     where

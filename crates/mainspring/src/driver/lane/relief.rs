@@ -7,12 +7,13 @@
 //!   a turn finds nothing late                       ──▶ held_until := 0, all that pause go on
 //! ```
 //!
-//! A mutex does not care who has waited longest, and a processor is shared equally: eight threads that only schedule take the
-//! lock and the processors from the one that fires. What they add then comes later and later, without limit. A pause gives
-//! both back.
+//! A mutex does not care who has waited longest, and a processor is shared equally: eight threads that only
+//! schedule take the lock and the processors from the one that fires. What they add then comes later and
+//! later, without limit. A pause gives both back.
 //!
-//! A pause ends by itself, since the thread that fires may wait for the one that pauses. A callback that takes long holds up
-//! nobody: `held_until` passes meanwhile. A thread that fires timers itself never pauses.
+//! A pause ends by itself, since the thread that fires may wait for the one that pauses. A callback that
+//! takes long holds up nobody for longer than [`HOLD`]: `held_until` passes meanwhile. A thread that fires
+//! timers itself never pauses.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -32,12 +33,15 @@ use crate::clock::Clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// How late, beyond its queue's granularity, a timer is when the thread that fires counts as behind: longer than a scheduler
-/// takes the processor away for, shorter than what people call stuck.
+/// How late, beyond its queue's granularity, a timer is when the thread that fires counts as behind: longer
+/// than a scheduler takes the processor away for, shorter than what people call stuck.
 const LATE_MIN: Duration = Duration::from_millis(50);
 
-/// For how long after a turn began others still make way. A turn takes 10 us, so one that takes longer is in a callback.
-const HOLD: Duration = Duration::from_millis(10);
+/// For how long after a turn began others still make way. A turn takes 10 us, so one that takes longer is in
+/// a callback, or its thread waits for a processor: the scheduler takes it away for 10 ms and more where many
+/// want it. With 10 ms the callers went on at full speed meanwhile. A callback that takes long holds each
+/// caller up for no longer than this in all.
+const HOLD: Duration = Duration::from_millis(100);
 
 /// How long one call makes way. Some thousand timers fire meanwhile, and async programs bear it.
 const PAUSE: Duration = Duration::from_millis(1);

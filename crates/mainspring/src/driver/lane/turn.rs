@@ -4,12 +4,12 @@
 //!   advance -> [ pop -> (lock released) fire ] up to a batch -> asleep until next, or busy
 //! ```
 //!
-//! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began does not fire:
-//! until it is popped it is in the queue, where whoever cancels finds it.
+//! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began
+//! does not fire: until it is popped it is in the queue, where whoever cancels finds it.
 //!
-//! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still, and spares
-//! whoever schedules meanwhile the alarm. Only where other threads take over while one is in a callback ([`Watch`]) is it
-//! published before each firing.
+//! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still,
+//! and spares whoever schedules meanwhile the alarm. Only where other threads take over while one is in a
+//! callback ([`Watch`]) is it published before each firing.
 //!
 //! The first timer of a turn says how far behind the thread is: see [`relief`](super::relief).
 //!
@@ -25,8 +25,8 @@ use crate::driver::caught::{drop_caught, fire_caught};
 use crate::driver::counts::empty_lateness;
 use crate::driver::{Fire, Fired, Unfired};
 
-/// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short enough that
-/// timers which come due meanwhile keep their order.
+/// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
+/// enough that timers which come due meanwhile keep their order.
 const BATCH_MAX: u32 = 64;
 
 /// What a turn ended with.
@@ -158,7 +158,8 @@ impl<Q> State<Q> {
     }
 }
 
-/// The distribution of latenesses in ticks. Equal ones that follow each other, as timers of one tick do, are recorded together.
+/// The distribution of latenesses in ticks. Equal ones that follow each other, as timers of one tick do, are
+/// recorded together.
 #[derive(Default)]
 pub(super) struct Lateness {
     /// Made when the first is recorded: many lanes never fire a timer.

@@ -5,8 +5,8 @@
 //!   sleeper:    asleep_until := limit;   fence;  is anything earlier?
 //! ```
 //!
-//! Two threads each store one and then load the other. With a sequentially consistent fence between the two, one of them
-//! at least sees what the other stored. Loom checks it.
+//! Two threads each store one and then load the other. With a sequentially consistent fence between the two,
+//! one of them at least sees what the other stored. Loom checks it.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -23,7 +23,8 @@ use crate::clock::Bell;
 use crate::driver::lane::{Alarm, Concerned};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// What [`Seat::asleep_until`] says of a worker that is awake, or that nobody is. Tick 0 is no time to sleep until.
+/// What [`Seat::asleep_until`] says of a worker that is awake, or that nobody is. Tick 0 is no time to sleep
+/// until.
 pub(super) const AWAKE: u64 = 0;
 
 /// The owner of a lane that waits to be adopted.
@@ -74,8 +75,9 @@ impl Seats {
         deadline.after(self.grace_ticks)
     }
 
-    /// Makes sure that somebody looks at `deadline` or, with the grace that its owner has, soon after: rings the worker that
-    /// sleeps longest unless one wakes by then. If none sleeps, each will look before it does.
+    /// Makes sure that somebody looks at `deadline` or, with the grace that its owner has, soon after: rings
+    /// the worker that sleeps longest unless one wakes by then. If none sleeps, each will look before it
+    /// does.
     pub(super) fn ensure_watched(&self, deadline: Tick) {
         if deadline == Tick::MAX {
             return;

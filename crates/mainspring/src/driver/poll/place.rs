@@ -5,15 +5,16 @@
 //!   any thread: bell.ring() ──▶ poller.notify() ──────────▲
 //! ```
 //!
-//! The poller is what the driver's bell stands at, so every clock can wait there: the monotonic one with a timeout, the
-//! manual one until it is nudged. Events that end a wait stay here until the loop takes them.
+//! The poller is what the driver's bell stands at, so every clock can wait there: the monotonic one with a
+//! timeout, the manual one until it is nudged. Events that end a wait stay here until the loop takes them.
 //!
 //! | field | guard | why |
 //! |---|---|---|
 //! | `batch` | itself | held while the loop's thread waits, which is no trouble: no other thread ever wants it |
 //! | the poller | none needed | `notify` is not lost: it ends the wait, or the next one |
 //!
-//! Cost: on Linux five system calls per wait: two for the timeout, itself, two for the notification. One per notification.
+//! Cost: on Linux five system calls per wait: two for the timeout, itself, two for the notification. One per
+//! notification.
 //!
 //! It does not know what the events' keys mean.
 
@@ -27,8 +28,8 @@ use polling::{Event, Events, Poller};
 use crate::clock::Place;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many events a round has at most; more come with the next. nginx's default for a worker is 512, `polling`'s 1,024. It
-/// bounds how long a round keeps timers waiting.
+/// How many events a round has at most; more come with the next. nginx's default for a worker is 512,
+/// `polling`'s 1,024. It bounds how long a round keeps timers waiting.
 const ROUND_EVENTS_MAX: NonZeroUsize = NonZeroUsize::new(512).expect("it is not zero");
 
 /// A poller, and what the last wait in it brought.
@@ -82,8 +83,8 @@ impl Place for PollerPlace {
     }
 
     fn rouse(&self) {
-        // The poller and its notification are open as long as this is. A full counter, the one failure left, means that the
-        // loop has been notified already.
+        // The poller and its notification are open as long as this is. A full counter, the one failure left,
+        // means that the loop has been notified already.
         let _ = self.poller.notify();
     }
 }

@@ -6,12 +6,13 @@
 //!   deregister(id) ──▶ the source
 //! ```
 //!
-//! A source is anything with a descriptor: a socket, a pipe, an enum of them. While it is registered it cannot be closed,
-//! because the loop shares it; the program works with it through `&S`, as `&TcpStream` can read and write.
+//! A source is anything with a descriptor: a socket, a pipe, an enum of them. While it is registered it
+//! cannot be closed, because the loop shares it; the program works with it through `&S`, as `&TcpStream` can
+//! read and write.
 //!
-//! Ids are numbered and never given twice, and the kernel returns the number with each event. So an id kept too long, or an
-//! event that was on its way while its source was deregistered, reaches nothing, even if the next socket has the same
-//! descriptor.
+//! Ids are numbered and never given twice, and the kernel returns the number with each event. So an id kept
+//! too long, or an event that was on its way while its source was deregistered, reaches nothing, even if the
+//! next socket has the same descriptor.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -106,8 +107,9 @@ impl Interest {
         Event::new(key, self.includes_reading(), self.includes_writing())
     }
 
-    /// Level-triggered: what is not read to the end is told again, so a handler cannot lose an event. A source that nobody
-    /// is interested in would still tell again and again that its other end is gone: it may tell once.
+    /// Level-triggered: what is not read to the end is told again, so a handler cannot lose an event. A
+    /// source that nobody is interested in would still tell again and again that its other end is gone: it
+    /// may tell once.
     fn mode(self) -> PollMode {
         if self == Interest::Nothing { PollMode::Oneshot } else { PollMode::Level }
     }
@@ -209,12 +211,12 @@ impl<S: ?Sized> Sources<S> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the loop wait for `source`, from its next wait on, or from the present one. It should be non-blocking. A
-    /// caller that wants it back if this fails gives an `Arc` of which it keeps a clone.
+    /// Makes the loop wait for `source`, from its next wait on, or from the present one. It should be
+    /// non-blocking. A caller that wants it back if this fails gives an `Arc` of which it keeps a clone.
     ///
     /// # Errors
-    /// The driver has been shut down; or the system refuses: the source is registered already (`AlreadyExists`), is a
-    /// regular file (`PermissionDenied`), or there are too many.
+    /// The driver has been shut down; or the system refuses: the source is registered already
+    /// (`AlreadyExists`), is a regular file (`PermissionDenied`), or there are too many.
     pub fn register(&self, source: impl Into<Arc<S>>, interest: Interest) -> io::Result<SourceId>
     where
         S: AsFd,
@@ -246,8 +248,8 @@ impl<S: ?Sized> Sources<S> {
         Ok(key)
     }
 
-    /// Changes what the loop waits for on a source. Called from the loop's thread, it counts for the events of the present
-    /// round that have not been handed out. `false` for a stale id.
+    /// Changes what the loop waits for on a source. Called from the loop's thread, it counts for the events
+    /// of the present round that have not been handed out. `false` for a stale id.
     ///
     /// # Errors
     /// The system refuses, for want of memory.
@@ -259,15 +261,15 @@ impl<S: ?Sized> Sources<S> {
         Ok(true)
     }
 
-    /// Takes a source out of the loop and gives it back; `None` for a stale id. No event of it is handed out from now on; one
-    /// that is just being handled on the loop's thread is not waited for.
+    /// Takes a source out of the loop and gives it back; `None` for a stale id. No event of it is handed out
+    /// from now on; one that is just being handled on the loop's thread is not waited for.
     pub fn deregister(&self, id: SourceId) -> Option<Arc<S>> {
         let entry = self.state().entries.remove(&id.0)?;
         Some(Arc::clone(entry.registration.source()))
     }
 
-    /// Takes all sources out and gives them back, in the order in which they were registered: for a program that wants to go
-    /// on with them after the driver.
+    /// Takes all sources out and gives them back, in the order in which they were registered: for a program
+    /// that wants to go on with them after the driver.
     pub fn deregister_all(&self) -> Vec<(SourceId, Arc<S>)> {
         let entries = std::mem::take(&mut self.state().entries);
         let back =

@@ -6,8 +6,8 @@
 //!                 └── stop, reset: a new generation, which a firing under way finds and gives up
 //! ```
 //!
-//! Cost: a lock of the timer's own for each operation, within which the driver's is taken. It does not know whether a
-//! program holds a timer, a ticker or only the channel.
+//! Cost: a lock of the timer's own for each operation, within which the driver's is taken. It does not know
+//! whether a program holds a timer, a ticker or only the channel.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -94,7 +94,8 @@ impl Inner {
 
     /// The channel that the firing is sent on.
     pub(super) fn receiver(&self) -> &Receiver<Firing> {
-        // Not within `get_or_init`, where others would wait for the lock's holder without being seen by models.
+        // Not within `get_or_init`, where others would wait for the lock's holder without being seen by
+        // models.
         self.receiver.get().unwrap_or_else(|| {
             let receiver = self.state().outlet.receiver();
             self.receiver.get_or_init(|| receiver)
@@ -116,8 +117,8 @@ impl Inner {
         self.arm(state, deadline, Local::schedule)
     }
 
-    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back must be dropped
-    /// with the lock released, because its drop takes it.
+    /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back
+    /// must be dropped with the lock released, because its drop takes it.
     fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refused<Task>> {
         let shot = Shot { inner: Arc::downgrade(self), generation: state.generation };
         let task = match &self.function {
@@ -158,8 +159,8 @@ impl Inner {
         }
         state.pending = None;
         if self.function.is_none() {
-            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full channel
-            // drops the tick.
+            // Under the lock, so that a stop that returns has either seen the value or prevented it. A full
+            // channel drops the tick.
             state.outlet.send(firing);
         }
         if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
@@ -191,9 +192,9 @@ impl Inner {
         }
     }
 
-    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A firing that is
-    /// under way and has not come to the state's lock counts as pending: the new generation prevents it. The task must be
-    /// dropped with the lock released, because its drop takes it.
+    /// Takes the timer out of the driver and its value out of the channel; tells whether there was either. A
+    /// firing that is under way and has not come to the state's lock counts as pending: the new generation
+    /// prevents it. The task must be dropped with the lock released, because its drop takes it.
     fn disarm(&self, state: &mut State) -> (bool, Option<Task>) {
         state.generation += 1;
         let pending = state.pending.take();

@@ -4,8 +4,9 @@
 //!   unseen: at most one firing, in place  ──receiver()──▶  a channel that holds it  ──close──▶  the same, without a sender
 //! ```
 //!
-//! A channel takes a kilobyte and six times the rest of a timer. A timer that calls a function never needs one, and one that is
-//! stopped before anybody waits for it needs none either. Which of the two it is cannot be told from outside.
+//! A channel takes a kilobyte and six times the rest of a timer. A timer that calls a function never needs
+//! one, and one that is stopped before anybody waits for it needs none either. Which of the two it is cannot
+//! be told from outside.
 //!
 //! Guard: the timer's lock.
 //!
@@ -35,7 +36,8 @@ struct Channel {
 }
 
 impl Outlet {
-    /// Sends a firing; one that finds the last still there is dropped, and so is one that comes after the end.
+    /// Sends a firing; one that finds the last still there is dropped, and so is one that comes after the
+    /// end.
     pub(super) fn send(&mut self, firing: Firing) {
         match &self.channel {
             Some(Channel { sender: Some(sender), .. }) => sender.try_send(firing).unwrap_or_default(),

@@ -7,11 +7,12 @@
 //!   Skip       10   20   44   50   60   70        the missed are gone; ticks stay on multiples of the period
 //! ```
 //!
-//! A tick that is polled for less than [`LATE_MIN`] late has not been missed: the next one follows a period after it was due,
-//! whatever the choice, so that an interval with `Delay` does not drift. That is tokio's rule.
+//! A tick that is polled for less than [`LATE_MIN`] late has not been missed: the next one follows a period
+//! after it was due, whatever the choice, so that an interval with `Delay` does not drift. That is tokio's
+//! rule.
 //!
-//! The default is [`MissedTicks::Skip`], as Go's tickers and this library's periodic callbacks do it: a burst after a
-//! suspended laptop wakes up surprises many, and a delay drifts.
+//! The default is [`MissedTicks::Skip`], as Go's tickers and this library's periodic callbacks do it: a burst
+//! after a suspended laptop wakes up surprises many, and a delay drifts.
 //!
 //! Cost: that of [`Sleep`]; one timer, registered again for each tick.
 
@@ -26,7 +27,8 @@ use mainspring_queue::Tick;
 use super::Sleep;
 use crate::front::period::{Period, PeriodError};
 
-/// How late a poll must be for ticks to count as missed. Wake-ups under load are later than a tick; people do not notice this.
+/// How late a poll must be for ticks to count as missed. Wake-ups under load are later than a tick; people do
+/// not notice this.
 pub const LATE_MIN: Duration = Duration::from_millis(5);
 
 /// What an interval does with ticks that passed before it was polled again.
@@ -52,8 +54,8 @@ pub enum MissedTicks {
     Skip,
 }
 
-/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends when the driver has
-/// been shut down; [`tick`](Self::tick) is ready at once then.
+/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends
+/// when the driver has been shut down; [`tick`](Self::tick) is ready at once then.
 ///
 /// ```
 /// use std::time::Duration;

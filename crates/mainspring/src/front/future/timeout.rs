@@ -1,7 +1,7 @@
 //! A future that is waited for, but not for ever.
 //!
-//! [`Timeout`] polls the future first: one that is ready when time is up counts as ready. When it is dropped, so is the
-//! future, which is how async programs cancel.
+//! [`Timeout`] polls the future first: one that is ready when time is up counts as ready. When it is dropped,
+//! so is the future, which is how async programs cancel.
 //!
 //! Cost: that of [`Sleep`], and one allocation that pins the future.
 

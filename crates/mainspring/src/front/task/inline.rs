@@ -6,12 +6,13 @@
 //!   for each type of closure, and for wakers, once:   run (takes it out), drop
 //! ```
 //!
-//! A `Box<dyn FnOnce>` would be safe, and its allocation and its line of memory are half of what a timer costs: freeing it
-//! touches memory that nothing else has touched since. Crates for such closures (`smallbox`, `stack_dst`) keep a `dyn FnOnce`
-//! behind two words, one of which says where it lies, and give no way to replace a waker in place.
+//! A `Box<dyn FnOnce>` would be safe, and its allocation and its line of memory are half of what a timer
+//! costs: freeing it touches memory that nothing else has touched since. Crates for such closures
+//! (`smallbox`, `stack_dst`) keep a `dyn FnOnce` behind two words, one of which says where it lies, and give
+//! no way to replace a waker in place.
 //!
-//! Cost: a move of up to five words to make one, an indirect call to run or drop it; an allocation for a closure that is
-//! larger or stricter aligned.
+//! Cost: a move of up to five words to make one, an indirect call to run or drop it; an allocation for a
+//! closure that is larger or stricter aligned.
 //!
 //! It does not know when it runs: queues and drivers do.
 
@@ -20,7 +21,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::task::Waker;
 
-/// How many words lie in place. Five and the kind are what is left of a line of memory beside a queue's own 16 bytes.
+/// How many words lie in place. Five and the kind are what is left of a line of memory beside a queue's own
+/// 16 bytes.
 const WORD_COUNT: usize = 5;
 
 /// The words of a closure or a waker.
@@ -28,8 +30,8 @@ type Words = MaybeUninit<[usize; WORD_COUNT]>;
 
 /// A closure that runs once and is told an `A`, or a waker; in place if it fits.
 pub(super) struct Inline<A: 'static> {
-    /// Of the type of what `words` holds: an initialized, aligned value of that type, from `keep` until `run` or `drop`.
-    /// Never null, so an `Option` takes no more room.
+    /// Of the type of what `words` holds: an initialized, aligned value of that type, from `keep` until `run`
+    /// or `drop`. Never null, so an `Option` takes no more room.
     kind: &'static Kind<A>,
     words: Words,
 }
@@ -94,7 +96,8 @@ impl<A: 'static> Keep<A> for Waker {
 /// As [`Kind`], of an `F`, or of what has its layout.
 #[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
 unsafe fn call<A, F: FnOnce(A)>(words: *mut Words, argument: A) {
-    // SAFETY: the caller says that an initialized, aligned closure of this type lies there, and does not use it again.
+    // SAFETY: the caller says that an initialized, aligned closure of this type lies there, and does not use
+    // it again.
     let closure = unsafe { ptr::read(words.cast::<F>()) };
     closure(argument);
 }
@@ -110,7 +113,8 @@ unsafe fn wake<A>(words: *mut Words, _: A) {
     waker.wake();
 }
 
-/// Takes a waker out whose timer ends without firing, and wakes its task, which looks what has become of the timer.
+/// Takes a waker out whose timer ends without firing, and wakes its task, which looks what has become of the
+/// timer.
 ///
 /// # Safety
 /// As [`Kind`], of a [`Waker`].
@@ -118,7 +122,8 @@ unsafe fn wake<A>(words: *mut Words, _: A) {
 unsafe fn wake_last(words: *mut Words) {
     // SAFETY: the caller says that an initialized, aligned waker lies there, and does not use it again.
     let waker = unsafe { ptr::read(words.cast::<Waker>()) };
-    // A waker is the runtime's code. A panic is printed, and must not leave a drop: another may be on its way.
+    // A waker is the runtime's code. A panic is printed, and must not leave a drop: another may be on its
+    // way.
     let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
 }
 
@@ -128,7 +133,8 @@ unsafe fn wake_last(words: *mut Words) {
 /// As [`Kind`], of a `K`, or of what has its layout.
 #[expect(unsafe_code, reason = "the type of what lies there is known by the kind alone")]
 unsafe fn drop_in_place<K>(words: *mut Words) {
-    // SAFETY: the caller says that an initialized, aligned value of this type lies there, and does not use it again.
+    // SAFETY: the caller says that an initialized, aligned value of this type lies there, and does not use it
+    // again.
     unsafe { ptr::drop_in_place(words.cast::<K>()) }
 }
 
@@ -159,7 +165,8 @@ impl<A: 'static> Inline<A> {
     #[inline]
     #[expect(unsafe_code, reason = "words have no type")]
     fn keep<K: Keep<A>>(value: K) -> Inline<A> {
-        // Not a constant block: `new` names this for closures that are too large, and does not come here with them.
+        // Not a constant block: `new` names this for closures that are too large, and does not come here with
+        // them.
         assert!(K::FITS, "what does not fit is boxed");
         let mut words = Words::uninit();
         // SAFETY: the value fits into the words, in size and in alignment, which the line before asserts.
@@ -173,8 +180,8 @@ impl<A: 'static> Inline<A> {
     pub(super) fn run(self, argument: A) {
         let mut this = ManuallyDrop::new(self);
         let kind = this.kind;
-        // SAFETY: `keep` put an initialized, aligned value of the kind's type there. Only this and `drop` take it out, and
-        // `drop` does not come after this, not even if the closure panics.
+        // SAFETY: `keep` put an initialized, aligned value of the kind's type there. Only this and `drop`
+        // take it out, and `drop` does not come after this, not even if the closure panics.
         unsafe { (kind.run)(&raw mut this.words, argument) }
     }
 
@@ -182,7 +189,8 @@ impl<A: 'static> Inline<A> {
     #[inline]
     #[expect(unsafe_code, reason = "the kind knows what lies there")]
     pub(super) fn waker_mut(&mut self) -> Option<&mut Waker> {
-        // SAFETY: the kind is that of the initialized, aligned value in the words; it is lent out as long as `self` is.
+        // SAFETY: the kind is that of the initialized, aligned value in the words; it is lent out as long as
+        // `self` is.
         (self.kind.nature == Nature::Waker).then(|| unsafe { &mut *self.words.as_mut_ptr().cast::<Waker>() })
     }
 
@@ -194,7 +202,8 @@ impl<A: 'static> Inline<A> {
             return None;
         }
         let this = ManuallyDrop::new(self);
-        // SAFETY: the kind is that of the initialized, aligned value in the words, which nobody uses after this.
+        // SAFETY: the kind is that of the initialized, aligned value in the words, which nobody uses after
+        // this.
         Some(unsafe { ptr::read(this.words.as_ptr().cast::<Waker>()) })
     }
 

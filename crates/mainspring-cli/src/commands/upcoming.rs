@@ -1,0 +1,108 @@
+//! The next times of a job: of all its triggers, without what it excludes.
+//!
+//! ```text
+//! next backup                  a job of the server, or of the store if no server runs
+//! next backup --in jobs.toml   a job of files, which need not be served
+//! show -n 5 backup             the same beside the rest that is known of it
+//! ```
+//!
+//! Cost: one search of the calendar for each time.
+//!
+//! Does not know of pauses, jitter and what is in the way: `simulate` does.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mainspring_job::{Job, JobName, Next, Timetable};
+
+use super::ask::Looking;
+use super::{print, print_json, zone_name, zone_or_system};
+use crate::cli::expression::{MAX_TIMES, NextArgs};
+use crate::wire::JobTimes;
+use mainspring_exec::clock::Moment;
+use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::Format;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::source::Source;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::log::rfc3339;
+use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::protocol::{Request, Response};
+
+/// How many times are printed when nothing says how many.
+const DEFAULT_COUNT: u32 = 10;
+
+/// How many moments in a row may have no answer: each is a thousand excluded occurrences further.
+const MAX_EMPTY_STEPS: usize = 1_000;
+
+/// Prints the next times of the job called `name`.
+pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
+    let zone = zone_or_system(args.zone.zone.clone());
+    let from = args.zone.from.unwrap_or_else(|| Moment::now().wall);
+    let found = if args.files.is_empty() { of_server(name, args)? } else { of_files(name, args, &zone)? };
+    let Some(timetable) = found else {
+        say(&format!("{PROGRAM}: there is no job `{name}` in those files\n"));
+        return Ok(Exit::NotFound);
+    };
+    if timetable.is_at_boot() {
+        say("one of its triggers is the start of the server, which has no time\n");
+    }
+    let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
+    let is_wanted = |time: &Timestamp| args.until.is_none_or(|until| *time <= until);
+    let times = upcoming(&timetable, from).take_while(is_wanted).take(args.count.unwrap_or(default) as usize);
+    let times: Vec<String> = times.map(|time| rfc3339(&time.to_zoned(zone.clone()))).collect();
+    if args.expression.json {
+        let (job, zone) = (name.to_string(), zone_name(&zone).to_owned());
+        print_json(&JobTimes { job, zone, from: from.to_string(), times })?;
+    } else {
+        print(&times.iter().map(|time| format!("{time}\n")).collect::<String>())?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The occurrences after a moment.
+pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<Item = Timestamp> + '_ {
+    let mut after = from;
+    std::iter::from_fn(move || {
+        for _ in 0..MAX_EMPTY_STEPS {
+            match timetable.next_after(after) {
+                Next::At(time) => {
+                    after = time;
+                    return Some(time);
+                }
+                Next::NotBefore(time) => after = time,
+                Next::Never => return None,
+            }
+        }
+        None
+    })
+}
+
+/// The job of a definition as `show` gives it.
+pub(super) fn defined(definition: &str) -> Option<Job> {
+    let file = JobFile::parse(&Source::new("definition", definition), &TimeZone::UTC);
+    file.jobs.into_iter().next().map(|placed| placed.job)
+}
+
+fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error> {
+    let answer = Looking::open(&args.place.place())?.ask(Request::Show { job: name.to_string() })?;
+    Ok(match answer {
+        Response::Job(job) => defined(&job.definition).map(|job| job.timetable),
+        Response::Once(once) => defined(&once.definition).map(|job| job.timetable),
+        _ => None,
+    })
+}
+
+/// The job of that name in files, of which all are read, because names of crontabs depend on the others.
+fn of_files(name: &JobName, args: &NextArgs, zone: &TimeZone) -> Result<Option<Timetable>, Error> {
+    let mut files = Vec::new();
+    for file in &args.files {
+        let loaded = Loaded::parse(&Source::read(file)?, Format::from(args.format), zone);
+        say(&loaded.problems_text());
+        files.push(Claimant { origin: file.clone(), loaded });
+    }
+    settle(&mut files, &InForce::nothing());
+    let mut jobs = files.into_iter().flat_map(|file| file.loaded.jobs);
+    Ok(jobs.find(|placed| placed.job.name == *name).map(|placed| placed.job.timetable))
+}

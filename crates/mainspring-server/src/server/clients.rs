@@ -1,0 +1,302 @@
+//! The clients of the socket: who asks, who waits for which answer, and how much they may change.
+//!
+//! ```text
+//! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
+//! wait ──────▶ admit ────────────────────────────▶ │             ▲────────── its end is not on disk yet ──┘
+//! the connection ends ────────────────────────────▶ forgotten
+//! ```
+//!
+//! Cost: a lookup for each run that is waited for, in turns in which the planner was told something; and that of
+//! [`peer`](super::peer).
+//!
+//! Does not know what a request means, but for whether it waits; does not end a run for which no client waits any more.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Instant;
+
+use mainspring_job::{RunKey, Ticket};
+
+use super::asking::Asker;
+use super::feed::Feed;
+use super::peer::{MAX_WAITING, Peer, Peers};
+use super::purpose::Purpose;
+use super::rate::{Bucket, INSIDE_RATE, Rates};
+use super::waiters::Waiters;
+use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
+use mainspring_exec::clock::Moment;
+
+/// How many requests may wait for the ends of runs: each costs memory and a lookup.
+const MAX_WAITERS: usize = 10_000;
+
+/// All clients.
+#[derive(Debug)]
+pub(super) struct Clients {
+    peers: Peers,
+    /// What becomes of the reply to each command that is under way.
+    asked: HashMap<Ticket, Purpose>,
+    last_ticket: u64,
+    /// Who waits for the end of which run.
+    waiters: Waiters,
+    rates: Rates,
+    /// What clients may change now, all together.
+    bucket: Bucket,
+    /// How many requests were refused because there were too many.
+    refused_count: u64,
+}
+
+impl Clients {
+    /// Makes the socket.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(super) fn listen(path: &Path, rates: Rates, now: Moment) -> io::Result<Clients> {
+        Ok(Clients {
+            peers: Peers::listen(path, rates.connection)?,
+            asked: HashMap::new(),
+            last_ticket: 0,
+            waiters: Waiters::default(),
+            rates,
+            bucket: Bucket::new(rates.total, now),
+            refused_count: 0,
+        })
+    }
+
+    /// Adds connections of the server's own listener.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses them.
+    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
+        self.peers.adopt(streams, now)
+    }
+
+    /// Whether the server's own listener asks.
+    pub(super) fn is_inside(&mut self, asker: Asker) -> bool {
+        self.peers.get(asker.client).is_some_and(|peer| peer.is_inside)
+    }
+
+    /// Makes the socket again if it is not where it was. Returns whether it was gone.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be made.
+    pub(super) fn listen_again(&mut self) -> io::Result<bool> {
+        self.peers.listen_again()
+    }
+
+    /// Takes new connections, and reads what has come over all.
+    pub(super) fn read(&mut self, now: Moment) {
+        self.peers.read(now);
+    }
+
+    /// The next request, with who asks, and for whom if the server's own listener says so. A client that says it
+    /// is not believed.
+    pub(super) fn next_request(&mut self) -> Option<(Asker, Request, Option<String>)> {
+        let (client, Asked { id, actor, request }) = self.peers.next_request()?;
+        let follows = matches!(request, Request::Logs { follow: true, .. });
+        let asker = Asker { client, id, follows };
+        let actor = actor.filter(|_| self.is_inside(asker));
+        Some((asker, request, actor))
+    }
+
+    /// Whether a client may wait now: for the end of a run, or for more output.
+    pub(super) fn admit(&mut self, asker: Asker, request: &Request) -> Result<(), ErrorWire> {
+        let waits_for_run = matches!(request, Request::Run { wait: true, .. } | Request::Wait { .. });
+        let too_many = |text: String| Err(ErrorWire::new(ErrorKind::Temporary, text));
+        if waits_for_run && MAX_WAITERS <= self.peers.waited_count() {
+            return too_many(format!("{MAX_WAITERS} requests wait already, which is the limit"));
+        }
+        let waits = self.peers.get(asker.client).is_some_and(|peer| peer.is_waiting());
+        if (waits_for_run || asker.follows) && !waits && MAX_WAITING <= self.peers.waiting_count() {
+            let message =
+                format!("{MAX_WAITING} connections wait for runs or output already, which is the limit");
+            return too_many(message);
+        }
+        Ok(())
+    }
+
+    /// Whether a client may ask for a change now.
+    pub(super) fn weigh(&mut self, asker: Asker, now: Moment) -> Result<(), ErrorWire> {
+        let Rates { connection, total } = self.rates;
+        let is_inside = self.is_inside(asker);
+        let is_over = self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now));
+        let over = if is_inside && is_over {
+            format!("{INSIDE_RATE} changes a second over HTTP")
+        } else if is_over {
+            format!("{connection} changes a second over one connection (serve --max-connection-changes)")
+        } else if !is_inside && !self.bucket.take(now) {
+            format!("{total} changes a second in all (serve --max-changes)")
+        } else {
+            return Ok(());
+        };
+        self.refused_count += 1;
+        Err(ErrorWire::new(ErrorKind::Temporary, format!("too fast: the limit is {over}")))
+    }
+
+    /// How much clients may change.
+    pub(super) fn rates(&self) -> Rates {
+        self.rates
+    }
+
+    /// How many requests were refused because there were too many.
+    pub(super) fn refused_count(&self) -> u64 {
+        self.refused_count
+    }
+
+    /// A ticket for a command, and what is to become of the reply. A client that gets it is waited for.
+    pub(super) fn ticket(&mut self, purpose: Purpose) -> Ticket {
+        let asker = match &purpose {
+            Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
+                Some(asker)
+            }
+            Purpose::Reload { .. } | Purpose::Restored { .. } => None,
+        };
+        if let Some(peer) = asker.and_then(|asker| self.peers.get(asker.client)) {
+            peer.awaited_count += 1;
+            peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait(_)));
+        }
+        self.last_ticket += 1;
+        let ticket = Ticket(self.last_ticket);
+        self.asked.insert(ticket, purpose);
+        ticket
+    }
+
+    /// What is to become of a reply; once.
+    pub(super) fn take_purpose(&mut self, ticket: Ticket) -> Option<Purpose> {
+        self.asked.remove(&ticket)
+    }
+
+    /// Queues an answer. Who has gone does not want it any more.
+    pub(super) fn answer(&mut self, asker: Asker, response: Response) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.answer(asker.id, response);
+        }
+    }
+
+    /// Gives a client an answer that it waits for.
+    pub(super) fn answer_awaited(&mut self, asker: Asker, response: Response) {
+        self.await_less(asker);
+        self.answer(asker, response);
+    }
+
+    /// The same for who has waited for the end of a run.
+    pub(super) fn answer_waited(&mut self, asker: Asker, response: Response) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.waited_count = peer.waited_count.saturating_sub(1);
+        }
+        self.answer_awaited(asker, response);
+    }
+
+    /// Another answer than the one that a client waits for comes first.
+    pub(super) fn await_less(&mut self, asker: Asker) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.awaited_count = peer.awaited_count.saturating_sub(1);
+        }
+    }
+
+    /// The store is to be asked for a client. Returns whether the client is still there.
+    pub(super) fn begin_question(&mut self, asker: Asker) -> bool {
+        self.peers.get(asker.client).map(|peer| peer.asking_count += 1).is_some()
+    }
+
+    /// The store has answered.
+    pub(super) fn end_question(&mut self, asker: Asker) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.asking_count = peer.asking_count.saturating_sub(1);
+        }
+    }
+
+    /// A client gets a file of output from now on, instead of any other.
+    pub(super) fn feed(&mut self, asker: Asker, feed: Feed) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.end_feed();
+            peer.feed = Some(feed);
+        }
+    }
+
+    /// A client that was counted as one that waits, when its command was given, waits for the end of this run.
+    pub(super) fn wait_on(&mut self, asker: Asker, key: RunKey) {
+        if self.peers.get(asker.client).is_some() {
+            self.waiters.add(key, asker);
+        }
+    }
+
+    /// A client waits for the end of a run.
+    pub(super) fn wait_for_end(&mut self, asker: Asker, key: RunKey) {
+        if self.begin_wait(asker) {
+            self.waiters.add(key, asker);
+        }
+    }
+
+    /// The same for a run whose end is not on disk, though it is over: the next batch may have it.
+    pub(super) fn wait_for_end_on_disk(&mut self, asker: Asker, key: RunKey) {
+        if self.begin_wait(asker) {
+            self.waiters.add_known(key, asker);
+        }
+    }
+
+    fn begin_wait(&mut self, asker: Asker) -> bool {
+        let peer = self.peers.get(asker.client);
+        let counted = peer.map(|peer| {
+            peer.awaited_count += 1;
+            peer.waited_count += 1;
+        });
+        counted.is_some()
+    }
+
+    /// A run may have ended, or an end may be on disk.
+    pub(super) fn look_for_ends(&mut self) {
+        self.waiters.look();
+    }
+
+    /// Takes those who wait for runs that are over, and forgets clients that have gone.
+    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, Asker)> {
+        if self.peers.take_lost() {
+            let peers = &mut self.peers;
+            self.waiters.retain(|client| peers.get(client).is_some());
+        }
+        let over = self.waiters.take_over(is_over);
+        for (_, asker) in &over {
+            if let Some(peer) = self.peers.get(asker.client) {
+                peer.awaited_count = peer.awaited_count.saturating_sub(1);
+                peer.waited_count = peer.waited_count.saturating_sub(1);
+            }
+        }
+        over
+    }
+
+    /// All connections, to feed them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
+        self.peers.iter_mut()
+    }
+
+    /// Writes what can be written, and forgets the connections that are over.
+    pub(super) fn write(&mut self, now: Moment) {
+        self.peers.write(now);
+    }
+
+    /// Whether requests have been read and not yet returned.
+    pub(super) fn has_request(&self) -> bool {
+        self.peers.has_request()
+    }
+
+    /// When new connections are looked for again, if there was no descriptor for one.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.peers.deadline()
+    }
+
+    /// Adds what to poll.
+    pub(super) fn watch<'a>(
+        &'a self,
+        readable: &mut Vec<BorrowedFd<'a>>,
+        writable: &mut Vec<BorrowedFd<'a>>,
+        left: &mut Vec<BorrowedFd<'a>>,
+    ) {
+        self.peers.watch(readable, writable, left);
+    }
+}

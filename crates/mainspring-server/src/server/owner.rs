@@ -1,0 +1,325 @@
+//! The owner of the shard: the planner, what it is still to be told, and the two threads that wait for the store.
+//!
+//! ```text
+//! tell ─▶ inputs ─ take_in ─▶ planner ─ send_batches ─▶ writer ─▶ store's thread ─▶ next_news: Committed ─▶ outputs
+//!                                                       questions ─▶ reader's thread ─▶ next_answer
+//! ```
+//!
+//! Nothing else changes the planner or gives the store anything to write: others tell it facts, and read the planner.
+//!
+//! Cost: that of the planner, and of [`writer`](super::writer) and [`questions`](super::questions).
+//!
+//! Does not do what the planner wants done: see `perform`.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Batch, Command, Input, Lease, Limits, OnceId, Output, Planner, Reader, Store, StoreError, Ticket,
+};
+
+use super::asking::{Answered, Question};
+use super::hand::Report;
+use super::questions::Questions;
+use super::reports::Attempted;
+use super::writer::Writer;
+use crate::error::Error;
+use mainspring_exec::clock::Moment;
+
+/// How many commands may wait for a place in a batch: four batches of them, some megabytes.
+const MAX_BACKLOG: usize = 4_096;
+
+/// See the head of this file.
+pub(super) struct Owner {
+    /// It ends before the writer does.
+    questions: Questions,
+    writer: Writer,
+    lease: Lease,
+    planner: Planner,
+    /// Facts that the planner is still to be told.
+    inputs: VecDeque<Input>,
+}
+
+/// What the store's thread has done, as far as others have to know.
+pub(super) enum News {
+    /// A batch is on disk. `was_full` says that there was no room for it before.
+    Committed { was_full: bool },
+    /// A question was answered by the thread that writes.
+    Answered(Answered),
+    /// What the store did of itself.
+    Note(String),
+    /// There is no room for the next batch, which waits for [`Owner::write_again`].
+    Full,
+    /// Nothing that others have to know.
+    Nothing,
+    /// The store is not to be trusted any more.
+    Failed(StoreError),
+}
+
+impl Owner {
+    /// Starts the threads, and plans nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no thread or no socket pair.
+    pub(super) fn start(
+        store: Box<dyn Store + Send>,
+        reader: Option<Box<dyn Reader + Send>>,
+        lease: Lease,
+        limits: Limits,
+    ) -> Result<Owner, Error> {
+        let setup = |what| move |source| Error::Setup { what, source };
+        Ok(Owner {
+            writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
+            questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
+            planner: Planner::new(lease.epoch, limits),
+            lease,
+            inputs: VecDeque::new(),
+        })
+    }
+
+    /// What is planned, to be read.
+    pub(super) fn planner(&self) -> &Planner {
+        &self.planner
+    }
+
+    /// By what the shard is owned.
+    pub(super) fn lease(&self) -> Lease {
+        self.lease
+    }
+
+    /// A fact that the planner is told in the next round.
+    pub(super) fn tell(&mut self, input: Input) {
+        self.inputs.push_back(input);
+    }
+
+    /// The same of several.
+    pub(super) fn tell_all(&mut self, inputs: Vec<Input>) {
+        self.inputs.extend(inputs);
+    }
+
+    /// A command whose reply comes under this ticket.
+    pub(super) fn command(&mut self, ticket: Ticket, command: Command) {
+        self.tell(Input::Command { ticket, command });
+    }
+
+    /// Whether the planner is still to be told something.
+    pub(super) fn has_inputs(&self) -> bool {
+        !self.inputs.is_empty()
+    }
+
+    /// Tells the planner that time has passed, if something is due.
+    pub(super) fn tick(&mut self, now: Moment) {
+        if self.planner.next_due().is_some_and(|due| due <= now.wall) {
+            self.tell(Input::Tick);
+        }
+    }
+
+    /// When the next tick is due that would do something.
+    pub(super) fn next_tick(&self, now: Moment) -> Option<Timestamp> {
+        self.planner.next_due().filter(|due| self.can_tick(*due, now))
+    }
+
+    /// Whether a tick that is due then would do something. While the store is full nothing is planned; and what is due already
+    /// and was not planned while the store is behind waits until it has caught up.
+    fn can_tick(&self, due: Timestamp, now: Moment) -> bool {
+        !self.writer.is_full() && (self.writer.is_idle() || now.wall < due)
+    }
+
+    /// Whether nothing is left to be told or planned now.
+    pub(super) fn is_quiet(&self, now: Moment) -> bool {
+        !self.has_inputs() && self.next_tick(now).is_none_or(|due| now.wall < due)
+    }
+
+    /// Tells the planner all that waits. Returns the attempts whose end was asked for: the planner wants it as well, when all that
+    /// came before is on disk; a run whose start is on disk need not wait for that.
+    pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<Attempted> {
+        let mut cancelled = Vec::new();
+        while let Some(input) = self.inputs.pop_front() {
+            if let Input::Command { command: Command::Cancel(key), .. } = &input {
+                cancelled.extend(self.planner.run(key).map(|run| (key.clone(), run.attempt)));
+            }
+            self.writer.backlog_count += usize::from(matches!(input, Input::Command { .. }));
+            self.planner.handle(now.wall, input, outputs);
+        }
+        cancelled
+    }
+
+    /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
+    /// `watch` sees each batch before.
+    pub(super) fn send_batches(&mut self, now: Moment, mut watch: impl FnMut(&Batch)) {
+        while self.writer.takes_batch() {
+            let Some(batch) = self.planner.take_batch() else {
+                (self.writer.has_more, self.writer.backlog_count) = (false, 0);
+                return;
+            };
+            let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
+            self.writer.backlog_count = count;
+            watch(&batch);
+            self.writer.commit(batch, now);
+        }
+        self.writer.has_more = true;
+    }
+
+    /// Leaves what the planner has decided for a later [`send_batches`](Self::send_batches).
+    pub(super) fn hold_batches(&mut self) {
+        self.writer.has_more = true;
+    }
+
+    /// Whether a batch was left that the thread would take now.
+    pub(super) fn holds_batch(&self) -> bool {
+        self.writer.has_more && self.writer.is_idle() && !self.writer.is_full()
+    }
+
+    /// Forgets the rings so far: news are looked for afterwards.
+    pub(super) fn quiet(&self) {
+        self.writer.quiet();
+    }
+
+    /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to `outputs`.
+    pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
+        let was_full = self.writer.is_full();
+        Some(match self.writer.next_report(now)? {
+            Report::Committed { number, answers } => {
+                self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
+                News::Committed { was_full }
+            }
+            Report::Loaded { pending, is_complete } => {
+                self.tell(Input::Loaded { pending, is_complete });
+                News::Nothing
+            }
+            Report::LoadedIds { ids, is_complete } => {
+                self.tell(Input::LoadedIds { ids, is_complete });
+                News::Nothing
+            }
+            Report::Answered(answered) => News::Answered(answered),
+            Report::Note(text) => News::Note(text),
+            Report::Full => News::Full,
+            Report::Busy => News::Nothing,
+            Report::Released(result) => {
+                self.writer.released = Some(result);
+                News::Nothing
+            }
+            Report::Failed(error) => News::Failed(error),
+        })
+    }
+
+    /// Has the batch tried again for which there was no room.
+    pub(super) fn write_again(&mut self, now: Moment) {
+        self.writer.again(now);
+    }
+
+    /// Has the store looked at.
+    pub(super) fn renew(&self) {
+        self.writer.renew();
+    }
+
+    /// Has the first pending one-shot jobs loaded.
+    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
+        self.writer.load(up_to, limit);
+    }
+
+    /// Has ids of pending one-shot jobs loaded.
+    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
+        self.writer.load_ids(after, up_to, limit);
+    }
+
+    /// Gives the shard up.
+    pub(super) fn release(&self) {
+        self.writer.release();
+    }
+
+    /// How that went; once.
+    pub(super) fn take_released(&mut self) -> Option<Result<(), StoreError>> {
+        self.writer.released.take()
+    }
+
+    /// Asks the store, when all is on disk that was decided before.
+    pub(super) fn add_question(&mut self, question: Question) {
+        self.questions.add(&self.writer, question);
+    }
+
+    /// Gives the questions to the store whose time has come.
+    pub(super) fn ask_questions(&mut self, now: Moment) {
+        self.questions.ask(&self.writer, now);
+    }
+
+    /// Forgets the rings so far: answers are looked for afterwards.
+    pub(super) fn quiet_questions(&self) {
+        self.questions.quiet();
+    }
+
+    /// The next answer, if there is one.
+    pub(super) fn next_answer(&self) -> Option<Answered> {
+        self.questions.next_answer()
+    }
+
+    /// How many batches are on disk.
+    pub(super) fn committed_count(&self) -> u64 {
+        self.writer.committed_count
+    }
+
+    /// Whether the disk has no room for what is to be written.
+    pub(super) fn is_full(&self) -> bool {
+        self.writer.is_full()
+    }
+
+    /// Whether all that was given is on disk.
+    pub(super) fn is_idle(&self) -> bool {
+        self.writer.is_idle()
+    }
+
+    /// Whether all that was told is planned and on disk.
+    pub(super) fn is_settled(&self) -> bool {
+        self.writer.is_settled() && !self.has_inputs()
+    }
+
+    /// Whether the store is behind by so much that no more is taken.
+    pub(super) fn is_backlogged(&self) -> bool {
+        MAX_BACKLOG <= self.writer.backlog_count
+    }
+
+    /// Whether the store does not answer in time.
+    pub(super) fn is_late(&self, now: Moment) -> bool {
+        self.writer.late(now).is_some()
+    }
+
+    /// When the first batch was given that is not on disk.
+    pub(super) fn waits_since(&self) -> Option<Moment> {
+        self.writer.waits_since()
+    }
+
+    /// What there is to say since the last call: that the store does not answer, or that it does again.
+    pub(super) fn lateness_news(&mut self, now: Moment) -> Option<String> {
+        self.writer.news(now)
+    }
+
+    /// What the store keeps the server waiting for, for people.
+    pub(super) fn trouble(&self, now: Moment) -> Option<String> {
+        self.writer.trouble(now)
+    }
+
+    /// When a batch is tried again for which there was no room.
+    pub(super) fn room_deadline(&self) -> Option<Instant> {
+        self.writer.room_deadline()
+    }
+
+    /// When people are to be told that the store is late.
+    pub(super) fn late_deadline(&self) -> Option<Instant> {
+        self.writer.late_deadline()
+    }
+
+    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has reported.
+    pub(super) fn linger(&mut self, now: Moment) -> bool {
+        let due = self.planner.next_due().filter(|due| now.wall < *due);
+        let left = due.map_or(Duration::MAX, |due| due.duration_since(now.wall).unsigned_abs());
+        self.writer.linger(now, left)
+    }
+
+    /// What to poll: one for what the store's thread reports, one for answers.
+    pub(super) fn fds(&self) -> [BorrowedFd<'_>; 2] {
+        [self.writer.as_fd(), self.questions.as_fd()]
+    }
+}

@@ -1,0 +1,47 @@
+//! What the service manager is told: that the server is ready, goes on, or stops.
+//!
+//! | told | when |
+//! |---|---|
+//! | `READY=1` | jobs may start, and clients are answered |
+//! | `WATCHDOG=1` | at each look around, every few seconds: a loop that hangs tells nothing |
+//! | `STOPPING=1` | the server was asked to end |
+//!
+//! A unit with `Type=notify` waits for the first; one with `WatchdogSec=` kills and restarts a server that does not say the
+//! second in time.
+//!
+//! Cost: one datagram for each; none where no service manager listens.
+//!
+//! Does not fail: a server that cannot tell goes on.
+//!
+//! Source: sd_notify(3).
+
+use std::env;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+/// The variable that names the socket: a path, or `@` and an abstract name.
+const VARIABLE: &str = "NOTIFY_SOCKET";
+
+/// The server may start jobs.
+pub(crate) const READY: &str = "READY=1";
+
+/// The server goes on.
+pub(crate) const ALIVE: &str = "WATCHDOG=1";
+
+/// The server ends.
+pub(crate) const STOPPING: &str = "STOPPING=1";
+
+/// Tells the service manager, if it listens.
+pub(crate) fn tell(state: &str) {
+    let Ok(name) = env::var(VARIABLE) else { return };
+    let address = match name.strip_prefix('@') {
+        Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),
+        None => SocketAddr::from_pathname(&name),
+    };
+    let Ok(address) = address else { return };
+    // It must not wait for a manager that does not read.
+    let socket = UnixDatagram::unbound().and_then(|socket| socket.set_nonblocking(true).map(|()| socket));
+    if let Ok(socket) = socket {
+        let _ = socket.send_to_addr(state.as_bytes(), &address);
+    }
+}
