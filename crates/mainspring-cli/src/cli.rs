@@ -154,7 +154,7 @@ pub struct CheckArgs {
     /// Warnings count as problems: they make the exit code 6
     #[arg(long)]
     pub strict: bool,
-    /// Looks also at this machine: who may write the files, and whether programs, folders and secrets are there
+    /// Looks also at this machine: who may write the files; are programs, folders and secrets there
     #[arg(long)]
     pub here: bool,
     /// Prints one JSON document

@@ -175,8 +175,8 @@ Examples:
 pub(super) const REWIND: &str = "\
 A job rests until the clock has caught up with what was planned of it: after the clock was ahead, for as
 long as it was. This lets it plan from now on. First the next times are shown; on a terminal there is a
-question, elsewhere nothing happens without --yes. What has a record under its own time does not run again.
-`doctor` names the jobs that rest so.
+question, elsewhere nothing happens without --yes. What has a record under its own time does not run
+again. `doctor` names the jobs that rest so.
 
 Examples:
   mainspring rewind report

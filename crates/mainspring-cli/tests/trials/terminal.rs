@@ -133,14 +133,15 @@ fn jobs_say_nothing_to_the_terminal() {
 fn on_a_terminal(ground: &Ground, command: &str) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {command}", ground.text("mainspring")), "/dev/null"]);
-    let output =
-        script.current_dir(&ground.folder).env("ODD", ODD).env_remove("MAINSPRING_DATA").output().unwrap();
+    // A program that knows no colours says no sequence at all.
+    script.current_dir(&ground.folder).env("ODD", ODD).env("NO_COLOR", "1").env_remove("MAINSPRING_DATA");
+    let output = script.output().unwrap();
     // The terminal itself ends lines like this.
     String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 43] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -178,6 +179,10 @@ const COMMANDS: [&str; 39] = [
     "translate \"$ODD\" --to oncalendar",
     "completions bash",
     "man list",
+    "rewind \"$ODD\" --data data",
+    "open --data data",
+    "token add \"$ODD\" --data data",
+    "token list --data data",
     "help \"$ODD\"",
     "--\"$ODD\"",
 ];
