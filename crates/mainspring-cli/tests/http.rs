@@ -446,6 +446,8 @@ fn a_stream_tells_what_changes_and_that_the_server_ends() {
         }
     };
     until("event: hello");
+    // From here on the loop knows that somebody listens, and what changes is told.
+    until("event: reset");
     site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
     until("event: run.changed");
     until("\"state\":\"succeeded\"");

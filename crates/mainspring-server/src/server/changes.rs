@@ -8,7 +8,8 @@
 //!
 //! Cost: nothing until the first Watch; then a map insertion per operation, and at most [`MAX_CHANGED`] entries.
 //!
-//! Does not keep what nobody fetched: a Watch after more than that, or much later than the one before, says so.
+//! Does not keep what nobody fetched: the first Watch, one after more than that, and one much later than the one
+//! before say that there is a gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -44,6 +45,8 @@ pub(super) struct Changes {
 impl Changes {
     /// Somebody waits for changes. Who waited before does so no more.
     pub(super) fn watch(&mut self, asker: Asker) {
+        // What changed before is not known.
+        self.is_cut_short |= !self.is_watched;
         self.is_watched = true;
         self.waiting = Some(asker);
     }
@@ -52,8 +55,7 @@ impl Changes {
     pub(super) fn note(&mut self, batch: &Batch, now: Moment) {
         let is_left = self.waiting.is_none() && self.told.is_some_and(|told| PATIENCE <= now.since(told));
         if is_left {
-            // The next who asks is told that there is a gap.
-            *self = Changes { is_cut_short: true, ..Changes::default() };
+            *self = Changes::default();
         }
         if self.is_watched {
             batch.operations.iter().for_each(|operation| self.note_one(operation));
@@ -142,7 +144,13 @@ mod tests {
         let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };
         changes.note(&batch(vec![begin("early")]), now);
         changes.watch(asked(8));
-        assert_eq!(changes.take(now), None, "nothing is kept before the first question");
+        let (_, told) = changes.take(now).unwrap();
+        assert!(
+            told.runs.is_empty() && told.is_cut_short,
+            "nothing is kept before the first question: {told:?}"
+        );
+        changes.watch(asked(8));
+        assert_eq!(changes.take(now), None);
         changes.note(&batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(true)]), now);
         let (asker, told) = changes.take(now).unwrap();
         assert_eq!(asker, asked(8));
