@@ -417,6 +417,10 @@ fn strange_requests_are_refused_and_the_next_is_answered() {
         5 << 20
     );
     assert_eq!(site.raw(long.as_bytes()).status, 413);
+    let own = [("Sec-Fetch-Site", "same-origin")];
+    let proof = |length: usize| format!("{:length$}", json!({ "token": "x" }).to_string());
+    let sign_in = |length| site.send("POST", "/api/v1/session", &own, &proof(length)).status;
+    assert_eq!((sign_in(4_096), sign_in(4_097)), (401, 413), "who has not signed in says little");
     let huge = format!("GET / HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", site.host, "x".repeat(100_000));
     assert_eq!(site.raw(huge.as_bytes()).status, 431);
     let crowd: Vec<TcpStream> = (0..300).map(|_| site.connect()).collect();

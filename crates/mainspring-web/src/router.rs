@@ -33,6 +33,10 @@ use crate::routes::{ROUTES, Route};
 /// The longest body: files of jobs that are checked.
 const MAX_BODY_BYTES: usize = 4 << 20;
 
+/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. Whoever has not
+/// signed in fills no memory.
+const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
+
 /// How long a body may take to come.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -157,7 +161,8 @@ async fn checked(house: Arc<House>, route: &'static Route, request: Request) -> 
     } else if is_unsafe {
         check_site(&house, &parts.headers)?;
     }
-    let body = read_body(&parts.headers, body).await?;
+    let max_bytes = if route.scope.is_some() { MAX_BODY_BYTES } else { MAX_OPEN_BODY_BYTES };
+    let body = read_body(&parts.headers, body, max_bytes).await?;
     if is_unsafe && !body.is_empty() {
         check_media_type(&parts.headers)?;
     }
@@ -167,13 +172,17 @@ async fn checked(house: Arc<House>, route: &'static Route, request: Request) -> 
     (route.answer)(call).await
 }
 
-async fn read_body(headers: &axum::http::HeaderMap, body: Body) -> Result<axum::body::Bytes, Problem> {
-    let too_large = || Problem::new(Code::TooLarge, format!("a request has at most {MAX_BODY_BYTES} bytes"));
+async fn read_body(
+    headers: &axum::http::HeaderMap,
+    body: Body,
+    max_bytes: usize,
+) -> Result<axum::body::Bytes, Problem> {
+    let too_large = || Problem::new(Code::TooLarge, format!("the body may have at most {max_bytes} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| MAX_BODY_BYTES as u64 <= length) {
+    if length.is_some_and(|length| (max_bytes as u64) < length) {
         return Err(too_large());
     }
-    let read = timeout(BODY_PATIENCE, to_bytes(body, MAX_BODY_BYTES)).await;
+    let read = timeout(BODY_PATIENCE, to_bytes(body, max_bytes)).await;
     let slow = |_| Problem::new(Code::Slow, "the body did not come in time");
     read.map_err(slow)?.map_err(|_| too_large())
 }
