@@ -12,6 +12,7 @@ use std::io;
 use std::process::{Command, Stdio};
 
 use jiff::tz::TimeZone;
+use nix::unistd::Uid;
 use serde::Serialize;
 
 use super::{print, print_json};
@@ -96,14 +97,15 @@ struct Opened<'o> {
     good_for_seconds: u32,
 }
 
-/// Starts the browser of the desktop, where there is one.
+/// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of the
+/// machine can read the arguments, and a code of root's server runs jobs as root.
 fn starts_browser(address: &str) -> bool {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     let opener = || {
         let silent = || Stdio::null();
         Command::new("xdg-open").arg(address).stdin(silent()).stdout(silent()).stderr(silent()).status()
     };
-    has_desktop && opener().is_ok_and(|status| status.success())
+    !Uid::effective().is_root() && has_desktop && opener().is_ok_and(|status| status.success())
 }
 
 /// `mainspring token`.
