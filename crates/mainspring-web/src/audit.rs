@@ -3,7 +3,7 @@
 //! Kept in memory since the start of the server, and in its log for good: the store has no table for it. What
 //! comes over the socket is not in it.
 //!
-//! Cost: at most [`MAX_ENTRIES`] entries.
+//! Cost: at most `MAX_ENTRIES` entries.
 //!
 //! Does not keep what was refused.
 

@@ -1,6 +1,6 @@
 //! A body that is written while it is read: a stream of events.
 //!
-//! Cost: what was not read yet, at most [`MAX_WAITING`] pieces; who reads nothing for [`WRITE_PATIENCE`] is
+//! Cost: what was not read yet, at most `MAX_WAITING` pieces; who reads nothing for [`WRITE_PATIENCE`] is
 //! left.
 //!
 //! Does not hold anybody up but its own task.

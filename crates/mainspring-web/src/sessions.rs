@@ -6,7 +6,7 @@
 //!
 //! They are in memory alone: after a restart everybody signs in again. That of a token ends with the token.
 //!
-//! Cost: a hash of the cookie for each request; at most [`MAX_SESSIONS`].
+//! Cost: a hash of the cookie for each request; at most `MAX_SESSIONS`.
 //!
 //! Does not renew itself: after [`LIFE`] one signs in again.
 

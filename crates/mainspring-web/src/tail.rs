@@ -1,6 +1,6 @@
 //! The end of a file of output, and parts of it.
 //!
-//! Cost: one read of at most [`TAIL_BYTES`] for the last line.
+//! Cost: one read of at most `TAIL_BYTES` for the last line.
 //!
 //! Does not read a file as a whole into memory.
 

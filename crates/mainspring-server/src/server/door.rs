@@ -4,7 +4,7 @@
 //! open ─socket▶ give: 256 random bits, good once and for CODE_LIFE ─▶ the fragment of an address ─▶ browser ─▶ listener ─▶ redeem
 //! ```
 //!
-//! Cost: at most [`MAX_CODES`] codes in memory, and nowhere else.
+//! Cost: at most `MAX_CODES` codes in memory, and nowhere else.
 //!
 //! Does not make sessions: the listener does.
 //!

@@ -1,7 +1,7 @@
 //! The runs: a page of them, and one with its attempts.
 //!
 //! The store has them in the order of nominal times. The order of ends, and filters that the store does not
-//! have, are made here out of the latest [`MAX_SEEN`] that match the filters of the store.
+//! have, are made here out of the latest `MAX_SEEN` that match the filters of the store.
 //!
 //! Cost: a question of the loop for each thousand runs.
 //!

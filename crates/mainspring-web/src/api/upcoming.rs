@@ -1,6 +1,6 @@
 //! What is due in a span of time: a lane for each job, where runs may meet, and when clocks are set.
 //!
-//! Cost: a search for each time, at most [`MAX_TIMES`] in all; they are searched on another thread.
+//! Cost: a search for each time, at most `MAX_TIMES` in all; they are searched on another thread.
 //!
 //! Does not know what will be skipped: policies decide that when it is due.
 
