@@ -154,7 +154,7 @@ pub struct CheckArgs {
     /// Warnings count as problems: they make the exit code 6
     #[arg(long)]
     pub strict: bool,
-    /// Looks also at this machine: who may write the files; are programs, folders and secrets there
+    /// Looks also at this machine: who may write the files, and what of their programs is there
     #[arg(long)]
     pub here: bool,
     /// Prints one JSON document

@@ -133,15 +133,15 @@ fn jobs_say_nothing_to_the_terminal() {
 fn on_a_terminal(ground: &Ground, command: &str) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("{} {command}", ground.text("mainspring")), "/dev/null"]);
-    // A program that knows no colours says no sequence at all.
-    script.current_dir(&ground.folder).env("ODD", ODD).env("NO_COLOR", "1").env_remove("MAINSPRING_DATA");
-    let output = script.output().unwrap();
+    // Without colours, so that every control character that is left is the job's.
+    script.env("NO_COLOR", "1").env("ODD", ODD).env_remove("MAINSPRING_DATA");
+    let output = script.current_dir(&ground.folder).output().unwrap();
     // The terminal itself ends lines like this.
     String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 43] = [
+const COMMANDS: [&str; 44] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -167,6 +167,8 @@ const COMMANDS: [&str; 43] = [
     "resume odd --data data",
     "resume \"$ODD\" --data data",
     "cancel \"$ODD\" --data data",
+    "rewind odd --data data",
+    "rewind \"$ODD\" --data data",
     "status --data data",
     "doctor --data data",
     "doctor --json --data data",
@@ -179,7 +181,6 @@ const COMMANDS: [&str; 43] = [
     "translate \"$ODD\" --to oncalendar",
     "completions bash",
     "man list",
-    "rewind \"$ODD\" --data data",
     "open --data data",
     "token add \"$ODD\" --data data",
     "token list --data data",

@@ -35,8 +35,8 @@ struct Reader<'w> {
     recorded: BTreeSet<RunKey>,
     /// The least time at which definitions were told since all was on disk. `None`: they were not.
     applied: Option<Timestamp>,
-    /// When it was last asked that a job is rewound.
-    rewound: BTreeMap<JobName, Timestamp>,
+    /// When it was asked that a job is rewound: several may be asked for before one is written.
+    rewound: BTreeSet<(JobName, Timestamp)>,
     began: Timestamp,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
         jobs: BTreeMap::new(),
         recorded: BTreeSet::new(),
         applied: None,
-        rewound: BTreeMap::new(),
+        rewound: BTreeSet::new(),
         began: Timestamp::MIN,
     };
     let mut batch: Vec<(&Operation, Answer)> = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
                 reader.applied = Some(reader.applied.map_or(*at, |applied| applied.min(*at)));
             }
             Event::Asked { at, command: Command::Rewind(name), .. } => {
-                reader.rewound.insert(name.clone(), *at);
+                reader.rewound.insert((name.clone(), *at));
             }
             Event::Settled { .. } => reader.applied = None,
             _ => (),
@@ -103,6 +103,19 @@ pub(crate) fn watch_end(model: &Model<'_>, event: &Event) -> Verdict {
 
 impl Reader<'_> {
     fn judge(&mut self, batch: &[(&Operation, Answer)]) -> Verdict {
+        // After a rewind the same times may be planned again, in the same batch.
+        let rewinds = |(operation, _): &(&Operation, Answer)| matches!(operation, Operation::Rewind(_));
+        if let Some(index) = batch.iter().position(rewinds)
+            && index + 1 < batch.len()
+        {
+            let (before, after) = batch.split_at(index + 1);
+            self.judge_part(before)?;
+            return self.judge(after);
+        }
+        self.judge_part(batch)
+    }
+
+    fn judge_part(&mut self, batch: &[(&Operation, Answer)]) -> Verdict {
         let mut rows: BTreeMap<JobName, Rows<'_>> = BTreeMap::new();
         for (operation, answer) in batch {
             if let Operation::Plan(run) = operation
@@ -140,10 +153,10 @@ impl Reader<'_> {
                     known.is_fresh = false;
                 }
                 Operation::Rewind(mark) => {
-                    let asked = self.rewound.remove(&mark.job);
+                    let asked = self.rewound.remove(&(mark.job.clone(), mark.watermark));
                     let known = self.jobs.get_mut(&mark.job).unwrap();
                     // From there on each occurrence is on record again, or was before.
-                    let is_asked = asked == Some(mark.watermark) && mark.watermark < known.watermark;
+                    let is_asked = asked && mark.watermark < known.watermark;
                     ensure!(is_asked, "out of policy: {} is rewound to {}", mark.job, mark.watermark);
                     known.watermark = mark.watermark;
                 }
