@@ -16,9 +16,13 @@ pub mod expression;
 pub mod format;
 mod help;
 mod help_server;
+#[cfg_attr(not(feature = "web"), path = "cli/no_listen.rs")]
+pub mod listen;
 pub mod look;
 pub mod serve;
 pub mod simulate;
+#[cfg(feature = "web")]
+pub mod token;
 pub mod value;
 
 use act::{
@@ -100,6 +104,14 @@ pub enum Command {
     /// Shows how the server is
     #[command(after_help = with_codes(help_server::STATUS))]
     Status(AskArgs),
+    /// Opens the page of the server in a browser, signed in
+    #[cfg(feature = "web")]
+    #[command(after_help = with_codes(help_server::OPEN))]
+    Open(token::OpenArgs),
+    /// Makes, shows and takes away tokens for the HTTP API
+    #[cfg(feature = "web")]
+    #[command(subcommand, after_help = with_codes(help_server::TOKEN))]
+    Token(token::TokenCommand),
     /// Looks for trouble
     #[command(after_help = with_codes(help_server::DOCTOR))]
     Doctor(AskArgs),

@@ -105,7 +105,7 @@ impl Client {
 
     fn send(&mut self, request: Request) -> Result<(), Error> {
         self.last_id += 1;
-        let asked = Asked { id: self.last_id, request };
+        let asked = Asked { id: self.last_id, actor: None, request };
         let mut line = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         line.push('\n');
         self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))

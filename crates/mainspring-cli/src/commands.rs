@@ -19,6 +19,8 @@ mod doctor;
 mod explain;
 mod expression;
 mod finding;
+#[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
+mod listen;
 mod look;
 mod manual;
 mod memory;
@@ -60,6 +62,10 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Apply(args) => apply::apply(&args),
         Command::Export(args) => look::export(&args),
         Command::Status(args) => look::status(&args),
+        #[cfg(feature = "web")]
+        Command::Open(args) => listen::open(&args),
+        #[cfg(feature = "web")]
+        Command::Token(command) => listen::token(&command),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

@@ -11,6 +11,8 @@ mod doctor;
 mod durable;
 mod fault;
 mod golden;
+#[cfg(feature = "web")]
+mod http;
 mod json;
 mod live;
 mod locked;

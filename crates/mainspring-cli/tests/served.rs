@@ -63,7 +63,7 @@ impl Served {
     pub(crate) fn ask(&self, args: &[&str]) -> Ended {
         let data = self.data();
         let mut all = vec![args[0]];
-        if matches!(args[0], "dead") {
+        if matches!(args[0], "dead" | "token") {
             all.push(args[1]);
         }
         let rest = &args[all.len()..];

@@ -202,7 +202,7 @@ export interface Job {
   civil: Civils;
 }
 
-export type JobState = "active" | "paused" | "paused_failures" | "paused_deaths" | "done";
+export type JobState = "active" | "paused" | "paused_failures" | "paused_crashes" | "quarantined" | "done";
 
 export interface Square {
   run: string;
@@ -213,19 +213,20 @@ export interface Square {
 }
 
 export interface Pause {
-  reason_code: "asked" | "failures" | "deaths";
+  reason_code: "asked" | "failures" | "crashes";
   reason: string;
   note: string | null;
-  since: Instant;
+  /** Null where the server does not know it. */
+  since: Instant | null;
   until: Instant | null;
-  /** Who paused it; null if the server did. */
+  /** Who paused it; null if the server did, or does not know. */
   by: string | null;
   civil: Civils;
 }
 
 /** Why somebody should look at a job, and what that person can do. */
 export interface Trouble {
-  code: "failing" | "silent" | "mismatched" | "dead" | "behind" | "paused_failures" | "paused_deaths";
+  code: "failing" | "silent" | "mismatched" | "dead" | "behind" | "paused_failures" | "paused_crashes";
   text: string;
   hint: string;
   since: Instant | null;
@@ -312,8 +313,18 @@ export interface Heatmap {
 // GET runs/{run}  ->  RunDetail.   {run} = job/nominal/series, each encoded.
 
 export type RunState =
-  | "scheduled" | "queued" | "running" | "succeeded" | "failed" | "timed_out"
-  | "cancelled" | "skipped_overlap" | "skipped_paused" | "missed" | "abandoned" | "dead";
+  | "scheduled"
+  | "queued"
+  | "running"
+  | "succeeded"
+  | "failed"
+  | "timed_out"
+  | "cancelled"
+  | "skipped_overlap"
+  | "skipped_paused"
+  | "missed"
+  | "abandoned"
+  | "dead";
 
 export type Cause = "trigger" | "catch_up" | "boot" | "request" | "backfill" | "once";
 

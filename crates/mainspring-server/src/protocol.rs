@@ -16,16 +16,18 @@
 //!
 //! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 
 mod health;
+mod job;
+mod page;
 
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
+pub use job::{JobState, JobWire};
+pub use page::{AttemptWire, ChangesWire, DoorWire, FoundWire, RunChangeWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -42,6 +44,9 @@ pub struct Asked {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
+    /// Who asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
     /// What is asked.
     #[serde(flatten)]
     pub request: Request,
@@ -94,6 +99,14 @@ pub enum Request {
     Apply { files: Vec<FileWire>, prune: bool, preview: bool },
     /// All definitions, after a name.
     Export { after: Option<String> },
+    /// A run with its attempts.
+    Find { run: String },
+    /// A code with which a browser signs in.
+    Door,
+    /// Whether a code is good, once. The server's own listener alone may ask.
+    Redeem { code: String },
+    /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
+    Watch,
 }
 
 /// Something to do once.
@@ -194,6 +207,9 @@ pub enum Response {
         texts: Vec<String>,
         after: Option<String>,
     },
+    Found(Box<FoundWire>),
+    Door(DoorWire),
+    Changes(ChangesWire),
 }
 
 impl Response {
@@ -318,67 +334,6 @@ pub struct FileStateWire {
     pub problems: String,
 }
 
-/// How a job is, for programs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobState {
-    /// It runs when it is due.
-    #[default]
-    Active,
-    /// It was paused by request.
-    Paused,
-    /// It is paused because it failed too often in a row.
-    #[serde(rename = "paused_failures")]
-    PausedAfterFailures,
-    /// It is paused because the server died in its runs too often in a row.
-    #[serde(rename = "paused_crashes")]
-    PausedAfterCrashes,
-    /// It starts with few others at a time, because the server died while it ran.
-    Quarantined,
-    /// It has no further time.
-    Done,
-}
-
-/// The words, for people.
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            JobState::Active => "active",
-            JobState::Paused => "paused",
-            JobState::PausedAfterFailures => "paused after failures",
-            JobState::PausedAfterCrashes => "paused: the server died in it",
-            JobState::Quarantined => "in quarantine",
-            JobState::Done => "done",
-        })
-    }
-}
-
-/// A job, and how far it is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
-pub struct JobWire {
-    pub name: String,
-    /// The words for [`state_code`](Self::state_code).
-    pub state: String,
-    #[serde(default)]
-    pub state_code: JobState,
-    pub next: Option<String>,
-    pub triggers: Vec<String>,
-    pub action: String,
-    pub policies: String,
-    pub group: Option<String>,
-    pub priority: i8,
-    pub source: String,
-    pub runs: u64,
-    pub failures: u32,
-    pub running: usize,
-    pub queued: usize,
-    pub last: Option<RunWire>,
-    /// The definition as a table of a job file; in `show` alone.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub definition: String,
-}
-
 /// A pending one-shot job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `show`")]
@@ -464,7 +419,7 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked = Asked { id: 7, request: Request::Run { job: "a".into(), wait: true } };
+        let asked = Asked { id: 7, actor: None, request: Request::Run { job: "a".into(), wait: true } };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
         assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
@@ -490,7 +445,7 @@ mod tests {
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
-        assert_eq!(asked, Asked { id: 0, request: Request::Status });
+        assert_eq!(asked, Asked { id: 0, actor: None, request: Request::Status });
         let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause { job: None });
     }

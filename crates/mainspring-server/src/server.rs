@@ -39,15 +39,18 @@ mod apply;
 mod ask;
 mod asking;
 mod boot;
+mod changes;
 mod clients;
 mod describe;
+pub mod door;
 mod effects;
 mod feed;
 mod files;
 mod hand;
 mod health;
+pub mod inside;
 mod look;
-mod output;
+pub mod output;
 mod owner;
 mod peer;
 mod phase;
@@ -63,12 +66,14 @@ pub mod room;
 mod stop;
 mod waiters;
 mod waits;
+mod within;
 mod work;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
 use clients::Clients;
 use files::Files;
+use inside::Inside;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
@@ -106,6 +111,7 @@ pub struct Server {
     looked: Moment,
     stopping: Stopping,
     keeping: Keeping,
+    inside: Inside,
     phase: Phase,
 }
 
@@ -141,6 +147,7 @@ impl Server {
         self.settle(now)?;
         self.say_late(now);
         self.answer_waiters();
+        self.tell_changes(now);
         self.owner.ask_questions(now);
         self.work.flush(now, &mut self.log);
         self.feed_peers();
@@ -174,7 +181,7 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            self.owner.send_batches(now);
+            self.owner.send_batches(now, |batch| self.inside.changes.note(batch, now));
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
             if is_quiet && self.owner.is_quiet(now) {

@@ -37,6 +37,10 @@ $XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time ha
 SIGTERM or SIGINT (Ctrl-C) stops: nothing more is started, and each running job gets its kill signal, at
 once or after --drain; what still runs after --grace gets SIGKILL. A second signal kills at once.
 
+--listen=ADDRESS:PORT serves a page, an HTTP API and metrics; --listen alone is 127.0.0.1:7411. Whoever
+asks needs a token (mainspring token add) or a session (mainspring open), on this machine too. Addresses
+that other machines reach are refused without --behind-proxy: the proxy has the encryption.
+
 With --memory everything works and nothing is kept: the store is in memory, and the socket in a folder
 of its own, which the first line of the log names, unless --data names one that holds no store.
 
@@ -45,7 +49,29 @@ Examples:
   mainspring serve --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --standby --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --memory examples/crontab
+  mainspring serve --listen examples/jobs.toml
   sudo mainspring serve --system /etc/crontab";
+
+#[cfg(feature = "web")]
+pub(super) const OPEN: &str = "\
+The server gives a code that is good once and for a minute, over its socket, to who may connect there:
+the user of the server and root. A server without --listen has no page.
+
+Examples:
+  mainspring open
+  mainspring open --print";
+
+#[cfg(feature = "web")]
+pub(super) const TOKEN: &str = "\
+A token is shown once; the file DATA/tokens has its hash. The server reads that file again when it
+changes, so a token that is removed is good no longer. Scopes: metrics, look, operate, define.
+
+Examples:
+  mainspring token add prometheus --scope metrics
+  mainspring token add mara --scope operate
+  mainspring token list
+  mainspring token remove mara
+  curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7411/api/v1/status";
 
 pub(super) const LIST: &str = "\
 Jobs come in the order of their names. Those of `at` that wait follow, the next due first, at most -n.

@@ -15,6 +15,7 @@ use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
 use super::FormatArgs;
+use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_server::place::Place;
@@ -85,6 +86,9 @@ pub struct ServeArgs {
     /// Changes that may be asked for in a second over one connection; 0 is any number
     #[arg(long, value_name = "COUNT", default_value_t = DEFAULT_CONNECTION_RATE)]
     pub max_connection_changes: u32,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub listen: ListenArgs,
 }
 
 fn running_max() -> impl TypedValueParser<Value = u32> {

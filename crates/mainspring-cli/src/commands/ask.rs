@@ -111,7 +111,12 @@ impl View {
 pub(super) fn text(response: &Response, view: &View) -> String {
     match response {
         // What `doctor` makes of health is its own.
-        Response::Done(_) | Response::Health(_) => String::new(),
+        // No command shows the other three.
+        Response::Done(_)
+        | Response::Health(_)
+        | Response::Found(_)
+        | Response::Door(_)
+        | Response::Changes(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
         Response::Status(status) => status_text(status, view),
         Response::Jobs { jobs, .. } => jobs_text(jobs, &[], view),

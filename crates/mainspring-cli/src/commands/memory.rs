@@ -27,7 +27,10 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::{Server, Serving, Stores};
 
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
-pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+pub(super) fn run(
+    given: Option<&Path>,
+    serving: impl FnOnce(Place) -> Result<Serving, Error>,
+) -> Result<Exit, Error> {
     match given {
         Some(directory) => run_in(Place::find(Some(directory)), serving),
         None => {
@@ -40,7 +43,7 @@ pub(super) fn run(given: Option<&Path>, serving: impl FnOnce(Place) -> Serving) 
     }
 }
 
-fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, Error> {
+fn run_in(place: Place, serving: impl FnOnce(Place) -> Result<Serving, Error>) -> Result<Exit, Error> {
     place.make()?;
     let directory = take(&place).map_err(Error::Directory)?;
     if place.store().exists() {
@@ -52,7 +55,8 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Serving) -> Result<Exit, 
     let mut store = MemoryStore::new();
     let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
     let stores = Stores { store: Box::new(store), reader: None };
-    let result = Server::prepare(serving(place), stores, lease).and_then(Server::run);
+    let result =
+        serving(place).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
     // It is in nobody's way if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);

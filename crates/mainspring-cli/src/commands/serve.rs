@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use super::listen::Beside;
 use super::takeover::{owned_store, take};
 use super::{memory, zone_or_system};
 use crate::cli::serve::ServeArgs;
@@ -18,6 +19,7 @@ use mainspring_host::accounts::users::Users;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
+use mainspring_server::place::Place;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
 use mainspring_store::{Directory, DirectoryError};
@@ -35,9 +37,16 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let files = args.files;
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
     let running_max = args.max_running as usize;
-    let serving = |place| Serving { place, files, reader, stopping, rates, keeping, running_max };
+    let mut beside = Beside::default();
+    let listen = args.listen;
+    let serving = |place: Place| {
+        let listener = beside.begin(&listen, &place, &reader.zone)?;
+        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener })
+    };
     if args.memory {
-        return memory::run(args.place.data.as_deref(), serving);
+        let ended = memory::run(args.place.data.as_deref(), serving);
+        beside.finish();
+        return ended;
     }
     let place = args.place.place();
     place.make()?;
@@ -51,10 +60,14 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         other => other,
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
+    // Whoever stands by has no address yet: the server before has it.
+    let serving = serving(place.clone())?;
     let (store, lease) = owned_store(&directory, &place)?;
     let reader = Box::new(store.reader());
     let stores = Stores { store: Box::new(store), reader: Some(reader) };
-    Server::prepare(serving(place), stores, lease)?.run()?;
+    let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
+    beside.finish();
+    ended?;
     drop(directory);
     Ok(Exit::Ok)
 }

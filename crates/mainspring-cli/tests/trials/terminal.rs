@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 44] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -181,6 +181,9 @@ const COMMANDS: [&str; 41] = [
     "translate \"$ODD\" --to oncalendar",
     "completions bash",
     "man list",
+    "open --data data",
+    "token add \"$ODD\" --data data",
+    "token list --data data",
     "help \"$ODD\"",
     "--\"$ODD\"",
 ];

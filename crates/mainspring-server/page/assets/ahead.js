@@ -176,6 +176,9 @@ const LANGUAGES = [
   ["oncalendar", "systemd OnCalendar"]
 ];
 
+/** Said where the server has no `explain`. */
+const NO_EXPLAIN = "This server does not explain: `mainspring explain` does.";
+
 /** @typedef {{schedule: string, zone: string, dialect: string, explained?: Explained, fault?: Fault, text?:
  * string}} Trial */
 
@@ -192,7 +195,8 @@ export const labPage = {
     try {
       return { ...asked, explained: await send("POST", "explain", { ...asked, n: 20 }) };
     } catch (error) {
-      if (!(error instanceof Refused) || error.status !== 422) throw error;
+      if (!(error instanceof Refused) || ![404, 422].includes(error.status)) throw error;
+      if (error.status === 404) return { ...asked, text: NO_EXPLAIN };
       return { ...asked, fault: error.problem?.problems?.[0], text: error.message };
     }
   },

@@ -168,7 +168,7 @@ const WORDS = {
   request: "by hand",
   dead: "dead letter",
   paused_failures: "paused: failures",
-  paused_deaths: "paused: crashes",
+  paused_crashes: "paused: crashes",
   mismatched: "not as computed",
   failing: "failing"
 };
@@ -184,7 +184,7 @@ const TONES = new Map(
     warn: "missed warning differs silent mismatched behind",
     ok: "succeeded ok applied",
     run: "running",
-    rest: "paused paused_failures paused_deaths"
+    rest: "paused paused_failures paused_crashes"
   }).flatMap(([tone, codes]) =>
     codes.split(" ").map((code) => /** @type {[string, string]} */ ([code, tone]))
   )

@@ -205,9 +205,10 @@ const openTable = (context, rows) =>
 function soonTable(context, { soon, once }) {
   const jobs = soon.lanes
     .filter((lane) => !lane.paused)
-    .flatMap(({ job, times: [first], count, median_ms }) =>
-      first === undefined ? [] : [{ name: job, at: first.at, civil: first.civil, count, median_ms }]
-    );
+    .flatMap(({ job, times, count, median_ms }) => {
+      const first = times.find(({ at }) => now() < Date.parse(at));
+      return first === undefined ? [] : [{ name: job, at: first.at, civil: first.civil, count, median_ms }];
+    });
   const onces = once.items
     .filter(({ due }) => due < soon.to)
     .map(({ name, due, civil }) => ({ name, at: due, civil: civil.due, count: 1, median_ms: null }));

@@ -143,7 +143,7 @@ export function more(query, next) {
 }
 
 /** @param {number | null | undefined} size */
-export const count = (size) => size && h("span.count", number(size));
+export const count = (size) => typeof size === "number" && h("span.count", number(size));
 
 /** @param {Child} title @param {Child[]} children */
 export const section = (title, ...children) => h("section", h("h2", title), children);
@@ -274,8 +274,8 @@ export function nextOf(job) {
 /** Words for a pause. @param {Pause} pause */
 export function pauseText({ by, reason, since, until, note, civil }) {
   return [
-    by === null ? `${reason}, ` : `by ${by} `,
-    ago(since),
+    by === null ? reason : `by ${by}`,
+    since !== null && [by === null ? ", " : " ", ago(since)],
     until !== null && [", until ", time(until, civil.until)],
     note !== null && [": ", h("q", note)]
   ];

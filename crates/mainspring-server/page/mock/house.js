@@ -370,7 +370,7 @@ export class House {
           ? "paused"
           : kept.pause.reason_code === "failures"
             ? "paused_failures"
-            : "paused_deaths";
+            : "paused_crashes";
     /** @type {Square[]} */
     const recent = [...kept.runs, ...kept.open.filter(({ state }) => state === "running")]
       .slice(-20)

@@ -49,22 +49,28 @@ impl Server {
         self.clients.read(now);
         let began = Moment::now();
         while self.takes_requests(now)
-            && let Some((asker, request)) = self.clients.next_request()
+            && let Some((asker, request, actor)) = self.clients.next_request()
         {
-            self.take_request(asker, request, now);
+            self.take_request(asker, request, actor, now);
             if TURN_TIME <= Moment::now().since(began) {
                 break;
             }
         }
     }
 
-    fn take_request(&mut self, asker: Asker, request: Request, now: Moment) {
+    fn take_request(&mut self, asker: Asker, request: Request, actor: Option<String>, now: Moment) {
+        if let Some(asking) = self.ask_inside(asker, &request, now) {
+            return self.go_on(asker, asking);
+        }
         // Rates are no limit for who only looks.
         let weighed =
             |clients: &mut Clients| if looks(&request) { Ok(()) } else { clients.weigh(asker, now) };
         let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
         if let Err(error) = admitted {
             return self.clients.answer(asker, Response::Error(error));
+        }
+        if let Some(actor) = actor.filter(|_| !looks(&request)) {
+            self.say_actor(&actor, &request, now);
         }
         let asking = self.consider(request, now);
         self.go_on(asker, asking);
@@ -87,6 +93,7 @@ impl Server {
     fn go_on(&mut self, asker: Asker, asking: Asking) {
         match asking {
             Ok(Next::Answer(response)) => self.clients.answer(asker, response),
+            Ok(Next::Nothing) => {}
             Err(error) => self.clients.answer(asker, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
             Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(asker), command),
@@ -253,6 +260,12 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
+            Request::Find { run } => {
+                let key = run_key(&run).ok_or_else(|| not_found(&format!("run `{run}`")))?;
+                query(move |reader| queries::found(reader, &key))
+            }
+            // They were answered before.
+            Request::Door | Request::Redeem { .. } | Request::Watch => Ok(Next::Nothing),
         }
     }
 
@@ -365,6 +378,7 @@ fn looks(request: &Request) -> bool {
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
+            | Request::Find { .. }
     )
 }
 

@@ -16,6 +16,8 @@ use crate::protocol::{ErrorKind, ErrorWire, Response};
 /// What a request leads to.
 pub(super) enum Next {
     Answer(Response),
+    /// The answer comes when there is one.
+    Nothing,
     Command(Command),
     Wait(Command),
     End(RunKey),

@@ -18,6 +18,7 @@ use mainspring_job::{
 
 use super::clients::Clients;
 use super::files::{Files, Served};
+use super::inside::{Inside, Listener};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
 use super::purpose::Purpose;
@@ -73,6 +74,8 @@ pub struct Serving {
     pub keeping: Keeping,
     /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
     pub running_max: usize,
+    /// Who serves people over HTTP, if anybody does.
+    pub listener: Listener,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -113,7 +116,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, running_max } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener } = serving;
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
@@ -146,9 +149,11 @@ impl Server {
             looked: began,
             stopping,
             keeping,
+            inside: Inside::new(listener.addresses),
             phase: Phase::Running,
             place,
         };
+        server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, began) {
             Ok(()) => Ok(server),
             Err(error) => {

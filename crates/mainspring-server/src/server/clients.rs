@@ -14,6 +14,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ use super::asking::Asker;
 use super::feed::Feed;
 use super::peer::{MAX_WAITING, Peer, Peers};
 use super::purpose::Purpose;
-use super::rate::{Bucket, Rates};
+use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
 use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
 use mainspring_exec::clock::Moment;
@@ -65,6 +66,20 @@ impl Clients {
         })
     }
 
+    /// Adds connections of the server's own listener.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system refuses them.
+    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
+        self.peers.adopt(streams, now)
+    }
+
+    /// Whether the server's own listener asks.
+    pub(super) fn is_inside(&mut self, asker: Asker) -> bool {
+        self.peers.get(asker.client).is_some_and(|peer| peer.is_inside)
+    }
+
     /// Makes the socket again if it is not where it was. Returns whether it was gone.
     ///
     /// # Errors
@@ -79,11 +94,14 @@ impl Clients {
         self.peers.read(now);
     }
 
-    /// The next request, with who asks.
-    pub(super) fn next_request(&mut self) -> Option<(Asker, Request)> {
-        let (client, Asked { id, request }) = self.peers.next_request()?;
+    /// The next request, with who asks, and for whom if the server's own listener says so. A client that says it
+    /// is not believed.
+    pub(super) fn next_request(&mut self) -> Option<(Asker, Request, Option<String>)> {
+        let (client, Asked { id, actor, request }) = self.peers.next_request()?;
         let follows = matches!(request, Request::Logs { follow: true, .. });
-        Some((Asker { client, id, follows }, request))
+        let asker = Asker { client, id, follows };
+        let actor = actor.filter(|_| self.is_inside(asker));
+        Some((asker, request, actor))
     }
 
     /// Whether a client may wait now: for the end of a run, or for more output.
@@ -105,9 +123,13 @@ impl Clients {
     /// Whether a client may ask for a change now.
     pub(super) fn weigh(&mut self, asker: Asker, now: Moment) -> Result<(), ErrorWire> {
         let Rates { connection, total } = self.rates;
-        let over = if self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now)) {
+        let is_inside = self.is_inside(asker);
+        let is_over = self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now));
+        let over = if is_inside && is_over {
+            format!("{INSIDE_RATE} changes a second over HTTP")
+        } else if is_over {
             format!("{connection} changes a second over one connection (serve --max-connection-changes)")
-        } else if !self.bucket.take(now) {
+        } else if !is_inside && !self.bucket.take(now) {
             format!("{total} changes a second in all (serve --max-changes)")
         } else {
             return Ok(());

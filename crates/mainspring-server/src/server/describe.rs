@@ -6,14 +6,15 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Applied, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause, Refusal, Reply,
-    Run,
+    Applied, Attempt, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause, Refusal,
+    Reply, Run,
 };
 
 use super::files::Served;
 use crate::message::PROGRAM;
 use crate::protocol::{
-    AppliedWire, Done, ErrorKind, ErrorWire, FileStateWire, JobState, JobWire, OnceWire, Response, RunWire,
+    AppliedWire, AttemptWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState, JobWire,
+    OnceWire, Response, RunWire,
 };
 use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
@@ -100,6 +101,21 @@ pub(super) fn run(run: &Run) -> RunWire {
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
         last: run.span.map(|span| span.last.to_string()),
+    }
+}
+
+pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
+    let attempt = |attempt: &Attempt| AttemptWire {
+        number: attempt.number,
+        started: attempt.started.to_string(),
+        ended: attempt.ended.map(|time| time.to_string()),
+        state: attempt.state.map(|state| state.name().to_owned()),
+        outcome: attempt.outcome.as_ref().map(ToString::to_string),
+    };
+    FoundWire {
+        run: run(found),
+        planned: found.planned.to_string(),
+        attempts: attempts.iter().map(attempt).collect(),
     }
 }
 

@@ -57,12 +57,7 @@ impl Outputs {
 
     /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
     pub(super) fn path(&self, key: &RunKey, is_once: bool) -> PathBuf {
-        let time: String = key.nominal.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
-        let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
-        match is_once {
-            true => self.root.join(ONCE).join(format!("{}~{time}{series}.log", key.job)),
-            false => self.root.join(key.job.as_str()).join(format!("{time}{series}.log")),
-        }
+        path(&self.root, key, is_once)
     }
 
     /// Adds a line. What cannot be written is lost.
@@ -137,6 +132,16 @@ impl Outputs {
         if let Some(directory) = self.path(key, is_once).parent() {
             prune(directory, keep, is_once);
         }
+    }
+}
+
+/// Where the lines of a run are below the folder of output. `is_once` says that it is a one-shot job's.
+pub fn path(root: &Path, key: &RunKey, is_once: bool) -> PathBuf {
+    let time: String = key.nominal.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
+    match is_once {
+        true => root.join(ONCE).join(format!("{}~{time}{series}.log", key.job)),
+        false => root.join(key.job.as_str()).join(format!("{time}{series}.log")),
     }
 }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Command, Input, Lease, Limits, OnceId, Output, Planner, Reader, Store, StoreError, Ticket,
+    Batch, Command, Input, Lease, Limits, OnceId, Output, Planner, Reader, Store, StoreError, Ticket,
 };
 
 use super::asking::{Answered, Question};
@@ -148,7 +148,8 @@ impl Owner {
     }
 
     /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
-    pub(super) fn send_batches(&mut self, now: Moment) {
+    /// `watch` sees each batch before.
+    pub(super) fn send_batches(&mut self, now: Moment, mut watch: impl FnMut(&Batch)) {
         while self.writer.takes_batch() {
             let Some(batch) = self.planner.take_batch() else {
                 (self.writer.has_more, self.writer.backlog_count) = (false, 0);
@@ -156,6 +157,7 @@ impl Owner {
             };
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
+            watch(&batch);
             self.writer.commit(batch, now);
         }
         self.writer.has_more = true;

@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use nix::sys::stat::{Mode, umask};
 
 use super::feed::Feed;
-use super::rate::Bucket;
+use super::rate::{Bucket, INSIDE_RATE};
 use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
 use crate::waiting::{is_left, is_readable};
 use mainspring_exec::clock::Moment;
@@ -95,6 +95,8 @@ pub(super) struct Peer {
     pub(super) feed: Option<Feed>,
     /// What it may change now.
     pub(super) bucket: Bucket,
+    /// It is the server's own listener's: see [`inside`](super::inside).
+    pub(super) is_inside: bool,
 }
 
 impl Peer {
@@ -117,6 +119,7 @@ impl Peer {
             is_broken: false,
             feed: None,
             bucket,
+            is_inside: false,
         })
     }
 
@@ -153,7 +156,7 @@ impl Peer {
 
     /// Whether it could make room for another connection.
     fn is_idle(&self) -> bool {
-        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting()
+        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_inside
     }
 
     /// Notices that the client has gone, and not only said its last request.
@@ -333,6 +336,16 @@ impl Peers {
         })
     }
 
+    /// Adds connections of the server's own listener.
+    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
+        for stream in streams {
+            self.last_number += 1;
+            let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;
+            self.peers.push(Peer { is_inside: true, ..peer });
+        }
+        Ok(())
+    }
+
     /// Makes the socket again if it is not where it was. Who is connected stays so. Returns whether it was gone.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
         if self.file.is_some() && file_id(&self.path) == self.file {
@@ -404,7 +417,7 @@ impl Peers {
 
     /// Whether there is room for another connection, if need be in the place of an idle one.
     fn has_room(&mut self, now: Moment) -> bool {
-        self.peers.len() < MAX_CONNECTIONS || self.drop_idle(now)
+        self.peers.iter().filter(|peer| !peer.is_inside).count() < MAX_CONNECTIONS || self.drop_idle(now)
     }
 
     /// Ends the connection that has been idle longest. Returns whether there was one.

@@ -110,6 +110,14 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
     Ok(Next::Answer(Response::Once(describe::once(&once))))
 }
 
+/// A run with its attempts.
+pub(super) fn found(reader: &mut dyn Reader, key: &RunKey) -> Asking {
+    let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
+    let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
+    let attempts = reader.attempts(Shard::WHOLE, key).map_err(store_failed)?;
+    Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
+}
+
 /// The place in the list of one-shot jobs at which a page begins.
 ///
 /// # Errors

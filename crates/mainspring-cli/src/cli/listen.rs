@@ -1,0 +1,27 @@
+//! Where `serve` listens, and for whom.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not do anything: see [`commands`](crate::commands).
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+use clap::Args;
+use mainspring_web::settings::{Address, DEFAULT_ADDRESS, Network, PublicUrl};
+
+/// Where to listen.
+#[derive(Clone, Debug, Args)]
+pub struct ListenArgs {
+    /// Serves the page, the HTTP API and metrics there; unix:/path is a socket for a proxy
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_ADDRESS)]
+    pub listen: Vec<Address>,
+    /// The address that people type where a proxy is in front, such as https://host/mainspring/
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub public_url: Option<PublicUrl>,
+    /// From where that proxy connects; without it only this machine is listened to
+    #[arg(long, value_name = "NETWORK/BITS", requires = "listen")]
+    pub behind_proxy: Option<Network>,
+    /// Lets nobody change anything over HTTP
+    #[arg(long, requires = "listen")]
+    pub read_only: bool,
+}

@@ -1,0 +1,57 @@
+//! The arguments of `open` and `token`: who may come in over HTTP.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not do anything: see [`commands`](crate::commands).
+//!
+//! Source: the conventions of <https://clig.dev>.
+
+use clap::{Args, Subcommand};
+use mainspring_web::scope::Scope;
+
+use super::serve::{AskArgs, PlaceArgs};
+
+/// The arguments of `open`.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// Prints the address and starts no browser
+    #[arg(long)]
+    pub print: bool,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// What to do with tokens.
+#[derive(Debug, Subcommand)]
+pub enum TokenCommand {
+    /// Makes a token and prints it, once
+    Add(TokenAddArgs),
+    /// Shows who has a token
+    List(AskArgs),
+    /// Takes a token away; its sessions end
+    Remove(TokenRemoveArgs),
+}
+
+/// The arguments of `token add`.
+#[derive(Debug, Args)]
+pub struct TokenAddArgs {
+    /// Who gets it: a name without blanks
+    pub name: String,
+    /// What it allows: metrics, look, operate or define; each holds those before it
+    #[arg(long)]
+    pub scope: Scope,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+}
+
+/// The arguments of `token remove`.
+#[derive(Debug, Args)]
+pub struct TokenRemoveArgs {
+    /// Whose it is
+    pub name: String,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+}

@@ -1,0 +1,164 @@
+//! The listener of `serve`, and the commands `open` and `token`.
+//!
+//! ```text
+//! --listen ─▶ bound ─▶ thread, with the data directory; the loop is given its connections ─▶ ends with the loop
+//! ```
+//!
+//! Cost: a thread, where it is asked for.
+//!
+//! Does not serve: `mainspring-web` does.
+
+use std::io;
+use std::process::{Command, Stdio};
+
+use jiff::tz::TimeZone;
+use nix::unistd::Uid;
+use serde::Serialize;
+
+use super::{print, print_json};
+use crate::cli::listen::ListenArgs;
+use crate::cli::serve::AskArgs;
+use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand};
+use crate::client::Client;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::say;
+use mainspring_server::place::Place;
+use mainspring_server::protocol::{DoorWire, ErrorKind, ErrorWire, Request, Response};
+use mainspring_server::server::inside::Listener;
+use mainspring_web::listen::{Serving, prepare};
+use mainspring_web::settings::Settings;
+use mainspring_web::tokens::{self, Tokens};
+
+/// What serves beside the loop, if anything does.
+#[derive(Default)]
+pub(super) struct Beside(Option<Serving>);
+
+fn failed(source: io::Error) -> Error {
+    if source.kind() == io::ErrorKind::InvalidInput {
+        return Error::Usage(source.to_string());
+    }
+    Error::Setup { what: "the listener", source }
+}
+
+impl Beside {
+    /// Listens where that is asked for, from now on until the loop ends. Returns what the loop is to be given.
+    pub(super) fn begin(
+        &mut self,
+        args: &ListenArgs,
+        place: &Place,
+        zone: &TimeZone,
+    ) -> Result<Listener, Error> {
+        if args.listen.is_empty() {
+            return Ok(Listener::default());
+        }
+        let settings = Settings {
+            addresses: args.listen.clone(),
+            proxy: args.behind_proxy,
+            public_url: args.public_url.clone(),
+            is_read_only: args.read_only,
+        };
+        let (bound, listener) = prepare(settings).map_err(failed)?;
+        self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);
+        for address in &listener.addresses {
+            say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
+        }
+        Ok(listener)
+    }
+
+    /// Waits for the end, which comes soon after that of the loop.
+    pub(super) fn finish(self) {
+        if let Some(serving) = self.0 {
+            serving.finish();
+        }
+    }
+}
+
+/// `mainspring open`.
+pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
+    let answer = Client::connect(&args.ask.place.place())?.ask(Request::Door)?;
+    let Response::Door(DoorWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
+    let first = addresses.first().cloned().unwrap_or_default();
+    let address = format!("{first}#code={code}");
+    if args.ask.json {
+        print_json(&Opened { address: &address, good_for_seconds: 60 })?;
+        return Ok(Exit::Ok);
+    }
+    if args.print || !starts_browser(&address) {
+        print(&format!("{address}\n"))?;
+        say("mainspring: open it in a browser within a minute; it is good once\n");
+    }
+    Ok(Exit::Ok)
+}
+
+#[derive(Serialize)]
+struct Opened<'o> {
+    address: &'o str,
+    good_for_seconds: u32,
+}
+
+/// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of the
+/// machine can read the arguments, and a code of root's server runs jobs as root.
+fn starts_browser(address: &str) -> bool {
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    let opener = || {
+        let silent = || Stdio::null();
+        Command::new("xdg-open").arg(address).stdin(silent()).stdout(silent()).stderr(silent()).status()
+    };
+    !Uid::effective().is_root() && has_desktop && opener().is_ok_and(|status| status.success())
+}
+
+/// `mainspring token`.
+pub(super) fn token(command: &TokenCommand) -> Result<Exit, Error> {
+    match command {
+        TokenCommand::Add(args) => add(args),
+        TokenCommand::List(args) => list(args),
+        TokenCommand::Remove(args) => {
+            let place = args.place.place();
+            if tokens::remove(&place, &args.name).map_err(|error| wrong(&place, error))? {
+                return Ok(Exit::Ok);
+            }
+            let message = format!("`{}` has no token", args.name);
+            Err(Error::Refused(ErrorWire::new(ErrorKind::NotFound, message)))
+        }
+    }
+}
+
+fn wrong(place: &Place, source: io::Error) -> Error {
+    match source.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Error::Refused(ErrorWire::new(ErrorKind::Conflict, source.to_string()))
+        }
+        _ => Error::Data { path: tokens::path(place), source },
+    }
+}
+
+fn add(args: &TokenAddArgs) -> Result<Exit, Error> {
+    let place = args.place.place();
+    place.make()?;
+    let token = tokens::add(&place, &args.name, args.scope).map_err(|error| wrong(&place, error))?;
+    print(&format!("{token}\n"))?;
+    say("mainspring: keep it; it is not shown again\n");
+    Ok(Exit::Ok)
+}
+
+#[derive(Serialize)]
+struct TokenWire<'t> {
+    name: &'t str,
+    scope: &'static str,
+}
+
+fn list(args: &AskArgs) -> Result<Exit, Error> {
+    let place = args.place.place();
+    let tokens = Tokens::open(tokens::path(&place)).map_err(|error| wrong(&place, error))?;
+    let shown: Vec<TokenWire<'_>> =
+        tokens.all().iter().map(|token| TokenWire { name: &token.name, scope: token.scope.name() }).collect();
+    if args.json {
+        print_json(&shown)?;
+    } else {
+        print(
+            &shown.iter().map(|token| format!("{:<8}  {}\n", token.scope, token.name)).collect::<String>(),
+        )?;
+    }
+    Ok(Exit::Ok)
+}

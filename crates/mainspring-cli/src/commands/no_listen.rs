@@ -1,0 +1,31 @@
+//! The listener of `serve`, in a program that was made without it: none.
+//!
+//! Cost: none.
+//!
+//! Does not listen.
+
+use jiff::tz::TimeZone;
+
+use crate::cli::listen::ListenArgs;
+use mainspring_server::error::Error;
+use mainspring_server::place::Place;
+use mainspring_server::server::inside::Listener;
+
+/// What serves beside the loop: nothing.
+#[derive(Default)]
+pub(super) struct Beside;
+
+impl Beside {
+    /// There is nothing to begin.
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "it is called as the one that can fail"
+    )]
+    pub(super) fn begin(&mut self, _: &ListenArgs, _: &Place, _: &TimeZone) -> Result<Listener, Error> {
+        Ok(Listener::default())
+    }
+
+    /// There is nothing to wait for.
+    pub(super) fn finish(self) {}
+}

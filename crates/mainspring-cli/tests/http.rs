@@ -1,0 +1,485 @@
+//! The HTTP API and the page of a real server: who may ask, what is answered, and what a hostile client gets.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mainspring_web::routes::ROUTES;
+use mainspring_web::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::served::{IDLE, Served, folder, write};
+
+/// How long an answer is waited for: only a test that hangs needs it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server that listens.
+struct Site {
+    served: Served,
+    host: String,
+}
+
+/// An answer.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.head, String::from_utf8_lossy(&self.body)))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then_some(value.trim())
+        })
+    }
+}
+
+impl Site {
+    fn start(name: &str, jobs: &str, args: &[&str]) -> Site {
+        let folder = folder(name);
+        write(&folder.join("jobs.toml"), jobs);
+        let served = Served::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat());
+        let opened = served.ask(&["open", "--print"]);
+        let address = opened.stdout.trim().strip_prefix("http://").unwrap().to_owned();
+        let host = address.split('/').next().unwrap().to_owned();
+        Site { served, host }
+    }
+
+    fn token(&self, name: &str, scope: Scope) -> String {
+        let ended = self.served.ask(&["token", "add", name, "--scope", scope.name()]);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.stdout.trim().to_owned()
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends bytes as they are, and reads the one answer.
+    fn raw(&self, request: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        // A server that has seen enough may close before all is written.
+        let _ = stream.write_all(request);
+        read_answer(&mut BufReader::new(stream))
+    }
+
+    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+        let mut text = format!("{method} {path} HTTP/1.1\r\n");
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            text.push_str(&format!("Host: {}\r\n", self.host));
+        }
+        for (name, value) in headers {
+            text.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !body.is_empty() {
+            text.push_str(&format!("Content-Length: {}\r\nContent-Type: application/json\r\n", body.len()));
+        }
+        self.raw(format!("{text}\r\n{body}").as_bytes())
+    }
+
+    fn get(&self, path: &str, token: &str) -> Answer {
+        self.send("GET", path, &[("Authorization", &format!("Bearer {token}"))], "")
+    }
+
+    fn post(&self, path: &str, token: &str, body: &str) -> Answer {
+        self.send("POST", path, &[("Authorization", &format!("Bearer {token}"))], body)
+    }
+
+    /// Signs in, and returns the cookie.
+    fn cookie(&self, proof: &Value) -> Result<String, u16> {
+        let own = [("Sec-Fetch-Site", "same-origin")];
+        let answer = self.send("POST", "/api/v1/session", &own, &proof.to_string());
+        let cookie = answer.header("set-cookie").map(|value| value.split(';').next().unwrap().to_owned());
+        if answer.status == 204 { Ok(cookie.unwrap()) } else { Err(answer.status) }
+    }
+
+    fn stop(self) {
+        self.served.stop();
+    }
+}
+
+fn read_head(reader: &mut impl BufRead) -> (u16, String) {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(0 < reader.read_line(&mut head).unwrap(), "the connection ended: {head}");
+    }
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), head)
+}
+
+fn read_answer(reader: &mut impl BufRead) -> Answer {
+    let (status, head) = read_head(reader);
+    let mut answer = Answer { status, head, body: Vec::new() };
+    let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+    answer.body.resize(length, 0);
+    reader.read_exact(&mut answer.body).unwrap();
+    answer
+}
+
+/// A path of the table with something in it.
+fn filled(path: &str) -> String {
+    path.replace("{job}", "idle")
+        .replace("{nominal}", "2100-01-01T00:00:00Z")
+        .replace("{series}", "0")
+        .replace("{id}", "1")
+        .replace("{hash}", "x")
+        .replace("{name}", "main.js")
+}
+
+#[test]
+fn every_route_asks_for_its_scope() {
+    let site = Site::start("http-scopes", IDLE, &[]);
+    let tokens: Vec<(Scope, String)> =
+        Scope::ALL.into_iter().map(|scope| (scope, site.token(scope.name(), scope))).collect();
+    for route in ROUTES {
+        let (method, path) = (route.method.as_str(), filled(route.path));
+        let body = if method == "POST" { "{}" } else { "" };
+        let alone = site.send(method, &path, &[], body);
+        let Some(scope) = route.scope else {
+            let is_open = !matches!(alone.status, 401 | 421) || path.ends_with("/session");
+            assert!(is_open, "{method} {path}: {}", alone.status);
+            continue;
+        };
+        assert_eq!(alone.status, 401, "{method} {path} without anything");
+        let own = [("Cookie", "mainspring=0123"), ("Sec-Fetch-Site", "same-origin")];
+        assert_eq!(site.send(method, &path, &own, body).status, 401, "{method} {path} with a false cookie");
+        for (have, token) in &tokens {
+            let bearer = [("Authorization", format!("Bearer {token}"))];
+            let bearer = [(bearer[0].0, bearer[0].1.as_str())];
+            if path.ends_with("/events") && scope <= *have {
+                continue;
+            }
+            let status = site.send(method, &path, &bearer, body).status;
+            assert_eq!(status == 403, *have < scope, "{method} {path} with {have}: {status}");
+            assert_ne!(status, 401, "{method} {path} with {have}");
+        }
+    }
+    site.stop();
+}
+
+#[test]
+fn only_our_own_hosts_are_answered() {
+    let site = Site::start("http-hosts", IDLE, &[]);
+    let port = site.host.split(':').nth(1).unwrap().to_owned();
+    for host in [format!("localhost:{port}"), format!("127.0.0.1:{port}"), format!("[::1]:{port}")] {
+        assert_eq!(site.send("GET", "/livez", &[("Host", &host)], "").status, 200, "{host}");
+    }
+    let evil =
+        ["evil.example", "localhost", "localhost:1", "127.0.0.1.evil.example", "", "127.0.0.1@evil.example"];
+    for path in ["/", "/livez", "/readyz", "/metrics", "/api/v1/status", "/nothing"] {
+        for host in evil {
+            let answer = site.send("GET", path, &[("Host", host)], "");
+            assert!(matches!(answer.status, 400 | 421), "{path} {host}: {}", answer.status);
+        }
+    }
+    let twice = format!("GET /livez HTTP/1.1\r\nHost: {0}\r\nHost: evil.example\r\n\r\n", site.host);
+    assert!(matches!(site.raw(twice.as_bytes()).status, 400 | 421));
+    let whole = format!("GET http://evil.example/livez HTTP/1.1\r\nHost: {}\r\n\r\n", site.host);
+    assert_eq!(site.raw(whole.as_bytes()).status, 421);
+    assert_eq!(site.raw(b"GET /livez HTTP/1.0\r\n\r\n").status, 421);
+    site.stop();
+}
+
+#[test]
+fn a_cookie_acts_from_our_own_page_alone() {
+    let site = Site::start("http-csrf", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let cookie = site.cookie(&json!({ "token": token })).unwrap();
+    let origin = format!("http://{}", site.host);
+    let run = |headers: &[(&str, &str)]| {
+        site.send(
+            "POST",
+            "/api/v1/jobs/idle/pause",
+            &[&[("Cookie", cookie.as_str())], headers].concat(),
+            "{}",
+        )
+        .status
+    };
+    assert_eq!(run(&[("Sec-Fetch-Site", "same-origin")]), 200);
+    assert_eq!(run(&[("Origin", &origin)]), 200);
+    assert_eq!(run(&[]), 403, "nothing says where from");
+    for site in ["cross-site", "same-site", "none", ""] {
+        assert_eq!(run(&[("Sec-Fetch-Site", site), ("Origin", &origin)]), 403, "{site}");
+    }
+    for origin in ["null", "http://evil.example", "https://127.0.0.1", ""] {
+        assert_eq!(run(&[("Origin", origin)]), 403, "{origin}");
+    }
+    assert_eq!(run(&[("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Site", "same-origin")]), 403);
+    let form = format!(
+        "POST /api/v1/jobs/idle/pause HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\nSec-Fetch-Site: same-origin\r\n\
+         Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n{{}}",
+        site.host
+    );
+    assert_eq!(site.raw(form.as_bytes()).status, 415);
+    let cross = [("Sec-Fetch-Site", "cross-site")];
+    let body = json!({ "token": token }).to_string();
+    assert_eq!(
+        site.send("POST", "/api/v1/session", &cross, &body).status,
+        403,
+        "nobody is signed in from elsewhere"
+    );
+    let answer =
+        site.send("GET", "/api/v1/status", &[("Cookie", &cookie), ("Origin", "http://evil.example")], "");
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));
+    for name in ["content-security-policy", "x-content-type-options", "referrer-policy"] {
+        assert!(answer.header(name).is_some(), "{name}: {}", answer.head);
+    }
+    site.stop();
+}
+
+#[test]
+fn a_session_begins_with_a_code_or_token_and_ends_with_the_token() {
+    let site = Site::start("http-session", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let opened = site.served.ask(&["open", "--print"]).stdout;
+    let code = opened.trim().split_once("#code=").unwrap().1;
+    assert_eq!(site.cookie(&json!({ "code": "0".repeat(64) })), Err(401));
+    let local = site.cookie(&json!({ "code": code })).unwrap();
+    assert_eq!(site.cookie(&json!({ "code": code })), Err(401), "only once");
+    let mara = site.cookie(&json!({ "token": token })).unwrap();
+    let who = |cookie: &str| site.send("GET", "/api/v1/status", &[("Cookie", cookie)], "");
+    assert_eq!(who(&local).json()["you"], json!({ "name": "local", "scope": "operate" }));
+    assert_eq!(who(&mara).json()["you"], json!({ "name": "mara", "scope": "look" }));
+    assert_eq!(site.served.ask(&["token", "remove", "mara"]).code, 0);
+    assert_eq!(who(&mara).status, 401, "its token is gone");
+    assert_eq!(site.get("/api/v1/status", &token).status, 401);
+    let out = [("Cookie", local.as_str()), ("Sec-Fetch-Site", "same-origin")];
+    assert_eq!(site.send("DELETE", "/api/v1/session", &out, "").status, 204);
+    assert_eq!(who(&local).status, 401);
+    let tries: Vec<Result<String, u16>> = (0..20).map(|_| site.cookie(&json!({ "token": "x" }))).collect();
+    assert!(tries.contains(&Err(429)), "{tries:?}");
+    site.stop();
+}
+
+/// Whether each field of one document stands in the other with the same value.
+fn assert_within(ours: &Value, theirs: &Value, at: &str) {
+    match (ours, theirs) {
+        (Value::Object(ours), Value::Object(theirs)) => {
+            for (name, value) in ours {
+                let other = theirs.get(name).unwrap_or_else(|| panic!("{at}.{name} is missing"));
+                assert_within(value, other, &format!("{at}.{name}"));
+            }
+        }
+        (Value::Array(ours), Value::Array(theirs)) => {
+            assert_eq!(ours.len(), theirs.len(), "{at}");
+            for (index, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                assert_within(ours, theirs, &format!("{at}[{index}]"));
+            }
+        }
+        _ => assert_eq!(ours, theirs, "{at}"),
+    }
+}
+
+#[test]
+fn the_api_says_what_the_command_line_says() {
+    let site = Site::start("http-equal", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    let run = site.served.json(&["history", "--json"])["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
+    let nominal = run.split('@').nth(1).unwrap();
+    // Command, the part of its document, path, the part of that document.
+    let rows: [(&[&str], &str, String, &str); 6] = [
+        (&["status", "--json"], "/status", "/api/v1/status".to_owned(), ""),
+        (&["list", "--json"], "/jobs/jobs", "/api/v1/jobs".to_owned(), "/items"),
+        (&["show", "idle", "--json"], "/job", "/api/v1/jobs/idle".to_owned(), ""),
+        (&["history", "--json"], "/runs/runs", "/api/v1/runs?order=nominal".to_owned(), "/items"),
+        (
+            &["history", "--state", "dead", "--json"],
+            "/runs/runs",
+            "/api/v1/runs?state=dead".to_owned(),
+            "/items",
+        ),
+        (
+            &["history", "idle", "-n", "1", "--json"],
+            "/runs/runs/0",
+            format!("/api/v1/runs/idle/{nominal}/0"),
+            "",
+        ),
+    ];
+    for (command, part, path, other) in rows {
+        let ours = site.served.json(command);
+        let theirs = site.get(&path, &token).json();
+        let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
+        assert_within(ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}")), theirs, &path);
+    }
+    let missing = site.get("/api/v1/jobs/none", &token);
+    assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
+    site.served.says(&["show", "none"], 4, "there is no job `none`");
+    site.stop();
+}
+
+#[test]
+fn jobs_are_run_paused_and_resumed_and_the_log_says_who_asked() {
+    let site = Site::start("http-acts", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let at = site.get("/api/v1/status", &token).json()["now"].clone();
+    let first = site.post("/api/v1/jobs/idle/run", &token, &json!({ "at": at }).to_string());
+    assert_eq!(first.status, 202, "{first:?}");
+    let again = site.post("/api/v1/jobs/idle/run", &token, &json!({ "at": at }).to_string());
+    assert_eq!((again.status, &again.json()["run"]), (200, &first.json()["run"]), "one click is one run");
+    let early = json!({ "at": "2026-01-01T00:00:00Z" }).to_string();
+    assert_eq!(site.post("/api/v1/jobs/idle/run", &token, &early).status, 422);
+    assert_eq!(site.post("/api/v1/jobs/none/run", &token, "{}").status, 404);
+    assert_eq!(site.post("/api/v1/jobs/idle/run", &token, r#"{"when":1}"#).status, 422, "an unknown field");
+    let paused = site.post("/api/v1/jobs/idle/pause", &token, r#"{"note":"for a while"}"#);
+    assert_eq!((paused.status, &paused.json()["state_code"]), (200, &json!("paused")));
+    site.served.says(&["list"], 0, "paused");
+    assert_eq!(site.post("/api/v1/jobs/idle/resume", &token, "{}").json()["state_code"], "active");
+    assert_eq!(site.post("/api/v1/pause", &token, "{}").json()["paused"], true);
+    assert_eq!(site.post("/api/v1/resume", &token, "{}").json()["paused"], false);
+    let audit = site.get("/api/v1/audit?job=idle", &token).json();
+    let codes: Vec<&str> =
+        audit["items"].as_array().unwrap().iter().map(|entry| entry["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["resume", "pause", "run"]);
+    assert_eq!(audit["items"][1]["note"], "for a while");
+    let all = json!({ "do": "run", "of": "jobs", "filter": { "q": "id" }, "preview": true }).to_string();
+    assert_eq!(
+        site.post("/api/v1/actions", &token, &all).json(),
+        json!({ "count": 1, "examples": ["idle"] })
+    );
+    let wrong =
+        json!({ "do": "run", "of": "jobs", "filter": {}, "preview": false, "expected": 2 }).to_string();
+    assert_eq!(site.post("/api/v1/actions", &token, &wrong).json()["type"], "urn:mainspring:problem:changed");
+    let (_, lines, _) = site.served.running.stop();
+    assert!(lines.iter().any(|line| line.contains("mara asked over HTTP: run idle")), "{lines:#?}");
+}
+
+#[test]
+fn output_is_bytes_and_never_a_page() {
+    let jobs = "[jobs.idle]\nat = 2100-01-01T00:00:00Z\nshell = '''printf '<script>alert(1)</script>\\033[31m\\000x\\n2\\n3\\n' '''\n";
+    let site = Site::start("http-output", jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    let runs = site.get("/api/v1/runs", &token).json();
+    let path = format!("/api/v1/runs/idle/{}/0/output", runs["items"][0]["nominal"].as_str().unwrap());
+    let whole = site.get(&path, &token);
+    assert_eq!((whole.status, whole.header("content-type")), (200, Some("text/plain; charset=utf-8")));
+    assert_eq!(
+        (whole.header("x-content-type-options"), whole.header("x-complete")),
+        (Some("nosniff"), Some("true"))
+    );
+    assert!(String::from_utf8_lossy(&whole.body).contains("<script>alert(1)</script>"), "{whole:?}");
+    let tail = site.get(&format!("{path}?tail=1"), &token);
+    assert!(tail.status == 206 && tail.body.ends_with(b" 3\n") && !tail.body.contains(&b'<'), "{tail:?}");
+    let bearer = format!("Bearer {token}");
+    let range = |range: &str| site.send("GET", &path, &[("Authorization", &bearer), ("Range", range)], "");
+    assert_eq!(range("bytes=0-3").body, whole.body[..4]);
+    assert_eq!(range("bytes=999999-").status, 416);
+    let mut stream = site.connect();
+    write!(stream, "GET {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: {bearer}\r\n\r\n", site.host)
+        .unwrap();
+    let mut reader = BufReader::new(stream);
+    assert_eq!(read_head(&mut reader).0, 200);
+    let mut text = String::new();
+    while !text.contains("event: end") {
+        assert!(0 < reader.read_line(&mut text).unwrap(), "{text}");
+    }
+    assert!(text.contains(r#""text":"#) && text.contains("<script>"), "{text}");
+    site.stop();
+}
+
+#[test]
+fn strange_requests_are_refused_and_the_next_is_answered() {
+    let site = Site::start("http-strange", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    for path in [
+        "/api/v1/jobs/..%2f..%2fetc%2fpasswd",
+        "/api/v1/jobs/%00",
+        "/api/v1/runs/../x/0/output",
+        "/api/v1/runs/..%2f..%2ftokens/2100-01-01T00:00:00Z/0/output",
+        "/assets/../Cargo.toml",
+        "/assets/x/..%2f..%2ftokens",
+        "/../../etc/passwd",
+        "/tokens",
+        "/api/v1/",
+        "//evil.example/",
+    ] {
+        let answer = site.get(path, &token);
+        assert!(matches!(answer.status, 400 | 404), "{path}: {answer:?}");
+        assert!(!String::from_utf8_lossy(&answer.body).contains("root:"), "{path}");
+    }
+    assert_eq!(site.get("/api/v1/jobs?colour=red", &token).status, 400);
+    assert_eq!(site.get("/api/v1/jobs?limit=0", &token).status, 400);
+    assert_eq!(site.get("/api/v1/jobs?limit=1&limit=2", &token).status, 400);
+    assert_eq!(site.send("PUT", "/api/v1/status", &[], "").status, 405);
+    assert_eq!(site.send("OPTIONS", "/api/v1/status", &[("Origin", "http://evil.example")], "").status, 405);
+    let long = format!(
+        "POST /api/v1/check HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        site.host,
+        5 << 20
+    );
+    assert_eq!(site.raw(long.as_bytes()).status, 413);
+    let own = [("Sec-Fetch-Site", "same-origin")];
+    let proof = |length: usize| format!("{:length$}", json!({ "token": "x" }).to_string());
+    let sign_in = |length| site.send("POST", "/api/v1/session", &own, &proof(length)).status;
+    assert_eq!((sign_in(4_096), sign_in(4_097)), (401, 413), "who has not signed in says little");
+    let huge = format!("GET / HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", site.host, "x".repeat(100_000));
+    assert_eq!(site.raw(huge.as_bytes()).status, 431);
+    let crowd: Vec<TcpStream> = (0..300).map(|_| site.connect()).collect();
+    assert_eq!(site.get("/api/v1/status", &token).status, 200, "idle connections make room");
+    drop(crowd);
+    site.served.says(&["status"], 0, "running");
+    site.stop();
+}
+
+#[test]
+fn a_stream_tells_what_changes_and_that_the_server_ends() {
+    let site = Site::start("http-events", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let mut stream = site.connect();
+    write!(
+        stream,
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    )
+    .unwrap();
+    let mut reader = BufReader::new(stream);
+    assert_eq!(read_head(&mut reader).0, 200);
+    let mut text = String::new();
+    let mut until = |part: &str| {
+        while !text.contains(part) {
+            assert!(0 < reader.read_line(&mut text).unwrap(), "{part} in {text}");
+        }
+    };
+    until("event: hello");
+    // From here on the loop knows that somebody listens, and what changes is told.
+    until("event: reset");
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    until("event: run.changed");
+    until("\"state\":\"succeeded\"");
+    site.stop();
+    until("event: server.ending");
+}
+
+#[test]
+fn without_a_proxy_other_machines_are_not_listened_to() {
+    let folder = folder("http-open");
+    let data = folder.join("data");
+    let serve = ["serve", "--data", data.to_str().unwrap(), "--listen=0.0.0.0:0"];
+    let ended = crate::program::mainspring(&serve);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("--behind-proxy"), "{}", ended.stderr);
+}
+
+#[test]
+fn nothing_is_changed_over_a_server_that_is_for_reading() {
+    let site = Site::start("http-reading", IDLE, &["--read-only"]);
+    let token = site.token("mara", Scope::Define);
+    assert_eq!(site.get("/api/v1/status", &token).json()["you"]["scope"], "look");
+    assert_eq!(site.post("/api/v1/jobs/idle/run", &token, "{}").status, 403);
+    let metrics = site.get("/metrics", &token);
+    let text = String::from_utf8(metrics.body).unwrap();
+    assert!(
+        text.ends_with("# EOF\n") && text.contains("mainspring_job_runs_total{job=\"idle\"} 0\n"),
+        "{text}"
+    );
+    site.stop();
+}

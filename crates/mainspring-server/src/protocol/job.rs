@@ -1,0 +1,72 @@
+//! A job as `list` and `show` tell it.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not say what state a job is in: `describe` does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::RunWire;
+
+/// How a job is, for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It runs when it is due.
+    #[default]
+    Active,
+    /// It was paused by request.
+    Paused,
+    /// It is paused because it failed too often in a row.
+    #[serde(rename = "paused_failures")]
+    PausedAfterFailures,
+    /// It is paused because the server died in its runs too often in a row.
+    #[serde(rename = "paused_crashes")]
+    PausedAfterCrashes,
+    /// It starts with few others at a time, because the server died while it ran.
+    Quarantined,
+    /// It has no further time.
+    Done,
+}
+
+/// The words, for people.
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            JobState::Active => "active",
+            JobState::Paused => "paused",
+            JobState::PausedAfterFailures => "paused after failures",
+            JobState::PausedAfterCrashes => "paused: the server died in it",
+            JobState::Quarantined => "in quarantine",
+            JobState::Done => "done",
+        })
+    }
+}
+
+/// A job, and how far it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
+pub struct JobWire {
+    pub name: String,
+    /// The words for [`state_code`](Self::state_code).
+    pub state: String,
+    #[serde(default)]
+    pub state_code: JobState,
+    pub next: Option<String>,
+    pub triggers: Vec<String>,
+    pub action: String,
+    pub policies: String,
+    pub group: Option<String>,
+    pub priority: i8,
+    pub source: String,
+    pub runs: u64,
+    pub failures: u32,
+    pub running: usize,
+    pub queued: usize,
+    pub last: Option<RunWire>,
+    /// The definition as a table of a job file; in `show` alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
+}

@@ -1,0 +1,64 @@
+//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way in.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not know HTTP: the listener of the server turns requests into these.
+//!
+//! Source: own.
+
+use serde::{Deserialize, Serialize};
+
+use super::RunWire;
+
+/// A run with its attempts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FoundWire {
+    /// The run.
+    pub run: RunWire,
+    /// When it was planned.
+    pub planned: String,
+    /// The first first.
+    pub attempts: Vec<AttemptWire>,
+}
+
+/// One try of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `Attempt`")]
+pub struct AttemptWire {
+    pub number: u32,
+    pub started: String,
+    pub ended: Option<String>,
+    pub state: Option<String>,
+    pub outcome: Option<String>,
+}
+
+/// A way in for a browser.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoorWire {
+    /// Is good once, for a minute.
+    pub code: String,
+    /// Where the server listens, each with a final slash.
+    pub addresses: Vec<String>,
+}
+
+/// What has changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangesWire {
+    /// Of each job the run that changed last.
+    pub runs: Vec<RunChangeWire>,
+    /// Jobs that were defined, removed, paused or resumed; an empty name is all of them.
+    pub jobs: Vec<String>,
+    /// Whether one-shot jobs came or went.
+    pub once: bool,
+    /// Whether there were more than are told.
+    pub is_cut_short: bool,
+}
+
+/// A run that changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `history`")]
+pub struct RunChangeWire {
+    pub run: String,
+    pub job: String,
+    pub state: String,
+}

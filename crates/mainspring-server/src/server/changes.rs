@@ -1,0 +1,175 @@
+//! What has changed since somebody asked, for a page that is shown meanwhile.
+//!
+//! ```text
+//! batches on their way to the store ─▶ of each job the last run, and which jobs ─▶ the next Watch, which empties them
+//! ```
+//!
+//! A change is told when it is decided. What a page then asks is answered when it is on disk: see [`questions`](super::questions).
+//!
+//! Cost: nothing until the first Watch; then a map insertion per operation, and at most [`MAX_CHANGED`] entries.
+//!
+//! Does not keep what nobody fetched: the first Watch, one after more than that, and one much later than the one
+//! before say that there is a gap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use mainspring_job::{Batch, JobName, Operation, RunKey, RunState};
+
+use super::asking::Asker;
+use crate::protocol::{ChangesWire, RunChangeWire};
+use mainspring_exec::clock::Moment;
+
+/// How many jobs may have changed between two questions before all may have: a page shows as many.
+const MAX_CHANGED: usize = 1_000;
+
+/// How long changes are noted for who was told the last ones and does not ask for the next.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What has changed since the last question.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    /// Whether anybody has asked.
+    is_watched: bool,
+    runs: BTreeMap<JobName, (RunKey, RunState)>,
+    jobs: BTreeSet<JobName>,
+    is_all: bool,
+    once: bool,
+    is_cut_short: bool,
+    /// The request that waits.
+    waiting: Option<Asker>,
+    /// When changes were told last.
+    told: Option<Moment>,
+}
+
+impl Changes {
+    /// Somebody waits for changes. Who waited before does so no more.
+    pub(super) fn watch(&mut self, asker: Asker) {
+        // What changed before is not known.
+        self.is_cut_short |= !self.is_watched;
+        self.is_watched = true;
+        self.waiting = Some(asker);
+    }
+
+    /// Notes what a batch changes.
+    pub(super) fn note(&mut self, batch: &Batch, now: Moment) {
+        let is_left = self.waiting.is_none() && self.told.is_some_and(|told| PATIENCE <= now.since(told));
+        if is_left {
+            *self = Changes::default();
+        }
+        if self.is_watched {
+            batch.operations.iter().for_each(|operation| self.note_one(operation));
+        }
+    }
+
+    fn note_one(&mut self, operation: &Operation) {
+        match operation {
+            Operation::Plan(run) => self.run(&run.key, run.state),
+            Operation::Fire { run, .. } => {
+                self.once = true;
+                self.run(&run.key, run.state);
+            }
+            Operation::Begin { key, .. } => self.run(key, RunState::Running),
+            Operation::End { key, state, .. } => self.run(key, *state),
+            Operation::Move { key, to, .. } => self.run(key, *to),
+            Operation::Submit(_) | Operation::Withdraw { .. } => self.once = true,
+            Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
+                self.job(&mark.job);
+            }
+            Operation::Forget(job) => self.job(job),
+            Operation::PauseAll(_) => self.is_all = true,
+            Operation::Clear { .. } | Operation::Prune { .. } => {}
+        }
+    }
+
+    fn run(&mut self, key: &RunKey, state: RunState) {
+        if self.runs.len() < MAX_CHANGED || self.runs.contains_key(&key.job) {
+            self.runs.insert(key.job.clone(), (key.clone(), state));
+        } else {
+            self.is_cut_short = true;
+        }
+    }
+
+    fn job(&mut self, job: &JobName) {
+        if self.jobs.len() < MAX_CHANGED || self.jobs.contains(job) {
+            self.jobs.insert(job.clone());
+        } else {
+            self.is_cut_short = true;
+        }
+    }
+
+    /// Who waits and what there is to tell, if there is both.
+    pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
+        let has_any =
+            !self.runs.is_empty() || !self.jobs.is_empty() || self.is_all || self.once || self.is_cut_short;
+        let asker = self.waiting.take_if(|_| has_any)?;
+        self.told = Some(now);
+        let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
+            run: key.to_string(),
+            job: job.to_string(),
+            state: state.name().to_owned(),
+        });
+        let mut wire = ChangesWire { runs: runs.collect(), ..ChangesWire::default() };
+        wire.jobs = std::mem::take(&mut self.jobs).iter().map(ToString::to_string).collect();
+        if std::mem::take(&mut self.is_all) {
+            wire.jobs.push(String::new());
+        }
+        wire.once = std::mem::take(&mut self.once);
+        wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
+        Some((asker, wire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    #[test]
+    fn of_each_job_the_last_change_is_told_once_to_who_waits() {
+        let mut changes = Changes::default();
+        let asked = |id| Asker { client: 7, id, follows: false };
+        let key = |job: &str| RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH);
+        let end = |job: &str| Operation::Move {
+            key: key(job),
+            from: RunState::Scheduled,
+            to: RunState::Cancelled,
+            due: Timestamp::UNIX_EPOCH,
+            at: Timestamp::UNIX_EPOCH,
+            reason: None,
+        };
+        let begin = |job: &str| Operation::Begin { key: key(job), attempt: 1, at: Timestamp::UNIX_EPOCH };
+        let batch = |operations| Batch::new(1, operations);
+        let now = Moment::now();
+        let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };
+        changes.note(&batch(vec![begin("early")]), now);
+        changes.watch(asked(8));
+        let (_, told) = changes.take(now).unwrap();
+        assert!(
+            told.runs.is_empty() && told.is_cut_short,
+            "nothing is kept before the first question: {told:?}"
+        );
+        changes.watch(asked(8));
+        assert_eq!(changes.take(now), None);
+        changes.note(&batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(true)]), now);
+        let (asker, told) = changes.take(now).unwrap();
+        assert_eq!(asker, asked(8));
+        let states: Vec<(&str, &str)> =
+            told.runs.iter().map(|run| (run.job.as_str(), run.state.as_str())).collect();
+        assert_eq!(states, [("a", "cancelled"), ("b", "running")]);
+        assert_eq!((told.jobs, told.is_cut_short), (vec![String::new()], false));
+        changes.note(&batch((0..=MAX_CHANGED).map(|number| begin(&format!("j{number}"))).collect()), now);
+        assert_eq!(changes.take(now), None, "nobody waits");
+        changes.watch(asked(9));
+        let (_, told) = changes.take(now).unwrap();
+        assert_eq!((told.runs.len(), told.is_cut_short), (MAX_CHANGED, true));
+        changes.note(&batch(vec![begin("a")]), later);
+        changes.note(&batch(vec![begin("b")]), later);
+        changes.watch(asked(10));
+        let (_, told) = changes.take(later).unwrap();
+        assert!(
+            told.runs.is_empty() && told.is_cut_short,
+            "whoever stopped asking is told of the gap: {told:?}"
+        );
+    }
+}

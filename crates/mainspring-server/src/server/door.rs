@@ -1,0 +1,98 @@
+//! Codes with which a browser signs in: `mainspring open` asks for one over the socket, the listener of the server redeems it.
+//!
+//! ```text
+//! open ─socket▶ give: 256 random bits, good once and for CODE_LIFE ─▶ the fragment of an address ─▶ browser ─▶ listener ─▶ redeem
+//! ```
+//!
+//! Cost: at most `MAX_CODES` codes in memory, and nowhere else.
+//!
+//! Does not make sessions: the listener does.
+//!
+//! Source: `nomad ui -authenticate`, <https://github.com/hashicorp/nomad/pull/10134>.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::time::Duration;
+
+use mainspring_exec::clock::Moment;
+
+use crate::protocol::{DoorWire, ErrorKind, ErrorWire};
+
+/// How long a code is good: a browser that has to be started first takes some seconds.
+pub const CODE_LIFE: Duration = Duration::from_secs(60);
+
+/// The most codes at one time; the oldest makes room. Nobody opens more browsers in a minute.
+const MAX_CODES: usize = 16;
+
+/// How many random bytes are in a code: too many to be guessed.
+const CODE_BYTES: usize = 32;
+
+/// The codes that are good now.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    /// Where the server listens; empty if it does not.
+    addresses: Vec<String>,
+    codes: Vec<(String, Moment)>,
+}
+
+impl Door {
+    pub(super) fn new(addresses: Vec<String>) -> Door {
+        Door { addresses, codes: Vec::new() }
+    }
+
+    /// A new code.
+    pub(super) fn give(&mut self, now: Moment) -> Result<DoorWire, ErrorWire> {
+        if self.addresses.is_empty() {
+            let text = "the server has no page: serve --listen gives it one";
+            return Err(ErrorWire::new(ErrorKind::Conflict, text));
+        }
+        let code = random_text(CODE_BYTES)
+            .map_err(|error| ErrorWire::new(ErrorKind::Failed, format!("no code can be made: {error}")))?;
+        if self.codes.len() == MAX_CODES {
+            self.codes.remove(0);
+        }
+        self.codes.push((code.clone(), now));
+        Ok(DoorWire { code, addresses: self.addresses.clone() })
+    }
+
+    /// Takes a code. Returns whether it was good.
+    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> bool {
+        self.codes.retain(|(_, given)| now.since(*given) < CODE_LIFE);
+        let index = self.codes.iter().position(|(known, _)| known == code);
+        index.map(|index| self.codes.remove(index)).is_some()
+    }
+}
+
+/// So many random bytes of the operating system, as hexadecimal digits.
+///
+/// # Errors
+///
+/// When /dev/urandom cannot be read.
+pub fn random_text(byte_count: usize) -> io::Result<String> {
+    let mut bytes = vec![0; byte_count];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_good_once_and_for_a_minute() {
+        let now = Moment::now();
+        let later = |life| Moment { monotonic: now.monotonic + life, ..now };
+        assert!(Door::default().give(now).is_err(), "nothing listens");
+        let mut door = Door::new(vec!["http://127.0.0.1:7411/".to_owned()]);
+        let first = door.give(now).unwrap();
+        assert_eq!(first.code.len(), 2 * CODE_BYTES);
+        assert!(!door.redeem("", now));
+        assert!(door.redeem(&first.code, now));
+        assert!(!door.redeem(&first.code, now), "only once");
+        let late = door.give(now).unwrap().code;
+        assert!(!door.redeem(&late, later(CODE_LIFE)));
+        let oldest = door.give(now).unwrap().code;
+        (0..MAX_CODES).for_each(|_| drop(door.give(now).unwrap()));
+        assert!(!door.redeem(&oldest, now));
+    }
+}

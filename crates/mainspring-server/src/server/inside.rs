@@ -1,0 +1,40 @@
+//! The listener of the server, as the loop sees it: some connections that were made with it, and what only it may ask.
+//!
+//! ```text
+//! thread of the listener ── socket pairs ──▶ peers: read, answered and held back as connections of clients are
+//!                                             └─ Redeem, Watch, and an actor that is believed
+//! ```
+//!
+//! Its connections count among none of the limits of clients, are never taken away, and have a rate of their own. So no crowd of
+//! browsers locks out who comes over the socket.
+//!
+//! Cost: a socket pair for each connection.
+//!
+//! Does not know HTTP.
+
+use std::os::unix::net::UnixStream;
+
+use super::changes::Changes;
+use super::door::Door;
+
+/// A listener that serves with the server, as it is handed over.
+#[derive(Debug, Default)]
+pub struct Listener {
+    /// The loop's ends of its connections.
+    pub streams: Vec<UnixStream>,
+    /// Where people find it, each with a final slash. Empty: there is none.
+    pub addresses: Vec<String>,
+}
+
+/// What the loop keeps of the listener.
+#[derive(Debug, Default)]
+pub(super) struct Inside {
+    pub(super) door: Door,
+    pub(super) changes: Changes,
+}
+
+impl Inside {
+    pub(super) fn new(addresses: Vec<String>) -> Inside {
+        Inside { door: Door::new(addresses), changes: Changes::default() }
+    }
+}

@@ -1,0 +1,95 @@
+//! The files of jobs: those that are served, and what is wrong with one that somebody has.
+//!
+//! Cost: a file that is checked is read once.
+//!
+//! Does not apply anything: that would let a page run any command as the server's user.
+
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::problem::{Problem as Found, Severity};
+use mainspring_file::source::Source;
+use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::call::{Call, Reply, ok};
+use crate::catalogue::strange;
+use crate::problem::{Code, Problem};
+use crate::view::file;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Checked {
+    files: Vec<Sent>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    path: String,
+    text: String,
+}
+
+/// The files that are served.
+///
+/// # Errors
+///
+/// What the loop says.
+pub async fn list(call: Call) -> Reply {
+    call.asked(&[])?;
+    let Response::Status(status) = call.house.desk.look(Request::Status).await? else {
+        return Err(strange());
+    };
+    let items: Vec<Map<String, Value>> =
+        status.files.iter().map(|wire| file(wire, &call.house.zone)).collect();
+    ok(&json!({ "total": items.len(), "items": items, "next": null }))
+}
+
+/// What is wrong with files of jobs.
+///
+/// # Errors
+///
+/// 422 for a crontab, which the command line checks.
+pub async fn check(call: Call) -> Reply {
+    let asked: Checked = call.document()?;
+    if MAX_APPLIED_FILES < asked.files.len() {
+        return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
+    }
+    let mut files = Vec::new();
+    for Sent { path, text } in asked.files {
+        if !path.ends_with(".toml") {
+            let text = "only job files (.toml) are checked here yet: mainspring check reads crontabs";
+            return Err(Problem::new(Code::Invalid, text));
+        }
+        let source = Source::new(path.clone(), text);
+        let read = JobFile::parse(&source, &call.house.zone);
+        let faults: Vec<Value> = read.problems.iter().map(fault).collect();
+        let sentence = |job: &mainspring_job::Job| {
+            let triggers = job.timetable.triggers().iter();
+            triggers
+                .filter_map(|trigger| Some(trigger.schedule()?.explain(call.now.wall).sentence))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let jobs: Vec<Value> = read
+            .jobs
+            .iter()
+            .map(|placed| {
+                let job = &placed.job;
+                json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text })
+            })
+            .collect();
+        files.push(json!({ "path": path, "faults": faults, "jobs": jobs }));
+    }
+    ok(&json!({ "files": files }))
+}
+
+fn fault(found: &Found) -> Value {
+    let excerpt = String::from_utf8_lossy(&found.line);
+    let column = found.column();
+    let width = excerpt.get(found.fault.span.clone()).map_or(1, |marked| marked.chars().count().max(1));
+    json!({
+        "line": found.line_number, "column": column, "end_column": column + width, "field": null,
+        "severity": if found.severity == Severity::Warning { "warning" } else { "problem" },
+        "message": found.fault.message, "hint": found.fault.hint, "excerpt": excerpt
+    })
+}

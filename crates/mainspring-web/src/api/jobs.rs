@@ -1,0 +1,292 @@
+//! The jobs: all of them, one, when it is due, how it went.
+//!
+//! Cost: the list is shared by all who ask within a quarter of a second; the runs of a job are read again
+//! when it has changed.
+//!
+//! Does not change anything: see [`act`](super::act).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use mainspring_job::Next;
+use serde_json::{Value, json};
+
+use crate::call::{Asked, Call, Reply, ok};
+use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
+use crate::house::House;
+use crate::problem::{Code, Problem};
+use crate::view::{civil, detail, job, state_code, zone_of};
+
+/// The longest page.
+const MAX_ROWS: usize = 1_000;
+
+/// What chooses jobs.
+pub const FILTERS: [&str; 5] = ["q", "state", "group", "label", "source"];
+
+/// How many next times may be asked for.
+const MAX_NEXT: usize = 100;
+
+/// How many runs a year of a job is made of: what retention keeps of most, and seconds of reading of the
+/// others.
+const MAX_YEAR_RUNS: usize = 10_000;
+
+/// How many runs are shown as points.
+const MAX_POINTS: usize = 200;
+
+/// How far the calendar is searched in one step of a search, and how many of them: as the planner does.
+const MAX_STEPS: usize = 1_000;
+
+/// Whether a job is one of those that are asked for.
+fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
+    let wire = &known.wire;
+    let code = state_code(wire.state_code);
+    let is_in = |state: &String| match state.as_str() {
+        "paused" => code.starts_with("paused"),
+        "running" => 0 < wire.running,
+        "failing" => 0 < wire.failures,
+        "troubled" => 0 < wire.failures || matches!(code, "paused_failures" | "paused_crashes"),
+        other => other == code,
+    };
+    (states.is_empty() || states.iter().any(is_in))
+        && asked.get("q").is_none_or(|part| wire.name.contains(part))
+        && asked.get("group").is_none_or(|group| wire.group.as_deref() == Some(group))
+        && asked.get("source").is_none_or(|source| wire.source.contains(source))
+        // No job has labels yet.
+        && asked.get("label").is_none()
+}
+
+/// The jobs that are asked for, in the order of their names.
+///
+/// # Errors
+///
+/// What the loop says.
+pub async fn chosen(house: &House, asked: &Asked) -> Result<Vec<Arc<Known>>, Problem> {
+    let states = asked.words("state");
+    let jobs = house.catalogue.jobs(&house.desk).await?;
+    Ok(jobs.iter().filter(|known| matches(known, asked, &states)).map(Arc::clone).collect())
+}
+
+/// A page of jobs.
+///
+/// # Errors
+///
+/// 400 for a parameter that is none, and what the loop says.
+pub async fn list(call: Call) -> Reply {
+    let asked = call.asked(&["q", "state", "group", "label", "source", "sort", "after", "limit"])?;
+    let limit = asked.number("limit", 100, MAX_ROWS)?;
+    let house = &call.house;
+    let mut found = chosen(house, &asked).await?;
+    sort(house, &mut found, asked.get("sort").unwrap_or("name")).await?;
+    let total = found.len();
+    let start = asked.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
+    let start = start.map_or(0, |index| index + 1);
+    let page = &found[start..found.len().min(start + limit)];
+    let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
+    let mut items = Vec::with_capacity(page.len());
+    for known in page {
+        let recent = house.catalogue.recent(&house.desk, known).await?;
+        items.push(job(house, known, &recent, call.now.wall));
+    }
+    ok(&json!({ "items": items, "next": next, "total": total }))
+}
+
+async fn sort(house: &House, found: &mut [Arc<Known>], sort: &str) -> Result<(), Problem> {
+    let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
+    let mut lengths = BTreeMap::new();
+    match by {
+        "name" | "state" | "next" | "last" => {}
+        "median" | "p95" => {
+            for known in found.iter().take(MAX_ROWS) {
+                let recent = house.catalogue.recent(&house.desk, known).await?;
+                lengths.insert(
+                    known.wire.name.clone(),
+                    if by == "median" { recent.median_ms } else { recent.p95_ms },
+                );
+            }
+        }
+        _ => {
+            let text =
+                "`sort` is name, state, next, last, median or p95, with - before it the other way round";
+            return Err(Problem::new(Code::Usage, text));
+        }
+    }
+    let never = || "~".to_owned();
+    found.sort_by_cached_key(|known| {
+        let wire = &known.wire;
+        match by {
+            "state" => format!("{} {}", u8::from(wire.failures == 0), state_code(wire.state_code)),
+            "next" => wire.next.clone().unwrap_or_else(never),
+            "last" => wire.last.as_ref().and_then(|run| run.ended.clone()).unwrap_or_default(),
+            "median" | "p95" => format!("{:020}", lengths.get(&wire.name).copied().flatten().unwrap_or(0)),
+            _ => wire.name.clone(),
+        }
+    });
+    if is_down {
+        found.reverse();
+    }
+    Ok(())
+}
+
+async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
+    let known = call.house.catalogue.job(&call.house.desk, call.parameter("job")).await?;
+    let recent = call.house.catalogue.recent(&call.house.desk, &known).await?;
+    Ok((known, recent))
+}
+
+/// One job.
+///
+/// # Errors
+///
+/// 404 if there is none, and what the loop says.
+pub async fn show(call: Call) -> Reply {
+    call.asked(&[])?;
+    let (known, recent) = known(&call).await?;
+    ok(&detail(&call.house, &known, &recent, call.now.wall))
+}
+
+/// An instant with its civil time, and what a change of the clock does to it.
+pub fn moment(at: Timestamp, plan: &Plan) -> Value {
+    let zone = &plan.zone;
+    let mut moment = json!({ "at": at.to_string(), "civil": civil(at, zone) });
+    let local = zone.to_datetime(at);
+    let ambiguous = zone.to_ambiguous_timestamp(local);
+    if ambiguous.is_ambiguous() {
+        let is_first = ambiguous.earlier().is_ok_and(|first| first == at);
+        let (code, text) = match is_first {
+            true => ("overlap_first", "the clock shows this time twice: this is the first"),
+            false => ("overlap_second", "the clock shows this time twice: this is the second"),
+        };
+        moment["remark"] = json!({ "code": code, "text": text });
+    } else if let Some(before) = zone.preceding(at + jiff::SignedDuration::from_nanos(1)).next()
+        && before.timestamp() == at
+        && zone.to_offset(at - jiff::SignedDuration::from_secs(1)) < before.offset()
+    {
+        let text = "the clock is set forward here: a time that it leaves out is taken now";
+        moment["remark"] = json!({ "code": "gap", "text": text });
+    }
+    moment
+}
+
+/// The next times of a timetable after an instant.
+pub fn next_times(plan: &Plan, after: Timestamp, count: usize) -> Vec<Timestamp> {
+    let mut found = Vec::new();
+    let mut after = after;
+    for _ in 0..MAX_STEPS {
+        match plan.timetable.next_after(after) {
+            Next::At(at) if found.len() < count => {
+                found.push(at);
+                after = at;
+            }
+            Next::NotBefore(at) => after = at,
+            _ => break,
+        }
+    }
+    found
+}
+
+/// When a job is due next.
+///
+/// # Errors
+///
+/// 404 if there is none, and what the loop says.
+pub async fn next(call: Call) -> Reply {
+    let asked = call.asked(&["n", "from"])?;
+    let count = asked.number("n", 10, MAX_NEXT)?;
+    let from = asked.get("from").map_or(Ok(call.now.wall), str::parse);
+    let from = from.map_err(|_| Problem::new(Code::Usage, "`from` must be a time in RFC 3339"))?;
+    let known = call.house.catalogue.job(&call.house.desk, call.parameter("job")).await?;
+    let plan = known.plan.as_ref().filter(|_| known.wire.next.is_some());
+    let times = plan
+        .map(|plan| next_times(plan, from, count).into_iter().map(|at| moment(at, plan)).collect::<Vec<_>>());
+    ok(&json!({ "items": times.unwrap_or_default() }))
+}
+
+fn distribution(mut lengths: Vec<u64>) -> Value {
+    lengths.sort_unstable();
+    json!({
+        "count": lengths.len(), "median_ms": percentile(&lengths, 50), "p95_ms": percentile(&lengths, 95),
+        "max_ms": lengths.last()
+    })
+}
+
+/// How long a job takes and how late it starts.
+///
+/// # Errors
+///
+/// 404 if there is none, and what the loop says.
+pub async fn stats(call: Call) -> Reply {
+    let asked = call.asked(&["window"])?;
+    let days = match asked.get("window") {
+        Some("7d") => 7,
+        None | Some("30d") => 30,
+        Some("90d") => 90,
+        Some(_) => return Err(Problem::new(Code::Usage, "`window` is 7d, 30d or 90d")),
+    };
+    let (known, recent) = known(&call).await?;
+    let zone = zone_of(&call.house, Some(&known));
+    let from = call.now.wall - jiff::SignedDuration::from_hours(24 * days);
+    let mut points = Vec::new();
+    let (mut lengths, mut delays) = (Vec::new(), Vec::new());
+    for run in recent.runs.iter().filter(|run| run.started.is_some()).take(MAX_POINTS) {
+        let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
+        if at < from {
+            continue;
+        }
+        let duration_ms = between_ms(run.started.as_ref(), run.ended.as_ref());
+        let lateness_ms = between_ms(Some(&run.due), run.started.as_ref());
+        lengths.extend(duration_ms);
+        delays.extend(lateness_ms);
+        points.push(json!({
+            "run": run.run, "at": run.nominal, "civil": civil(at, zone), "state": run.state, "duration_ms": duration_ms,
+            "lateness_ms": lateness_ms
+        }));
+    }
+    points.reverse();
+    ok(&json!({ "duration": distribution(lengths), "lateness": distribution(delays), "points": points }))
+}
+
+/// How bad a state is for a day.
+fn badness(state: &str) -> u8 {
+    match state {
+        "dead" => 7,
+        "failed" => 6,
+        "timed_out" => 5,
+        "abandoned" => 4,
+        "missed" => 3,
+        "cancelled" => 2,
+        "skipped_overlap" | "skipped_paused" => 1,
+        _ => 0,
+    }
+}
+
+/// The worst of each day of a year.
+///
+/// # Errors
+///
+/// 404 if there is no such job, and what the loop says.
+pub async fn heatmap(call: Call) -> Reply {
+    let asked = call.asked(&["year"])?;
+    let (known, _) = known(&call).await?;
+    let zone = zone_of(&call.house, Some(&known));
+    let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
+    let year = asked.number("year", this_year, 9_999)?;
+    let runs = history(&call.house.desk, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
+    let mut days: BTreeMap<String, (String, u64, u64, u64)> = BTreeMap::new();
+    for run in runs.iter().filter(|run| run.ended.is_some()) {
+        let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
+        let date = at.to_zoned(zone.clone()).date();
+        if usize::try_from(date.year()).ok() != Some(year) {
+            continue;
+        }
+        let day = days.entry(date.to_string()).or_insert_with(|| (run.state.clone(), 0, 0, 0));
+        if badness(&day.0) < badness(&run.state) {
+            day.0.clone_from(&run.state);
+        }
+        day.1 += run.count;
+        day.2 += u64::from(4 <= badness(&run.state));
+        day.3 += if run.state == "missed" { run.count } else { 0 };
+    }
+    let day = |(date, (worst, runs, failed, missed))| json!({ "date": date, "worst": worst, "runs": runs, "failed": failed, "missed": missed });
+    ok(&json!({ "year": year, "days": days.into_iter().map(day).collect::<Vec<_>>() }))
+}

@@ -1,0 +1,217 @@
+//! What runs write: as bytes, in ranges, and as it comes.
+//!
+//! ```text
+//! GET output           all of it, the last lines of it, or a range: read from the file as it is sent
+//! GET output/events    whole lines from an offset on, until the run has ended
+//! ```
+//!
+//! Cost: a read for each piece; a follower looks at the length of the file four times a second, and once a
+//! second whether the run has ended.
+//!
+//! Does not change a byte: what a run wrote is text here, and the page shows it as text.
+
+use std::fs::File;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header::{ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use axum::http::{HeaderValue, Response, StatusCode};
+use mainspring_server::protocol::RunWire;
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::runs::found;
+use crate::call::{Call, Reply};
+use crate::feed::{Feed, plain};
+use crate::flow::{Sender, flow};
+use crate::problem::{Code, Problem};
+use crate::tail::{Part, read_at, start_of_lines};
+use crate::view::output_path;
+
+/// How many lines may be asked for from the end.
+const MAX_TAIL_LINES: usize = 10_000;
+
+/// How much of the end is looked at for them.
+const MAX_TAIL_BYTES: u64 = 256 << 10;
+
+/// How much one event of a follower carries at most.
+const MAX_PIECE_BYTES: u64 = 64 << 10;
+
+/// How often a follower looks whether there is more.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// After so many looks it asks whether the run has ended.
+const LOOKS_PER_QUESTION: u32 = 4;
+
+/// After so many looks without anything it says that it is still there.
+const LOOKS_PER_BEAT: u32 = 60;
+
+fn is_over(run: &RunWire) -> bool {
+    run.ended.is_some()
+}
+
+/// The file of a run's output; `None` if it has written nothing, or it is no longer kept.
+fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
+    let Some(path) = output_path(&call.house, run) else { return Ok(None) };
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Problem::new(Code::Failed, format!("the output cannot be read: {error}"))),
+    }
+}
+
+/// What a range of bytes asks for, of so many.
+fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
+    let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let number = |text: &str| text.parse::<u64>().ok();
+    let found = match (first.is_empty(), last.is_empty()) {
+        (true, false) => (length.saturating_sub(number(last)?), length),
+        (false, true) => (number(first)?, length),
+        (false, false) => (number(first)?, number(last)?.saturating_add(1).min(length)),
+        (true, true) => return None,
+    };
+    Some(if found.0 < found.1 { Ok(found) } else { Err(()) })
+}
+
+/// What a run wrote.
+///
+/// # Errors
+///
+/// 404 if there is no such run, 416 for a range that is not there.
+pub async fn output(call: Call) -> Reply {
+    let asked = call.asked(&["tail", "attempt"])?;
+    let tail = asked.get("tail").map(|_| asked.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
+    let run = found(&call).await?.run;
+    let failed =
+        |error: std::io::Error| Problem::new(Code::Failed, format!("the output cannot be read: {error}"));
+    let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0, None)) };
+    let length = file.metadata().map_err(failed)?.len();
+    let wanted =
+        call.headers.get(RANGE).and_then(|value| value.to_str().ok()).and_then(|text| range(text, length));
+    let (from, to) = match (wanted, tail) {
+        (Some(Ok(wanted)), _) => wanted,
+        (Some(Err(())), _) => {
+            let mut response = Problem::new(Code::Range, format!("there are {length} bytes")).response();
+            let value = HeaderValue::from_str(&format!("bytes */{length}"));
+            response.headers_mut().extend(value.ok().map(|value| (CONTENT_RANGE, value)));
+            return Ok(response);
+        }
+        (None, Some(lines)) if 0 < length => {
+            (start_of_lines(&file, length, lines, MAX_TAIL_BYTES).map_err(failed)?, length)
+        }
+        (None, _) => return Ok(part(&run, Body::new(Part::new(file, 0, length)), length, None)),
+    };
+    let body = Body::new(Part::new(file, from, to - from));
+    Ok(part(&run, body, to - from, Some((from, to, length))))
+}
+
+fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(count));
+    headers.insert("x-complete", HeaderValue::from_static(if is_over(run) { "true" } else { "false" }));
+    if let Some((from, to, length)) = of {
+        let text = format!("bytes {from}-{}/{length}", to.saturating_sub(1));
+        headers.extend(HeaderValue::from_str(&text).ok().map(|value| (CONTENT_RANGE, value)));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    response
+}
+
+/// What a run writes, as it comes.
+///
+/// # Errors
+///
+/// 404 if there is no such run, 429 while there are as many streams as may be.
+pub async fn follow(call: Call) -> Reply {
+    let asked = call.asked(&["after"])?;
+    let after =
+        asked.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
+    let after: u64 =
+        after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
+    let run = found(&call).await?.run;
+    let seat = Feed::seat(&call.house.feed).ok_or_else(too_many_streams)?;
+    let (sender, response) = flow();
+    tokio::spawn(async move {
+        follow_file(&call, run, after, sender).await;
+        drop(seat);
+    });
+    Ok(response)
+}
+
+/// The answer while there are as many streams as may be.
+pub fn too_many_streams() -> Problem {
+    let mut problem = Problem::new(Code::TooMany, "there are as many streams as may be: close another page");
+    problem.retry_after = Some(15);
+    problem
+}
+
+async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) {
+    let (mut at, mut looks) = (after, 0_u32);
+    loop {
+        // Whether it is over is asked before the file is looked at, so that nothing is left in it.
+        if looks.is_multiple_of(LOOKS_PER_QUESTION) && !is_over(&run) {
+            match found(call).await {
+                Ok(found) => run = found.run,
+                Err(_) => return,
+            }
+        }
+        let mut has_more = false;
+        if let Ok(Some(file)) = open(call, &run) {
+            let Ok(length) = file.metadata().map(|found| found.len()) else { return };
+            let Ok(bytes) = read_at(&file, at, length.saturating_sub(at).min(MAX_PIECE_BYTES)) else {
+                return;
+            };
+            let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            // A line that is longer than a piece is told in pieces.
+            let taken = if whole == 0 && bytes.len() as u64 == MAX_PIECE_BYTES { bytes.len() } else { whole };
+            if 0 < taken {
+                at += taken as u64;
+                let text = String::from_utf8_lossy(&bytes[..taken]);
+                let event = format!("id: {at}\n{}", plain("text", &json!({ "text": text })));
+                if !sender.send(event).await {
+                    return;
+                }
+                has_more = at < length;
+            }
+        }
+        if has_more {
+            continue;
+        }
+        if is_over(&run) {
+            sender.send(plain("end", &json!({ "state": run.state }))).await;
+            return;
+        }
+        if call.house.feed.is_ending() {
+            return;
+        }
+        looks += 1;
+        if looks.is_multiple_of(LOOKS_PER_BEAT) && !sender.send(": still there\n\n".to_owned()).await {
+            return;
+        }
+        if sender.while_read(sleep(LOOK)).await.is_none() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_http_has_them() {
+        assert_eq!(range("bytes=0-3", 10), Some(Ok((0, 4))));
+        assert_eq!(range("bytes=4-", 10), Some(Ok((4, 10))));
+        assert_eq!(range("bytes=-3", 10), Some(Ok((7, 10))));
+        assert_eq!(range("bytes=-30", 10), Some(Ok((0, 10))));
+        assert_eq!(range("bytes=4-400", 10), Some(Ok((4, 10))));
+        assert_eq!(range("bytes=10-", 10), Some(Err(())));
+        assert_eq!(range("bytes=3-2", 10), Some(Err(())));
+        for strange in ["bytes=-", "bytes=a-b", "lines=0-1", "bytes=0-1,3-4", ""] {
+            assert_eq!(range(strange, 10), None, "{strange}");
+        }
+    }
+}

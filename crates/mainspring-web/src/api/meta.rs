@@ -1,0 +1,129 @@
+//! The page and its files, signing in and out, whether the server lives, and the metrics.
+//!
+//! Cost: an asset is sent from memory.
+//!
+//! Does not know jobs.
+
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use mainspring_server::protocol::{Request, Response};
+use serde::Deserialize;
+
+use crate::call::{Call, Reply, nothing, text};
+use crate::catalogue::strange;
+use crate::gate::Proof;
+use crate::house::SignIn;
+use crate::metrics;
+use crate::problem::{Code, Problem};
+use crate::sessions::LIFE;
+
+/// The page itself, whatever the query.
+///
+/// # Errors
+///
+/// None.
+pub async fn index(call: Call) -> Reply {
+    let mut response = text("text/html; charset=utf-8", call.house.assets.index.clone());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    Ok(response)
+}
+
+/// A file of the page.
+///
+/// # Errors
+///
+/// 404 for another name, or the hash of another version.
+pub async fn asset(call: Call) -> Reply {
+    let assets = &call.house.assets;
+    let found = assets.find(call.parameter("name")).filter(|_| call.parameter("hash") == assets.hash);
+    let found = found.ok_or_else(|| Problem::new(Code::NotFound, "there is nothing here"))?;
+    let mut response = text(found.media_type, found.bytes.clone());
+    let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
+    response.headers_mut().insert(CACHE_CONTROL, forever);
+    Ok(response)
+}
+
+/// Whether the listener answers.
+///
+/// # Errors
+///
+/// None.
+pub async fn livez(_: Call) -> Reply {
+    Ok(text("text/plain; charset=utf-8", "ok\n"))
+}
+
+/// Whether the server answers, and nothing keeps it from recording.
+///
+/// # Errors
+///
+/// 503 with what is wrong. Whoever asks need not have signed in, so the troubles themselves are not told.
+pub async fn readyz(call: Call) -> Reply {
+    let Response::Status(status) = call.house.desk.look(Request::Status).await? else {
+        return Err(strange());
+    };
+    let not_ready = |text: &str| Err(Problem::new(Code::Temporary, text));
+    if status.state != "running" {
+        return not_ready("the server is stopping");
+    }
+    if !status.troubles.is_empty() {
+        return not_ready("the server cannot do all that it should: its status says what");
+    }
+    Ok(text("text/plain; charset=utf-8", "ok\n"))
+}
+
+/// The metrics.
+///
+/// # Errors
+///
+/// What the loop says.
+pub async fn metrics(call: Call) -> Reply {
+    call.asked(&[])?;
+    let body = metrics::text(&call.house, call.now).await?;
+    Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", body))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignInWire {
+    token: Option<String>,
+    code: Option<String>,
+}
+
+/// Signs in.
+///
+/// # Errors
+///
+/// 401, 422 or 429.
+pub async fn sign_in(call: Call) -> Reply {
+    let proof = match call.document::<SignInWire>()? {
+        SignInWire { token: Some(token), code: None } => SignIn::Token(token),
+        SignInWire { token: None, code: Some(code) } => SignIn::Code(code),
+        _ => return Err(Problem::new(Code::Invalid, "expected a token or a code")),
+    };
+    let cookie = call.house.sign_in(proof, call.now).await?;
+    Ok(with_cookie(&call, &cookie, LIFE.as_secs()))
+}
+
+/// Signs out.
+///
+/// # Errors
+///
+/// None.
+pub async fn sign_out(call: Call) -> Reply {
+    if let Some(Proof::Cookie(cookie)) = &call.proof {
+        call.house.sign_out(cookie);
+    }
+    Ok(with_cookie(&call, "", 0))
+}
+
+fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<axum::body::Body> {
+    let settings = &call.house.settings;
+    let (path, secure) = if settings.is_secure() { ("/", "; Secure") } else { (settings.prefix(), "") };
+    let name = settings.cookie_name();
+    let value = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path={path}; Max-Age={seconds}{secure}");
+    let mut response = nothing();
+    if let Ok(value) = HeaderValue::from_str(&value) {
+        response.headers_mut().insert(SET_COOKIE, value);
+    }
+    response
+}

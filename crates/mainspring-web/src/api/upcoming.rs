@@ -1,0 +1,143 @@
+//! What is due in a span of time: a lane for each job, where runs may meet, and when clocks are set.
+//!
+//! Cost: a search for each time, at most `MAX_TIMES` in all; they are searched on another thread.
+//!
+//! Does not know what will be skipped: policies decide that when it is due.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::jobs::moment;
+use crate::call::{Call, Reply, ok};
+use crate::catalogue::{Known, Plan};
+use crate::problem::{Code, Problem};
+use crate::view::{civil, state_code, zone_name};
+
+/// The longest span.
+const MAX_SPAN: SignedDuration = SignedDuration::from_hours(8 * 24);
+
+/// How many times of a job are told.
+const MAX_MOMENTS: usize = 300;
+
+/// How many times of a job are counted: each minute of a week.
+const MAX_COUNTED: usize = 10_080;
+
+/// How many times are searched in all: a second of work.
+const MAX_TIMES: usize = 200_000;
+
+/// How many lanes there are.
+const MAX_LANES: usize = 1_000;
+
+struct Lane {
+    known: Arc<Known>,
+    plan: Arc<Plan>,
+    median_ms: Option<u64>,
+    times: Vec<Timestamp>,
+}
+
+/// What is due.
+///
+/// # Errors
+///
+/// 400 for a span that is none or too long, and what the loop says.
+pub async fn upcoming(call: Call) -> Reply {
+    let asked = call.asked(&["from", "to", "q", "group"])?;
+    let time = |name: &str, default: Timestamp| {
+        let found = asked.get(name).map_or(Ok(default), str::parse::<Timestamp>);
+        found.map_err(|_| Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339")))
+    };
+    let from = time("from", call.now.wall)?;
+    let to = time("to", from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from))?;
+    if to <= from || MAX_SPAN < to.duration_since(from) {
+        return Err(Problem::new(Code::Usage, "`to` must lie after `from`, and at most eight days after it"));
+    }
+    let house = Arc::clone(&call.house);
+    let jobs = house.catalogue.jobs(&house.desk).await?;
+    let wanted = |known: &&Arc<Known>| {
+        asked.get("q").is_none_or(|part| known.wire.name.contains(part))
+            && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
+    };
+    let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
+    let medians: Vec<Option<u64>> = jobs
+        .iter()
+        .map(|known| house.catalogue.recent_known(&known.wire.name).and_then(|recent| recent.median_ms))
+        .collect();
+    let searched = tokio::task::spawn_blocking(move || document(jobs, medians, from, to)).await;
+    ok(&searched.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?)
+}
+
+fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, to: Timestamp) -> Value {
+    let mut left = MAX_TIMES;
+    let mut lanes: Vec<Lane> = Vec::new();
+    for (known, median_ms) in jobs.into_iter().zip(medians) {
+        let Some(plan) = known.plan.clone() else { continue };
+        let start = from - SignedDuration::from_nanos(1);
+        let end = to - SignedDuration::from_nanos(1);
+        let times = plan.timetable.occurrences(start, end, MAX_COUNTED.min(left));
+        left -= times.len();
+        lanes.push(Lane { known, plan, median_ms, times });
+    }
+    lanes.sort_by_key(|lane| lane.times.first().copied().unwrap_or(Timestamp::MAX));
+    lanes.truncate(MAX_LANES);
+    let step = if to.duration_since(from) <= SignedDuration::from_hours(25) { 60 } else { 600 };
+    let span = to.duration_since(from).as_secs();
+    let mut counts = vec![0_u64; usize::try_from((span + step - 1) / step).unwrap_or(0)];
+    let active = lanes.iter().filter(|lane| !is_paused(&lane.known));
+    for at in active.flat_map(|lane| &lane.times) {
+        let index = usize::try_from(at.duration_since(from).as_secs() / step).unwrap_or(0);
+        if let Some(count) = counts.get_mut(index) {
+            *count += 1;
+        }
+    }
+    json!({
+        "from": from.to_string(), "to": to.to_string(), "lanes": lanes.iter().map(lane).collect::<Vec<_>>(),
+        "changes": changes(&lanes, from, to), "histogram": { "step_ms": step * 1_000, "counts": counts }
+    })
+}
+
+fn is_paused(known: &Known) -> bool {
+    state_code(known.wire.state_code).starts_with("paused")
+}
+
+fn lane(lane: &Lane) -> Value {
+    let Lane { known, plan, median_ms, times } = lane;
+    let shown = &times[..times.len().min(MAX_MOMENTS)];
+    let length = SignedDuration::from_millis(median_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0));
+    let meets = shown.windows(2).filter_map(|pair| {
+        let until = pair[0].saturating_add(length).unwrap_or(pair[0]);
+        let text = "the run before will probably still be going";
+        let overlap = || json!({ "at": pair[1].to_string(), "until": until.to_string(), "code": "overlap", "text": text });
+        (pair[1] < until).then(overlap)
+    });
+    json!({
+        "job": known.wire.name, "zone": zone_name(&plan.zone), "group": known.wire.group, "median_ms": median_ms,
+        "paused": is_paused(known), "times": shown.iter().map(|at| moment(*at, plan)).collect::<Vec<_>>(),
+        "count": times.len(), "overlaps": meets.collect::<Vec<_>>()
+    })
+}
+
+/// When the clocks of the zones of these jobs are set.
+fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
+    let zones: BTreeMap<&str, &Plan> =
+        lanes.iter().map(|lane| (zone_name(&lane.plan.zone), &*lane.plan)).collect();
+    let mut found = Vec::new();
+    for (name, plan) in zones {
+        for change in plan.zone.following(from).take_while(|change| change.timestamp() < to) {
+            let at = change.timestamp();
+            let before = plan.zone.to_offset(at - SignedDuration::from_secs(1));
+            let delta = i64::from(change.offset().seconds()) - i64::from(before.seconds());
+            if delta == 0 {
+                continue;
+            }
+            let direction = if 0 < delta { "forward" } else { "back" };
+            let text = format!("the clock is set {direction} by {} min", delta.abs() / 60);
+            found.push(json!({
+                "zone": name, "at": at.to_string(), "civil": civil(at, &plan.zone), "delta_ms": delta * 1_000, "text": text
+            }));
+        }
+    }
+    found
+}

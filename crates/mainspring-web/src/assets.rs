@@ -1,0 +1,150 @@
+//! The page, as it is embedded in the program and served.
+//!
+//! ```text
+//! BASE                     index.html, with @HASH@ replaced: asked for again each time
+//! BASE assets/HASH/NAME    a file, for ever the same
+//! ```
+//!
+//! One hash for all files together, because modules import each other by `./name.js`. Served are the files as
+//! they lie there, without comments, indentation and empty lines: the page's README has the rule, and
+//! `served` in its mock is the model.
+//!
+//! Cost: the files are made once, at the start.
+//!
+//! Does not read a file.
+
+use axum::body::Bytes;
+use sha2::{Digest, Sha256};
+
+/// How many digits of the hash are in the addresses: enough to tell versions of one page apart.
+const HASH_DIGITS: usize = 12;
+
+/// What stands for the hash in index.html.
+const HASH_MARK: &str = "@HASH@";
+
+macro_rules! files {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!("../../mainspring-server/page/assets/", $name)))),*]
+    };
+}
+
+/// A file of the page.
+#[derive(Clone, Debug)]
+pub struct Asset {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub media_type: &'static str,
+    /// What is served of it.
+    pub bytes: Bytes,
+}
+
+/// All files of the page.
+#[derive(Clone, Debug)]
+pub struct Assets {
+    /// The hash over all of them.
+    pub hash: String,
+    /// The page itself.
+    pub index: Bytes,
+    files: Vec<Asset>,
+}
+
+impl Assets {
+    /// Makes them.
+    pub fn new() -> Assets {
+        let sources = files![
+            "acts.js" "ahead.js" "ansi.js" "api.js" "charts.js" "dom.js" "format.js" "house.js" "icon.svg" "index.html"
+            "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "strip.js" "table.js"
+        ];
+        let files: Vec<Asset> = sources
+            .into_iter()
+            .map(|(name, text)| {
+                let is_code = has_ending(name, "js") || has_ending(name, "css");
+                Asset { name, media_type: media_type(name), bytes: Bytes::from(served(text, is_code)) }
+            })
+            .collect();
+        let mut digest = Sha256::new();
+        for file in &files {
+            digest.update(&file.bytes);
+            digest.update([0]);
+        }
+        let mut hash: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        hash.truncate(HASH_DIGITS);
+        let index = files.iter().find(|file| file.name == "index.html").map(|file| file.bytes.clone());
+        let index = String::from_utf8_lossy(&index.unwrap_or_default()).replace(HASH_MARK, &hash);
+        Assets { hash, index: Bytes::from(index), files }
+    }
+
+    /// The file of a name, if it is one that has an address of its own.
+    pub fn find(&self, name: &str) -> Option<&Asset> {
+        self.files.iter().find(|file| file.name == name && file.name != "index.html")
+    }
+}
+
+impl Default for Assets {
+    fn default() -> Assets {
+        Assets::new()
+    }
+}
+
+fn has_ending(name: &str, ending: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, found)| found == ending)
+}
+
+fn media_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/html; charset=utf-8",
+    }
+}
+
+/// What is sent of a file of source: no comments, no indentation, and of code a statement a line.
+fn served(text: &str, is_code: bool) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        kept.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    kept.push_str(rest);
+    let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let goes_on = |line: &str| is_code && line.ends_with(['(', '[', '{', ',']);
+    lines.map(|line| if goes_on(line) { line.to_owned() } else { format!("{line}\n") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn serving_takes_away_comments_and_nothing_else() {
+        let text = "// a\n  const b = /** @type {C} */ (d); // e\n/**\n * f\n */\n\n  g(\n  h\n)\n";
+        assert_eq!(served(text, true), "const b =  (d); // e\ng(h\n)\n");
+        assert_eq!(served("<p>a,\n  b\n", false), "<p>a,\nb\n");
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_embedded_and_found_by_the_page() {
+        let assets = Assets::new();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mainspring-server/page/assets");
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort_unstable();
+        assert_eq!(assets.files.iter().map(|file| file.name.to_owned()).collect::<Vec<_>>(), names);
+        let index = String::from_utf8(assets.index.to_vec()).unwrap();
+        assert!(!index.contains(HASH_MARK));
+        let addresses: Vec<&str> = index.split('"').filter(|part| part.starts_with("assets/")).collect();
+        assert!(3 < addresses.len());
+        for address in addresses {
+            let name = address.strip_prefix(&format!("assets/{}/", assets.hash)).unwrap();
+            assert!(assets.find(name).is_some(), "{address}");
+        }
+        assert!(assets.find("index.html").is_none() && assets.find("../Cargo.toml").is_none());
+    }
+}

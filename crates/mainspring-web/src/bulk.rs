@@ -1,0 +1,162 @@
+//! One thing done to many jobs or runs, one after the other, while who asked looks at how far it is.
+//!
+//! Cost: one question of the loop for each, on one of its lines.
+//!
+//! Does not stop at what fails: it says what did, and goes on. Does not outlive the server.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use mainspring_server::protocol::Request;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::lock::locked;
+use crate::problem::{Code, Problem};
+
+/// How many deeds are remembered; the oldest that is done is forgotten first.
+const MAX_KEPT: usize = 100;
+
+/// How many go on at one time: a line of the loop each, and others are left for who looks.
+const MAX_RUNNING: usize = 2;
+
+/// How many errors are told.
+const MAX_ERRORS: usize = 10;
+
+/// What can be done to many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "see the routes of the same names")]
+pub enum Deed {
+    Run,
+    Pause,
+    Resume,
+    Cancel,
+    Retry,
+    Drop,
+}
+
+impl Deed {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Deed::Run => "run",
+            Deed::Pause => "pause",
+            Deed::Resume => "resume",
+            Deed::Cancel => "cancel",
+            Deed::Retry => "retry",
+            Deed::Drop => "drop",
+        }
+    }
+
+    /// Whether it is done to jobs, and not to runs.
+    pub const fn is_for_jobs(self) -> bool {
+        matches!(self, Deed::Run | Deed::Pause | Deed::Resume)
+    }
+
+    /// What the loop is asked.
+    pub fn request(self, id: String) -> Request {
+        match self {
+            Deed::Run => Request::Run { job: id, wait: false },
+            Deed::Pause => Request::Pause { job: Some(id) },
+            Deed::Resume => Request::Resume { job: Some(id) },
+            Deed::Cancel => Request::Cancel { of: id },
+            Deed::Retry => Request::DeadRetry { run: id },
+            Deed::Drop => Request::DeadDrop { run: id },
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+struct State {
+    count: usize,
+    done: usize,
+    failed: usize,
+    errors: Vec<Value>,
+}
+
+impl State {
+    fn is_done(&self) -> bool {
+        self.count <= self.done + self.failed
+    }
+}
+
+/// All that goes on, and what went on before.
+#[derive(Debug, Default)]
+pub struct Bulk(Mutex<(u64, BTreeMap<u64, State>)>);
+
+impl Bulk {
+    /// The most at once: seconds of work for the loop, between all others.
+    pub const MAX: usize = 10_000;
+
+    /// Whether so many can be dealt with at once.
+    ///
+    /// # Errors
+    ///
+    /// 422 for more than [`MAX`](Self::MAX).
+    pub fn check(count: usize) -> Result<(), Problem> {
+        if count <= Bulk::MAX {
+            return Ok(());
+        }
+        Err(Problem::new(Code::Invalid, format!("{count} are more than {} at once", Bulk::MAX)))
+    }
+
+    fn add(&self, state: State) -> u64 {
+        let mut kept = locked(&self.0);
+        kept.0 += 1;
+        let id = kept.0;
+        kept.1.insert(id, state);
+        if MAX_KEPT < kept.1.len()
+            && let Some(old) = kept.1.iter().find(|(_, state)| state.is_done()).map(|(id, _)| *id)
+        {
+            kept.1.remove(&old);
+        }
+        id
+    }
+
+    /// One that is done already.
+    pub fn finished(&self, count: usize) -> String {
+        self.add(State { count, done: count, ..State::default() }).to_string()
+    }
+
+    /// One that begins now. Returns its number.
+    ///
+    /// # Errors
+    ///
+    /// 429 while as many go on as may.
+    pub fn begin(&self, count: usize) -> Result<u64, Problem> {
+        let running = locked(&self.0).1.values().filter(|state| !state.is_done()).count();
+        if MAX_RUNNING <= running {
+            let text = "two such actions go on already: wait until one is done";
+            let mut problem = Problem::new(Code::TooMany, text);
+            problem.retry_after = Some(5);
+            return Err(problem);
+        }
+        Ok(self.add(State { count, ..State::default() }))
+    }
+
+    /// One of them was dealt with.
+    pub fn note(&self, id: u64, name: &str, failure: Option<Problem>) {
+        let mut kept = locked(&self.0);
+        let Some(state) = kept.1.get_mut(&id) else { return };
+        match failure {
+            None => state.done += 1,
+            Some(problem) => {
+                state.failed += 1;
+                if state.errors.len() < MAX_ERRORS {
+                    state.errors.push(json!({ "id": name, "detail": problem.detail }));
+                }
+            }
+        }
+    }
+
+    /// How far one is.
+    pub fn state(&self, id: &str) -> Option<Value> {
+        let kept = locked(&self.0);
+        let state = kept.1.get(&id.parse().ok()?)?;
+        let mut document = serde_json::to_value(state).ok()?;
+        document["id"] = json!(id);
+        document["state"] = json!(if state.is_done() { "done" } else { "running" });
+        Some(document)
+    }
+}

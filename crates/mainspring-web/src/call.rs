@@ -1,0 +1,163 @@
+//! A request that has passed all checks, as a handler sees it, and what it may answer.
+//!
+//! Cost: none of its own.
+//!
+//! Does not check who asks: see [`gate`](crate::gate).
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Query;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
+use mainspring_exec::clock::Moment;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::gate::Proof;
+use crate::house::House;
+use crate::problem::{Code, Problem};
+use crate::sessions::Who;
+
+/// What a handler answers.
+pub type Reply = Result<Response<Body>, Problem>;
+
+/// What a handler is, while it waits.
+pub type Replying = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// What all share.
+    pub house: Arc<House>,
+    /// Who asks; `None` where anybody may.
+    pub who: Option<Who>,
+    /// How that is known.
+    pub proof: Option<Proof>,
+    /// The names in the path of the route, with what stands there.
+    pub parameters: HashMap<String, String>,
+    /// The address.
+    pub uri: Uri,
+    /// What stands above the body.
+    pub headers: HeaderMap,
+    /// The body as a whole.
+    pub body: Bytes,
+    /// When it came.
+    pub now: Moment,
+}
+
+/// The parameters behind the question mark.
+#[derive(Clone, Debug, Default)]
+pub struct Asked(HashMap<String, String>);
+
+impl Asked {
+    /// One of them; an empty one is none.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// A number, at least 1 and at most `max`.
+    ///
+    /// # Errors
+    ///
+    /// 400 where it is none.
+    pub fn number(&self, name: &str, default: usize, max: usize) -> Result<usize, Problem> {
+        let Some(text) = self.get(name) else { return Ok(default) };
+        let wrong = || Problem::new(Code::Usage, format!("`{name}` must be a number from 1 to {max}"));
+        let number: usize = text.parse().map_err(|_| wrong())?;
+        if (1..=max).contains(&number) { Ok(number) } else { Err(wrong()) }
+    }
+
+    /// Words with commas between.
+    pub fn words(&self, name: &str) -> Vec<String> {
+        self.get(name).map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
+    }
+}
+
+impl Call {
+    /// What stands in the path under a name.
+    pub fn parameter(&self, name: &str) -> &str {
+        self.parameters.get(name).map_or("", String::as_str)
+    }
+
+    /// Who asks, where the route says that it must be somebody.
+    ///
+    /// # Errors
+    ///
+    /// 401 where it is nobody.
+    pub fn who(&self) -> Result<&Who, Problem> {
+        self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
+    }
+
+    /// The parameters behind the question mark, of which only these are known.
+    ///
+    /// # Errors
+    ///
+    /// 400 for another one, and for one that stands there twice.
+    pub fn asked(&self, known: &[&str]) -> Result<Asked, Problem> {
+        let wrong = |text: String| Problem::new(Code::Usage, text);
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&self.uri)
+            .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
+        let mut found = HashMap::new();
+        for (name, value) in pairs {
+            if !known.contains(&name.as_str()) {
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let name: String = name.chars().take(40).collect();
+                return Err(wrong(format!("there is no parameter `{}`: it is {known}", name.escape_debug())));
+            }
+            if found.insert(name.clone(), value).is_some() {
+                return Err(wrong(format!("`{name}` stands there twice")));
+            }
+        }
+        Ok(Asked(found))
+    }
+
+    /// The body as a document. An empty one is `{}`.
+    ///
+    /// # Errors
+    ///
+    /// 422 where it is another one, or has a field that is not known.
+    pub fn document<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let bytes: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
+        serde_json::from_slice(bytes).map_err(|error| Problem::new(Code::Invalid, error.to_string()))
+    }
+}
+
+/// A document as an answer.
+///
+/// # Errors
+///
+/// None; it is what handlers return.
+pub fn json(status: StatusCode, document: &impl Serialize) -> Reply {
+    let text = serde_json::to_vec(document)
+        .map_err(|error| Problem::new(Code::Failed, format!("the answer cannot be written: {error}")))?;
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+/// A document, with status 200.
+///
+/// # Errors
+///
+/// As [`json`].
+pub fn ok(document: &impl Serialize) -> Reply {
+    json(StatusCode::OK, document)
+}
+
+/// Text with a type.
+pub fn text(media_type: &'static str, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}
+
+/// No content.
+pub fn nothing() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

@@ -1,0 +1,308 @@
+//! What is known of the jobs: the documents of the loop, what their definitions say, and how their last runs
+//! went.
+//!
+//! ```text
+//! List and Export of the loop ─▶ JobWire + Plan (timetable, zone, sentences), again after FRESH
+//! History of one job, where its document has changed ─▶ Recent (last runs, median, 95th percentile)
+//! ```
+//!
+//! Cost: a page of 250 jobs is a question; a definition is read once, and the runs of a job once for each
+//! change of it.
+//!
+//! Does not decide what a job does: the loop has the last word, and these are its documents.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mainspring_exec::clock::Moment;
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
+use mainspring_job::{Timetable, Trigger};
+use mainspring_server::protocol::{JobWire, Request, Response, RunWire};
+
+use crate::desk::Desk;
+use crate::lock::locked;
+use crate::problem::{Code, Problem};
+
+/// How old the list of jobs may be: many pages that ask at once share one, and nobody sees the difference.
+const FRESH: Duration = Duration::from_millis(250);
+
+/// How many runs of a job are looked at for its medians.
+const RECENT_RUNS: usize = 100;
+
+/// What the definition of a job says.
+#[derive(Debug)]
+pub struct Plan {
+    /// When it is due.
+    pub timetable: Timetable,
+    /// The zone of its first trigger.
+    pub zone: TimeZone,
+    sentences: OnceLock<Vec<String>>,
+}
+
+impl Plan {
+    /// What each trigger means, in words.
+    pub fn sentences(&self, now: Timestamp) -> &[String] {
+        self.sentences.get_or_init(|| {
+            let of_triggers = self
+                .timetable
+                .triggers()
+                .iter()
+                .filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
+            let at_boot = self.timetable.is_at_boot() && self.timetable.triggers().is_empty();
+            of_triggers.chain(at_boot.then(|| "At each start of the server.".to_owned())).collect()
+        })
+    }
+}
+
+/// A job.
+#[derive(Debug)]
+pub struct Known {
+    /// As `list` has it.
+    pub wire: JobWire,
+    /// Its definition as text.
+    pub definition: String,
+    /// What that says; `None` if it cannot be read, which the loop says in its log.
+    pub plan: Option<Arc<Plan>>,
+}
+
+/// How the last runs of a job went.
+#[derive(Debug, Default)]
+pub struct Recent {
+    /// The latest nominal time first.
+    pub runs: Vec<RunWire>,
+    /// Of those that succeeded.
+    pub median_ms: Option<u64>,
+    /// The same.
+    pub p95_ms: Option<u64>,
+}
+
+/// What tells one state of a job's history from the next.
+type Mark = (u64, usize, usize, Option<(String, String, u32)>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    jobs: Option<(Moment, Arc<Vec<Arc<Known>>>)>,
+    /// By the text of the definition.
+    plans: HashMap<String, Option<Arc<Plan>>>,
+    recent: HashMap<String, (Mark, Arc<Recent>)>,
+}
+
+/// What is known of the jobs.
+#[derive(Debug)]
+pub struct Catalogue {
+    zone: TimeZone,
+    kept: Mutex<Kept>,
+}
+
+/// What the loop answers where it answers something else.
+pub fn strange() -> Problem {
+    Problem::new(Code::Failed, "the server answers something else than was asked")
+}
+
+impl Catalogue {
+    /// One that knows nothing. `zone` is that of jobs which name none.
+    pub fn new(zone: TimeZone) -> Catalogue {
+        Catalogue { zone, kept: Mutex::new(Kept::default()) }
+    }
+
+    /// Asks again next time.
+    pub fn forget(&self) {
+        locked(&self.kept).jobs = None;
+    }
+
+    /// All jobs, in the order of their names.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn jobs(&self, desk: &Arc<Desk>) -> Result<Arc<Vec<Arc<Known>>>, Problem> {
+        let now = Moment::now();
+        if let Some((asked, jobs)) = &locked(&self.kept).jobs
+            && now.since(*asked) < FRESH
+        {
+            return Ok(Arc::clone(jobs));
+        }
+        let mut wires = Vec::new();
+        let mut after = None;
+        loop {
+            let answer = desk.look(Request::List { after }).await?;
+            let Response::Jobs { jobs, after: next } = answer else { return Err(strange()) };
+            wires.extend(jobs);
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let mut texts = Vec::new();
+        loop {
+            let answer = desk.look(Request::Export { after }).await?;
+            let Response::Export { texts: page, after: next } = answer else { return Err(strange()) };
+            texts.extend(page);
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let jobs = Arc::new(self.join(wires, texts));
+        locked(&self.kept).jobs = Some((now, Arc::clone(&jobs)));
+        Ok(jobs)
+    }
+
+    /// Puts documents and definitions together, by their names.
+    fn join(&self, wires: Vec<JobWire>, texts: Vec<String>) -> Vec<Arc<Known>> {
+        let mut kept = locked(&self.kept);
+        let mut plans = HashMap::new();
+        let mut by_name = HashMap::new();
+        for text in texts {
+            let plan = kept.plans.remove(&text).unwrap_or_else(|| read(&text, &self.zone));
+            plans.insert(text.clone(), plan.clone());
+            if let Some(name) = name_of(&text) {
+                by_name.insert(name, (text, plan));
+            }
+        }
+        kept.plans = plans;
+        let names: std::collections::HashSet<&str> = wires.iter().map(|wire| wire.name.as_str()).collect();
+        kept.recent.retain(|name, _| names.contains(name.as_str()));
+        let known = |wire: JobWire| {
+            let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
+            Arc::new(Known { wire, definition, plan })
+        };
+        wires.into_iter().map(known).collect()
+    }
+
+    /// One job.
+    ///
+    /// # Errors
+    ///
+    /// 404 if there is none, and what the loop says.
+    pub async fn job(&self, desk: &Arc<Desk>, name: &str) -> Result<Arc<Known>, Problem> {
+        let jobs = self.jobs(desk).await?;
+        let found = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name)).ok();
+        let found = found.and_then(|index| jobs.get(index)).map(Arc::clone);
+        found.ok_or_else(|| Problem::new(Code::NotFound, format!("there is no job `{name}`")))
+    }
+
+    /// How the last runs of a job went.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn recent(&self, desk: &Arc<Desk>, known: &Known) -> Result<Arc<Recent>, Problem> {
+        let wire = &known.wire;
+        let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.clone(), run.attempt));
+        let mark = (wire.runs, wire.running, wire.queued, last);
+        if let Some((found, recent)) = locked(&self.kept).recent.get(&wire.name)
+            && *found == mark
+        {
+            return Ok(Arc::clone(recent));
+        }
+        let runs = history(desk, Some(&wire.name), Vec::new(), RECENT_RUNS).await?;
+        let recent = Arc::new(Recent::of(runs));
+        locked(&self.kept).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
+        Ok(recent)
+    }
+
+    /// How the last runs of a job went, as far as somebody has asked.
+    pub fn recent_known(&self, job: &str) -> Option<Arc<Recent>> {
+        locked(&self.kept).recent.get(job).map(|(_, recent)| Arc::clone(recent))
+    }
+}
+
+/// The latest runs, as `history` has them.
+///
+/// # Errors
+///
+/// What the loop says.
+pub async fn history(
+    desk: &Arc<Desk>,
+    job: Option<&str>,
+    states: Vec<String>,
+    limit: usize,
+) -> Result<Vec<RunWire>, Problem> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    while found.len() < limit {
+        let rest = limit - found.len();
+        let request =
+            Request::History { job: job.map(str::to_owned), states: states.clone(), limit: rest, cursor };
+        let Response::Runs { runs, cursor: next } = desk.look(request).await? else { return Err(strange()) };
+        found.extend(runs);
+        cursor = next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// The name in `[jobs.NAME]`, with which each definition begins.
+fn name_of(text: &str) -> Option<String> {
+    let name = text.trim_start().strip_prefix("[jobs.")?.split(']').next()?;
+    Some(name.trim_matches(['"', '\'']).to_owned())
+}
+
+fn read(text: &str, zone: &TimeZone) -> Option<Arc<Plan>> {
+    let file = JobFile::parse(&Source::new("definition", text), zone);
+    let job = file.jobs.into_iter().next()?.job;
+    let first = job.timetable.triggers().first().and_then(Trigger::schedule);
+    let zone = first.map_or_else(|| zone.clone(), |schedule| schedule.zone().clone());
+    Some(Arc::new(Plan { timetable: job.timetable, zone, sentences: OnceLock::new() }))
+}
+
+/// A time between two instants in text, in milliseconds.
+pub fn between_ms(from: Option<&String>, to: Option<&String>) -> Option<u64> {
+    let time = |text: &String| text.parse::<Timestamp>().ok();
+    let (from, to) = (time(from?)?, time(to?)?);
+    Some(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
+}
+
+/// The value that so many of a hundred are not above.
+pub fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    let index = (sorted.len() * percent / 100).min(sorted.len().checked_sub(1)?);
+    sorted.get(index).copied()
+}
+
+impl Recent {
+    fn of(runs: Vec<RunWire>) -> Recent {
+        let good = runs.iter().filter(|run| run.state == "succeeded");
+        let mut lengths: Vec<u64> =
+            good.filter_map(|run| between_ms(run.started.as_ref(), run.ended.as_ref())).collect();
+        lengths.sort_unstable();
+        Recent { median_ms: percentile(&lengths, 50), p95_ms: percentile(&lengths, 95), runs }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_definition_has_a_name_a_zone_and_sentences() {
+        let text = "[jobs.\"a.b\"]\ncron = \"30 2 * * *\"\nzone = \"Europe/Berlin\"\nrun = [\"/bin/true\"]\n";
+        assert_eq!(name_of(text).as_deref(), Some("a.b"));
+        assert_eq!(name_of("[jobs.a]\n").as_deref(), Some("a"));
+        let plan = read(text, &TimeZone::UTC).unwrap();
+        assert_eq!(plan.zone.iana_name(), Some("Europe/Berlin"));
+        assert_eq!(plan.sentences(Timestamp::UNIX_EPOCH).len(), 1);
+        assert!(read("[jobs.a]\nnonsense\n", &TimeZone::UTC).is_none());
+    }
+
+    #[test]
+    fn medians_are_of_runs_that_succeeded() {
+        let run = |state: &str, seconds: u32| RunWire {
+            state: state.to_owned(),
+            started: Some("2026-11-21T03:00:00Z".to_owned()),
+            ended: Some(format!("2026-11-21T03:00:{seconds:02}Z")),
+            ..RunWire::default()
+        };
+        let runs = vec![run("failed", 50), run("succeeded", 3), run("succeeded", 1), run("succeeded", 2)];
+        let recent = Recent::of(runs);
+        assert_eq!((recent.median_ms, recent.p95_ms), (Some(2_000), Some(3_000)));
+        assert_eq!(Recent::default().median_ms, None);
+        assert_eq!(percentile(&[], 50), None);
+    }
+}

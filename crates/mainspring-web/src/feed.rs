@@ -1,0 +1,250 @@
+//! What happens, for pages that are open: server-sent events.
+//!
+//! ```text
+//! the loop ─Watch▶ changes since the last one ─▶ ring of RING events ─▶ every stream from where it stands
+//!                  then REST, so that a busy server tells of each job four times a second at most
+//! ```
+//!
+//! An event has the id EPOCH.N. Who comes back with one that the ring still has hears what followed; else
+//! `reset`: ask again. While no page is open nothing is watched, and what happens then is a gap.
+//!
+//! Cost: nothing without streams. A stream is a task and what it has not sent yet, at most some kilobytes.
+//!
+//! Does not say what is now: a page asks for that.
+//!
+//! Source: the HTML standard, server-sent events.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_server::protocol::ChangesWire;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::lock::locked;
+
+/// How many events are kept for who comes back: a busy minute.
+const RING: usize = 1_024;
+
+/// How long changes are gathered before the next are asked for.
+pub const REST: Duration = Duration::from_millis(250);
+
+/// How often a stream says something though nothing happens, by which its reader knows that it lives.
+pub const BEAT: Duration = Duration::from_secs(15);
+
+/// The most streams of all browsers: of events and of output.
+pub const MAX_STREAMS: usize = 32;
+
+#[derive(Debug, Default)]
+struct Ring {
+    /// Tells one stretch of watching from the next.
+    epoch: i64,
+    last: u64,
+    events: VecDeque<(u64, String)>,
+    stream_count: usize,
+    is_ending: bool,
+}
+
+/// The events, and who listens.
+#[derive(Debug, Default)]
+pub struct Feed {
+    ring: Mutex<Ring>,
+    /// Somebody began to listen.
+    pub listeners: Notify,
+    /// Something happened.
+    news: Notify,
+}
+
+/// A place among the streams, which is given back when it is dropped.
+#[derive(Debug)]
+pub struct Seat(Arc<Feed>);
+
+/// Where a stream stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    epoch: i64,
+    number: u64,
+}
+
+fn event(id: Option<String>, name: &str, data: &Value) -> String {
+    let id = id.map_or_else(String::new, |id| format!("id: {id}\n"));
+    format!("{id}event: {name}\ndata: {data}\n\n")
+}
+
+/// An event without an id, as a stream sends it.
+pub fn plain(name: &str, data: &Value) -> String {
+    event(None, name, data)
+}
+
+impl Feed {
+    /// One without events. `now` tells it from that of the server before.
+    pub fn new(now: Timestamp) -> Feed {
+        let ring = Ring { epoch: now.as_millisecond(), ..Ring::default() };
+        Feed { ring: Mutex::new(ring), ..Feed::default() }
+    }
+
+    /// A place for one more stream.
+    pub fn seat(feed: &Arc<Feed>) -> Option<Seat> {
+        feed.take_place().then(|| Seat(Arc::clone(feed)))
+    }
+
+    fn take_place(&self) -> bool {
+        let mut ring = locked(&self.ring);
+        if MAX_STREAMS <= ring.stream_count || ring.is_ending {
+            return false;
+        }
+        if ring.stream_count == 0 {
+            // What happened while no stream was open is not known.
+            ring.epoch += 1;
+            (ring.last, ring.events) = (0, VecDeque::new());
+        }
+        ring.stream_count += 1;
+        self.listeners.notify_one();
+        true
+    }
+
+    fn give_place(&self) {
+        locked(&self.ring).stream_count -= 1;
+    }
+
+    /// How many streams there are.
+    pub fn stream_count(&self) -> usize {
+        locked(&self.ring).stream_count
+    }
+
+    /// Tells what has changed.
+    pub fn tell(&self, changes: &ChangesWire) {
+        let mut ring = locked(&self.ring);
+        let runs = changes.runs.iter();
+        for run in runs {
+            ring.add("run.changed", &json!({ "run": run.run, "job": run.job, "state": run.state }));
+        }
+        for job in &changes.jobs {
+            ring.add("job.changed", &json!({ "job": job }));
+        }
+        if changes.once {
+            ring.add("once.changed", &json!({ "id": "" }));
+        }
+        if changes.is_cut_short {
+            ring.add("reset", &json!({}));
+        }
+        drop(ring);
+        self.news.notify_waiters();
+    }
+
+    /// The server ends: all streams say so and end.
+    pub fn end(&self) {
+        locked(&self.ring).is_ending = true;
+        self.news.notify_waiters();
+    }
+
+    /// Whether the server ends.
+    pub fn is_ending(&self) -> bool {
+        locked(&self.ring).is_ending
+    }
+
+    /// Where a stream begins that was at `after`, and whether it has missed something.
+    pub fn position(&self, after: Option<&str>) -> (Position, bool) {
+        let ring = locked(&self.ring);
+        let now = Position { epoch: ring.epoch, number: ring.last };
+        let Some(after) = after.filter(|after| !after.is_empty()) else { return (now, false) };
+        let parsed = after.split_once('.').and_then(|(epoch, number)| {
+            Some(Position { epoch: epoch.parse().ok()?, number: number.parse().ok()? })
+        });
+        let first = ring.events.front().map_or(ring.last, |(number, _)| number - 1);
+        match parsed {
+            Some(at) if at.epoch == ring.epoch && first <= at.number && at.number <= ring.last => (at, false),
+            _ => (now, true),
+        }
+    }
+
+    /// The id of a position.
+    pub fn id(position: Position) -> String {
+        format!("{}.{}", position.epoch, position.number)
+    }
+
+    /// What followed a position, and where that leads.
+    pub fn since(&self, position: Position) -> (String, Position) {
+        let ring = locked(&self.ring);
+        let now = Position { epoch: ring.epoch, number: ring.last };
+        let first = ring.events.front().map_or(ring.last, |(number, _)| number - 1);
+        if position.epoch != ring.epoch || position.number < first {
+            return (event(Some(Feed::id(now)), "reset", &json!({})), now);
+        }
+        let later = ring.events.iter().filter(|(number, _)| position.number < *number);
+        (later.map(|(_, text)| text.as_str()).collect(), now)
+    }
+
+    /// Waits until something happens. What happened before the call and was not fetched is not waited for, so
+    /// the waiting is begun before the look.
+    pub fn news(&self) -> tokio::sync::futures::Notified<'_> {
+        self.news.notified()
+    }
+}
+
+impl Ring {
+    fn add(&mut self, name: &str, data: &Value) {
+        self.last += 1;
+        let id = Feed::id(Position { epoch: self.epoch, number: self.last });
+        self.events.push_back((self.last, event(Some(id), name, data)));
+        if RING < self.events.len() {
+            self.events.pop_front();
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.give_place();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_server::protocol::RunChangeWire;
+
+    fn change(number: u32) -> ChangesWire {
+        let run = RunChangeWire { run: format!("a@{number}"), job: "a".into(), state: "running".into() };
+        ChangesWire { runs: vec![run], ..ChangesWire::default() }
+    }
+
+    #[test]
+    fn who_comes_back_hears_what_followed_or_that_it_is_not_known() {
+        let feed = Feed::default();
+        assert!(feed.take_place());
+        let (start, is_gap) = feed.position(None);
+        assert!(!is_gap);
+        feed.tell(&change(1));
+        feed.tell(&change(2));
+        let (text, end) = feed.since(start);
+        assert_eq!(text.matches("event: run.changed").count(), 2, "{text}");
+        assert!(text.starts_with(&format!("id: {}.1\n", start.epoch)), "{text}");
+        assert_eq!(feed.since(end).0, "");
+        assert_eq!(feed.position(Some(&Feed::id(end))), (end, false));
+        for strange in ["0.1", "x", "..", "9999999999999.1", &format!("{}.3", end.epoch)] {
+            assert_eq!(feed.position(Some(strange)), (end, true), "{strange}");
+        }
+        (0..2_000).for_each(|number| feed.tell(&change(number)));
+        let (text, last) = feed.since(end);
+        assert!(text.contains("event: reset"), "{text}");
+        feed.give_place();
+        assert!(feed.take_place());
+        assert!(feed.since(last).0.contains("event: reset"), "a new stretch has a gap before it");
+    }
+
+    #[test]
+    fn there_are_so_many_streams_and_a_place_is_given_back() {
+        let feed = Feed::default();
+        assert!((0..MAX_STREAMS).all(|_| feed.take_place()));
+        assert!(!feed.take_place());
+        feed.give_place();
+        assert!(feed.take_place());
+        (0..MAX_STREAMS).for_each(|_| feed.give_place());
+        assert_eq!(feed.stream_count(), 0);
+        feed.end();
+        assert!(!feed.take_place());
+    }
+}

@@ -1,0 +1,170 @@
+//! Who may ask what: all that is checked before a request is routed, and the one check of its route.
+//!
+//! | check | asks | else |
+//! |---|---|---|
+//! | host | is it one of ours? A page of another site whose name points here has that site's name | 421 |
+//! | identity | a token, or a session that has not ended | 401 |
+//! | scope | that of the route, at least | 403 |
+//! | site | what changes something with a cookie comes from our own page | 403 |
+//! | body | is JSON, and not too long | 415, 413 |
+//!
+//! A token in a header needs no check of the site: no browser sends it by itself. A same-origin GET has no
+//! Origin, so that only the host tells a page of ours from one whose name was made to point here.
+//!
+//! Cost: some comparisons; a hash for a token or a cookie.
+//!
+//! Does not answer across origins: there is no CORS header at all.
+//!
+//! Source: RFC 9110, section 7.4; Fetch Metadata Request Headers, W3C.
+
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use mainspring_exec::clock::Moment;
+
+use crate::house::House;
+use crate::problem::{Code, Problem};
+use crate::scope::Scope;
+use crate::sessions::Who;
+
+/// The policy of the page: it loads its own files, asks its own server, is in no frame, and makes no HTML of
+/// text.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+/// What stands in every answer.
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("x-frame-options", "DENY"),
+];
+
+/// Adds what stands in every answer.
+pub fn add_headers(headers: &mut HeaderMap) {
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key("cache-control") {
+        headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    }
+}
+
+/// The only value of a header; `None` if there is none.
+fn only(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Result<Option<&str>, ()> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+        _ => Err(()),
+    }
+}
+
+/// Whether a request is meant for us: its host, and the one in its address if it has one.
+///
+/// # Errors
+///
+/// 421 for every other host.
+pub fn check_host(house: &House, port: Option<u16>, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    let wrong = |host: &str| {
+        let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
+        Problem::new(Code::Misdirected, text)
+    };
+    let host = only(headers, HOST).map_err(|()| wrong(".."))?.ok_or_else(|| wrong(""))?;
+    let is_ours = house.settings.has_host(host, port);
+    let is_same = uri.authority().is_none_or(|authority| authority.as_str() == host);
+    if is_ours && is_same { Ok(()) } else { Err(wrong(host)) }
+}
+
+/// What others wrote, as it may stand in an answer.
+fn printable(text: &str) -> String {
+    text.chars().take(100).map(|c| if c.is_ascii_graphic() { c } else { '.' }).collect()
+}
+
+/// How somebody has shown who they are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// A token in a header of the request.
+    Bearer,
+    /// A cookie, which a browser sends whoever made it ask.
+    Cookie(String),
+}
+
+/// Who asks, and how that is known.
+///
+/// # Errors
+///
+/// 401 if nobody is known by what the request has.
+pub fn identify(house: &House, headers: &HeaderMap, now: Moment) -> Result<(Who, Proof), Problem> {
+    let unknown = |text: &str| Problem::new(Code::Unauthenticated, text);
+    if let Some(value) = only(headers, AUTHORIZATION).map_err(|()| unknown("there are two tokens"))? {
+        let (kind, token) = value.split_once(' ').unwrap_or((value, ""));
+        if !kind.eq_ignore_ascii_case("bearer") {
+            return Err(unknown("only tokens are known: Authorization: Bearer TOKEN"));
+        }
+        let who = house.who_has(token.trim()).map_err(|why| unknown(&why))?;
+        return who.map(|who| (who, Proof::Bearer)).ok_or_else(|| unknown("the token is not known"));
+    }
+    let cookie = cookie(house, headers)
+        .ok_or_else(|| unknown("sign in: with mainspring open, or with a token of mainspring token add"))?;
+    let who = house.who_is(&cookie, now).ok_or_else(|| unknown("the session has ended: sign in again"))?;
+    Ok((who, Proof::Cookie(cookie)))
+}
+
+/// The session's cookie.
+pub fn cookie(house: &House, headers: &HeaderMap) -> Option<String> {
+    let name = house.settings.cookie_name();
+    let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+}
+
+/// Whether somebody's scope is enough.
+///
+/// # Errors
+///
+/// 403 where it is not.
+pub fn check_scope(who: &Who, needed: Scope) -> Result<(), Problem> {
+    if needed <= who.scope {
+        return Ok(());
+    }
+    let text = format!("this needs the scope {needed}, and {} has {}", who.name, who.scope);
+    Err(Problem::new(Code::Denied, text))
+}
+
+/// Whether a method only looks.
+pub fn is_safe(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+/// Whether a request that a browser may have been made to send comes from our own page.
+///
+/// # Errors
+///
+/// 403 where it comes from elsewhere, or nothing says where from.
+pub fn check_site(house: &House, headers: &HeaderMap) -> Result<(), Problem> {
+    let denied = |text: &str| Err(Problem::new(Code::Denied, text));
+    let twice = Problem::new(Code::Denied, "the request says twice where it comes from");
+    let site = only(headers, "sec-fetch-site").map_err(|()| twice.clone())?;
+    let origin = only(headers, ORIGIN).map_err(|()| twice)?;
+    let is_own = |origin| house.settings.is_own_origin(origin, only(headers, HOST).ok().flatten());
+    match (site, origin) {
+        (Some("same-origin"), _) => Ok(()),
+        (None, Some(origin)) if is_own(origin) => Ok(()),
+        (None, None) => denied("nothing says where the request comes from: send a token instead of a cookie"),
+        _ => denied("the request comes from another site"),
+    }
+}
+
+/// Whether a body is what it may be.
+///
+/// # Errors
+///
+/// 415 for anything but JSON.
+pub fn check_media_type(headers: &HeaderMap) -> Result<(), Problem> {
+    let wrong = || Problem::new(Code::MediaType, "the body must be application/json");
+    let found = only(headers, CONTENT_TYPE).map_err(|()| wrong())?.ok_or_else(wrong)?;
+    let kind = found.split(';').next().unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case("application/json") { Ok(()) } else { Err(wrong()) }
+}

@@ -1,0 +1,201 @@
+//! What all handlers share: the way to the loop, who may ask, and what is known of jobs already.
+//!
+//! | field | guard | held |
+//! |---|---|---|
+//! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
+//! | `desk`, `catalogue`, `feed` | their own | see there |
+//!
+//! Cost: none of its own.
+//!
+//! Does not know HTTP.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use mainspring_exec::clock::Moment;
+use mainspring_server::message::say;
+use mainspring_server::place::Place;
+use mainspring_server::protocol::{Request, Response};
+
+use crate::assets::Assets;
+use crate::audit::Audit;
+use crate::bulk::Bulk;
+use crate::catalogue::Catalogue;
+use crate::desk::Desk;
+use crate::feed::Feed;
+use crate::lock::locked;
+use crate::meter::Meter;
+use crate::problem::{Code, Problem};
+use crate::scope::Scope;
+use crate::sessions::{Sessions, Who};
+use crate::settings::Settings;
+use crate::tokens::{Tokens, path};
+
+/// How long a click is remembered, so that the same again is the same run: longer than a browser tries again.
+const CLICK_LIFE: Duration = Duration::from_secs(150);
+
+/// The most clicks in that time that are remembered.
+const MAX_CLICKS: usize = 10_000;
+
+/// What is shared.
+#[derive(Debug)]
+pub struct House {
+    /// How the server is reached.
+    pub settings: Settings,
+    /// Where its data are.
+    pub place: Place,
+    /// Where the output of runs is.
+    pub output: PathBuf,
+    /// The zone of the server.
+    pub zone: TimeZone,
+    /// The way to the loop.
+    pub desk: Arc<Desk>,
+    /// The page.
+    pub assets: Assets,
+    /// What is known of jobs.
+    pub catalogue: Catalogue,
+    /// What happens.
+    pub feed: Arc<Feed>,
+    /// What people asked.
+    pub audit: Audit,
+    /// What is done to many at once.
+    pub bulk: Bulk,
+    /// What is counted.
+    pub meter: Meter,
+    tokens: Mutex<Tokens>,
+    sessions: Mutex<Sessions>,
+    /// Runs that were asked for, by job and the moment that the browser named.
+    clicks: Mutex<HashMap<(String, String), (String, Moment)>>,
+}
+
+impl House {
+    /// A house that has not been asked anything.
+    ///
+    /// # Errors
+    ///
+    /// When the file of tokens cannot be believed.
+    pub fn new(settings: Settings, place: Place, zone: TimeZone, desk: Arc<Desk>) -> std::io::Result<House> {
+        Ok(House {
+            tokens: Mutex::new(Tokens::open(path(&place))?),
+            sessions: Mutex::new(Sessions::default()),
+            clicks: Mutex::new(HashMap::new()),
+            output: place.output(),
+            catalogue: Catalogue::new(zone.clone()),
+            feed: Arc::new(Feed::new(Moment::now().wall)),
+            audit: Audit::default(),
+            bulk: Bulk::default(),
+            meter: Meter::default(),
+            assets: Assets::new(),
+            settings,
+            place,
+            zone,
+            desk,
+        })
+    }
+
+    /// What somebody may do here: less where nothing may be changed.
+    fn allowed(&self, who: Who) -> Who {
+        let most = if self.settings.is_read_only { Scope::Look } else { Scope::Operate };
+        Who { scope: who.scope.min(most), ..who }
+    }
+
+    /// Whose token it is.
+    ///
+    /// # Errors
+    ///
+    /// When the file of tokens cannot be believed any more.
+    pub fn who_has(&self, token: &str) -> Result<Option<Who>, String> {
+        let mut tokens = locked(&self.tokens);
+        tokens.refresh().map_err(|error| {
+            say(&format!("mainspring: no token is good, because {}: {error}\n", path(&self.place).display()));
+            "no token is good now: see the log of the server".to_owned()
+        })?;
+        let found = tokens.find(token).cloned();
+        Ok(found.map(|token| {
+            self.allowed(Who { name: token.name.clone(), scope: token.scope, token: Some(token) })
+        }))
+    }
+
+    /// Whose session a cookie is. One of a token ends with it.
+    pub fn who_is(&self, cookie: &str, now: Moment) -> Option<Who> {
+        let who = locked(&self.sessions).find(cookie, now)?.clone();
+        if let Some(token) = &who.token {
+            let mut tokens = locked(&self.tokens);
+            if tokens.refresh().is_err() || !tokens.has(token) {
+                return None;
+            }
+        }
+        Some(who)
+    }
+
+    /// Begins a session for who has a token or a code. Returns its cookie.
+    ///
+    /// # Errors
+    ///
+    /// 401 for what is not known, 429 for too many tries.
+    pub async fn sign_in(&self, proof: SignIn, now: Moment) -> Result<String, Problem> {
+        if !locked(&self.sessions).may_try(now) {
+            let mut problem = Problem::new(Code::TooMany, "too many tries to sign in: wait a minute");
+            problem.retry_after = Some(60);
+            return Err(problem);
+        }
+        let unknown = || Problem::new(Code::Unauthenticated, "the code or token is not known");
+        let who = match proof {
+            SignIn::Token(token) => {
+                let found = self.who_has(&token).map_err(|why| Problem::new(Code::Unauthenticated, why))?;
+                found.ok_or_else(unknown)?
+            }
+            SignIn::Code(code) => {
+                let answer = self.desk.ask(None, Request::Redeem { code }).await;
+                let Ok(Response::Door(_)) = answer else { return Err(unknown()) };
+                self.allowed(Who { name: "local".to_owned(), scope: Scope::Define, token: None })
+            }
+        };
+        self.audit.add(now, &who.name, "sign_in", "signed in", None, None, None);
+        let cookie = locked(&self.sessions).begin(who, now);
+        cookie.map_err(|error| Problem::new(Code::Failed, format!("no session can be begun: {error}")))
+    }
+
+    /// Ends a session.
+    pub fn sign_out(&self, cookie: &str) {
+        locked(&self.sessions).end(cookie);
+    }
+
+    /// The run that a click has led to, if it was seen before.
+    pub fn clicked(&self, job: &str, at: &str, now: Moment) -> Option<String> {
+        let mut clicks = locked(&self.clicks);
+        clicks.retain(|_, (_, clicked)| now.since(*clicked) < CLICK_LIFE);
+        clicks.get(&(job.to_owned(), at.to_owned())).map(|(run, _)| run.clone())
+    }
+
+    /// Remembers a click.
+    pub fn click(&self, job: &str, at: &str, run: &str, now: Moment) {
+        let mut clicks = locked(&self.clicks);
+        if clicks.len() < MAX_CLICKS {
+            clicks.insert((job.to_owned(), at.to_owned()), (run.to_owned(), now));
+        }
+    }
+
+    /// Asks the loop for a change, in somebody's name.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn change(&self, who: &Who, request: Request) -> Result<Response, Problem> {
+        let answer = self.desk.ask(Some(who.name.clone()), request).await;
+        self.catalogue.forget();
+        answer.map_err(Problem::from)
+    }
+}
+
+/// With what somebody signs in.
+#[derive(Clone, PartialEq, Eq)]
+pub enum SignIn {
+    /// One of the file.
+    Token(String),
+    /// One of `mainspring open`.
+    Code(String),
+}

@@ -1,0 +1,41 @@
+//! The HTTP API, the page and the metrics of `mainspring serve --listen`: one thread beside the loop.
+//!
+//! ```text
+//! browser, program, Prometheus ─HTTP/1.1▶ listen ─▶ gate: host, identity, scope, site, body ─▶ routes ─▶ api
+//!                                                                                                      │
+//! the loop ◀─ socket pairs, requests of protocol.rs ◀─ desk ◀─ catalogue, view: the documents of --json ┘
+//! ```
+//!
+//! It asks the loop what the command line asks, so that both say the same.
+//!
+//! Cost: one thread, which sleeps while nobody asks.
+//!
+//! Does not plan, start or write anything: the loop does. Has no encryption: a proxy has.
+
+#![forbid(unsafe_code)]
+
+pub mod api;
+pub mod assets;
+pub mod audit;
+pub mod bulk;
+pub mod call;
+pub mod catalogue;
+pub mod desk;
+pub mod feed;
+pub mod flow;
+pub mod gate;
+pub mod house;
+pub mod listen;
+pub mod lock;
+pub mod meter;
+pub mod metrics;
+pub mod patient;
+pub mod problem;
+pub mod router;
+pub mod routes;
+pub mod scope;
+pub mod sessions;
+pub mod settings;
+pub mod tail;
+pub mod tokens;
+pub mod view;

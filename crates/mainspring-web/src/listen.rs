@@ -1,0 +1,386 @@
+//! The thread that listens: sockets, connections and their limits.
+//!
+//! ```text
+//! bind, before the server begins ─▶ thread: accept ─▶ at most MAX_CONNECTIONS ─▶ hyper ─▶ router
+//!                                       │                 the longest idle one makes room
+//!                                       └─ the loop has ended: streams say so, GOODBYE for the rest
+//! ```
+//!
+//! Cost: one thread; a task for each connection.
+//!
+//! Does not encrypt, and does not bind where others could connect without a proxy: see
+//! [`settings`](crate::settings).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use hyper::body::{Frame, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::tz::TimeZone;
+use mainspring_server::message::say;
+use mainspring_server::place::Place;
+use mainspring_server::protocol::{Request, Response};
+use mainspring_server::server::inside::Listener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::runtime::Runtime;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::desk::{Desk, LINES, Line};
+use crate::feed::REST;
+use crate::house::House;
+use crate::lock::locked;
+use crate::patient::Patient;
+use crate::router::{Port, router, serve};
+use crate::settings::{Address, Settings};
+
+/// The most connections at one time: ten people with six each.
+const MAX_CONNECTIONS: usize = 64;
+
+/// How long the headers of a request may take to come, and a connection may be idle.
+const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest headers.
+const MAX_HEADER_BYTES: usize = 16 << 10;
+
+/// The most headers of a request.
+const MAX_HEADERS: usize = 64;
+
+/// How long streams and answers have after the end of the loop.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// How long nothing is accepted after the operating system had no descriptor.
+const ACCEPT_REST: Duration = Duration::from_secs(1);
+
+/// Sockets that are bound, and the connections to a loop that does not run yet.
+#[derive(Debug)]
+pub struct Bound {
+    sockets: Vec<Socket>,
+    lines: Vec<UnixStream>,
+    settings: Settings,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Tcp(std::net::TcpListener, u16),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+/// A listener that serves.
+#[derive(Debug)]
+pub struct Serving {
+    thread: JoinHandle<()>,
+}
+
+fn bind(address: &Address) -> io::Result<(Socket, String)> {
+    match address {
+        Address::Tcp(wanted) => {
+            let listener = std::net::TcpListener::bind(wanted)?;
+            listener.set_nonblocking(true)?;
+            let bound = listener.local_addr()?;
+            Ok((Socket::Tcp(listener, bound.port()), format!("http://{bound}/")))
+        }
+        Address::Unix(path) => {
+            // One that a server left behind: nobody answers on it.
+            if UnixStream::connect(path).is_err()
+                && std::fs::symlink_metadata(path).is_ok_and(|found| is_socket(&found))
+            {
+                std::fs::remove_file(path)?;
+            }
+            let listener = std::os::unix::net::UnixListener::bind(path)?;
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
+            listener.set_nonblocking(true)?;
+            Ok((Socket::Unix(listener), String::new()))
+        }
+    }
+}
+
+fn is_socket(found: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    found.file_type().is_socket()
+}
+
+/// Binds all addresses, and makes what the loop is to be given.
+///
+/// # Errors
+///
+/// What is missing in the settings, or which address cannot be had.
+pub fn prepare(settings: Settings) -> io::Result<(Bound, Listener)> {
+    settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+    let mut sockets = Vec::new();
+    let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();
+    for address in &settings.addresses {
+        let (socket, shown) = bind(address)
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
+        sockets.push(socket);
+        addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
+    }
+    let mut lines = Vec::new();
+    let mut streams = Vec::new();
+    // One more, over which changes are waited for.
+    for _ in 0..=LINES {
+        let (ours, theirs) = UnixStream::pair()?;
+        lines.push(ours);
+        streams.push(theirs);
+    }
+    Ok((Bound { sockets, lines, settings }, Listener { streams, addresses }))
+}
+
+impl Bound {
+    /// Serves on a thread of its own, until the loop has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the file of tokens cannot be believed, or there is no thread.
+    pub fn serve(self, place: Place, zone: TimeZone) -> io::Result<Serving> {
+        let Bound { sockets, mut lines, settings } = self;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (house, watch) = {
+            let _inside = runtime.enter();
+            let watch = lines.pop().map(Line::new).transpose()?;
+            let lines = lines.into_iter().map(Line::new).collect::<io::Result<Vec<Line>>>()?;
+            (House::new(settings, place, zone, Desk::new(lines))?, watch)
+        };
+        let house = Arc::new(house);
+        let thread = thread::Builder::new()
+            .name("web".to_owned())
+            .spawn(move || listen(&runtime, &house, sockets, watch))?;
+        Ok(Serving { thread })
+    }
+}
+
+impl Serving {
+    /// Waits until the thread has ended, which it does within seconds after the loop.
+    pub fn finish(self) {
+        // A panic of the thread is on standard error.
+        let _ = self.thread.join();
+    }
+}
+
+fn listen(runtime: &Runtime, house: &Arc<House>, sockets: Vec<Socket>, watch: Option<Line>) {
+    let connections = Arc::new(Connections::default());
+    runtime.block_on(async {
+        let router = router(house);
+        let mut accepting = Vec::new();
+        for socket in sockets {
+            let task = accept(Arc::clone(house), router.clone(), Arc::clone(&connections), socket);
+            accepting.push(tokio::spawn(task));
+        }
+        // It ends when the loop does.
+        watch_changes(house, watch).await;
+        accepting.iter().for_each(tokio::task::JoinHandle::abort);
+        house.feed.end();
+        connections.end_idle();
+        let _ = timeout(GOODBYE, connections.wait_for_none()).await;
+    });
+}
+
+/// Asks for changes while there are streams, and notices the end of the loop.
+async fn watch_changes(house: &Arc<House>, watch: Option<Line>) {
+    let Some(mut watch) = watch else { return };
+    loop {
+        while house.feed.stream_count() == 0 {
+            if watch.until_end(house.feed.listeners.notified()).await.is_none() {
+                return;
+            }
+        }
+        match watch.ask(None, Request::Watch).await {
+            Ok(Response::Changes(changes)) => {
+                house.catalogue.forget();
+                house.feed.tell(&changes);
+            }
+            _ => return,
+        }
+        sleep(REST).await;
+    }
+}
+
+/// One connection, as the table has it.
+#[derive(Debug)]
+struct Entry {
+    /// Whether a request of it is being answered.
+    is_busy: Arc<AtomicBool>,
+    task: Option<AbortHandle>,
+}
+
+/// All connections, the oldest first.
+#[derive(Debug, Default)]
+struct Connections {
+    table: Mutex<(u64, BTreeMap<u64, Entry>)>,
+    ended: tokio::sync::Notify,
+}
+
+impl Connections {
+    /// A place for one more; the oldest idle one makes room. `None` if all are busy.
+    fn enter(&self) -> Option<(u64, Arc<AtomicBool>)> {
+        let mut table = locked(&self.table);
+        if MAX_CONNECTIONS <= table.1.len() {
+            let idle = table.1.iter().find(|(_, entry)| !entry.is_busy.load(Ordering::Relaxed));
+            let number = *idle?.0;
+            let entry = table.1.remove(&number)?;
+            if let Some(task) = entry.task {
+                task.abort();
+            }
+        }
+        table.0 += 1;
+        let number = table.0;
+        let is_busy = Arc::new(AtomicBool::new(false));
+        table.1.insert(number, Entry { is_busy: Arc::clone(&is_busy), task: None });
+        Some((number, is_busy))
+    }
+
+    fn set_task(&self, number: u64, task: AbortHandle) {
+        if let Some(entry) = locked(&self.table).1.get_mut(&number) {
+            entry.task = Some(task);
+        }
+    }
+
+    fn leave(&self, number: u64) {
+        locked(&self.table).1.remove(&number);
+        self.ended.notify_one();
+    }
+
+    /// Ends the connections of which nothing is asked.
+    fn end_idle(&self) {
+        locked(&self.table).1.retain(|_, entry| {
+            let is_busy = entry.is_busy.load(Ordering::Relaxed);
+            if let Some(task) = entry.task.as_ref().filter(|_| !is_busy) {
+                task.abort();
+            }
+            is_busy
+        });
+    }
+
+    async fn wait_for_none(&self) {
+        while !locked(&self.table).1.is_empty() {
+            self.ended.notified().await;
+        }
+    }
+}
+
+async fn accept(house: Arc<House>, router: Router, connections: Arc<Connections>, socket: Socket) {
+    match socket {
+        Socket::Tcp(listener, port) => {
+            let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+            loop {
+                match listener.accept().await {
+                    Ok((stream, from)) if house.settings.takes(from.ip()) => {
+                        let _ = stream.set_nodelay(true);
+                        begin(&house, &router, &connections, Port(Some(port)), stream);
+                    }
+                    Ok((_, from)) => say_refused(from.ip()),
+                    Err(_) => sleep(ACCEPT_REST).await,
+                }
+            }
+        }
+        Socket::Unix(listener) => {
+            let Ok(listener) = tokio::net::UnixListener::from_std(listener) else { return };
+            loop {
+                match listener.accept().await {
+                    Ok((stream, _)) => begin(&house, &router, &connections, Port(None), stream),
+                    Err(_) => sleep(ACCEPT_REST).await,
+                }
+            }
+        }
+    }
+}
+
+fn say_refused(from: IpAddr) {
+    say(&format!(
+        "mainspring: a connection from {from} was refused: it is not in the network of --behind-proxy\n"
+    ));
+}
+
+/// Serves one connection on a task of its own, if there is room.
+fn begin<S>(house: &Arc<House>, router: &Router, connections: &Arc<Connections>, port: Port, stream: S)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let Some((number, is_busy)) = connections.enter() else { return };
+    let (house, router) = (Arc::clone(house), router.clone());
+    let table = Arc::clone(connections);
+    let task = tokio::spawn(async move {
+        let _seat = Seat(table, number);
+        let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+            let busy = Busy::new(&is_busy);
+            let (house, router) = (Arc::clone(&house), router.clone());
+            async move {
+                let answer = serve(house, router, port, request.map(Body::new)).await;
+                answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
+            }
+        });
+        let serving = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_PATIENCE)
+            .max_buf_size(MAX_HEADER_BYTES)
+            .max_headers(MAX_HEADERS)
+            .serve_connection(TokioIo::new(Patient::new(stream)), service);
+        // What went wrong with a connection is the other side's business.
+        let _ = serving.await;
+    });
+    connections.set_task(number, task.abort_handle());
+}
+
+/// A place in the table, which is left when the task ends, however it does.
+struct Seat(Arc<Connections>, u64);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.leave(self.1);
+    }
+}
+
+/// Says that a request of a connection is being answered, until it is dropped.
+struct Busy(Arc<AtomicBool>);
+
+impl Busy {
+    fn new(is_busy: &Arc<AtomicBool>) -> Busy {
+        is_busy.store(true, Ordering::Relaxed);
+        Busy(Arc::clone(is_busy))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// An answer that is being sent: a stream is one for hours.
+struct Held {
+    body: Body,
+    _busy: Busy,
+}
+
+impl hyper::body::Body for Held {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,152 @@
+//! What went wrong, as a document of its own kind.
+//!
+//! ```text
+//! {"type": "urn:mainspring:problem:not_found", "title": "Not found", "status": 404,
+//!  "detail": "there is no job `x`"}
+//! ```
+//!
+//! Cost: one document.
+//!
+//! Does not say what was wrong inside: `detail` is the sentence that the command line prints.
+//!
+//! Source: RFC 9457.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, Response, StatusCode};
+use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use serde::Serialize;
+
+/// What kind of trouble it is: the last part of its `type`, and its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "see the table below")]
+pub enum Code {
+    Usage,
+    Unauthenticated,
+    Denied,
+    NotFound,
+    Method,
+    Slow,
+    Conflict,
+    Changed,
+    Gone,
+    TooLarge,
+    MediaType,
+    Range,
+    Misdirected,
+    Invalid,
+    TooMany,
+    Failed,
+    Temporary,
+}
+
+impl Code {
+    const fn parts(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Code::Usage => (400, "usage", "The request cannot be understood"),
+            Code::Unauthenticated => (401, "unauthenticated", "Sign in first"),
+            Code::Denied => (403, "denied", "Not allowed"),
+            Code::NotFound => (404, "not_found", "Not found"),
+            Code::Method => (405, "method", "No such method here"),
+            Code::Slow => (408, "slow", "The request came too slowly"),
+            Code::Conflict => (409, "conflict", "It is not in that state"),
+            Code::Changed => (409, "changed", "It has changed meanwhile"),
+            Code::Gone => (410, "gone", "It is no longer kept"),
+            Code::TooLarge => (413, "too_large", "The request is too long"),
+            Code::MediaType => (415, "media_type", "The body must be JSON"),
+            Code::Range => (416, "range", "There are no such bytes"),
+            Code::Misdirected => (421, "misdirected", "This is another host"),
+            Code::Invalid => (422, "invalid", "The content is wrong"),
+            Code::TooMany => (429, "too_many", "Too many"),
+            Code::Failed => (500, "failed", "It failed"),
+            Code::Temporary => (503, "temporary", "Not now"),
+        }
+    }
+
+    /// Its status.
+    pub fn status(self) -> StatusCode {
+        StatusCode::from_u16(self.parts().0).expect("the table has statuses of HTTP")
+    }
+}
+
+/// Trouble with a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Which kind.
+    pub code: Code,
+    /// For people.
+    pub detail: String,
+    /// In so many seconds it may be tried again.
+    pub retry_after: Option<u32>,
+    /// What may be asked here instead.
+    pub allow: Option<String>,
+}
+
+impl Problem {
+    /// Trouble of a kind.
+    pub fn new(code: Code, detail: impl Into<String>) -> Problem {
+        let retry_after = matches!(code, Code::Temporary).then_some(1);
+        Problem { code, detail: detail.into(), retry_after, allow: None }
+    }
+
+    /// The answer that says so.
+    pub fn response(&self) -> Response<Body> {
+        let (status, name, title) = self.code.parts();
+        let document = Document {
+            r#type: format!("urn:mainspring:problem:{name}"),
+            title,
+            status,
+            detail: &self.detail,
+        };
+        let text = serde_json::to_string(&document).expect("the document has text and numbers alone");
+        let mut response = Response::new(Body::from(text));
+        *response.status_mut() = self.code.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(allow) = self.allow.as_ref().and_then(|allow| HeaderValue::from_str(allow).ok()) {
+            headers.insert(ALLOW, allow);
+        }
+        response
+    }
+}
+
+impl From<ErrorWire> for Problem {
+    fn from(error: ErrorWire) -> Problem {
+        let code = match error.kind {
+            ErrorKind::Usage => Code::Usage,
+            ErrorKind::NotFound => Code::NotFound,
+            ErrorKind::Conflict => Code::Conflict,
+            ErrorKind::Invalid => Code::Invalid,
+            ErrorKind::Denied => Code::Denied,
+            ErrorKind::Temporary => Code::Temporary,
+            ErrorKind::Failed => Code::Failed,
+        };
+        Problem::new(code, error.message)
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'p> {
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    detail: &'p str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_of_the_server_keeps_its_sentence() {
+        let problem = Problem::from(ErrorWire::new(ErrorKind::NotFound, "there is no job `x`"));
+        assert_eq!((problem.code.status().as_u16(), problem.detail.as_str()), (404, "there is no job `x`"));
+        let response = Problem::new(Code::Temporary, "not now").response();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
+    }
+}

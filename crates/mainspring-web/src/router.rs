@@ -1,0 +1,188 @@
+//! From a request to an answer: the checks that all requests have in common, the route, and what stands in
+//! every answer.
+//!
+//! ```text
+//! host ─▶ path below the prefix ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ headers, count
+//! ```
+//!
+//! Cost: see [`gate`](crate::gate).
+//!
+//! Does not read a body that is longer than it may be, or comes slower.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequestParts, Path, Request};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::uri::PathAndQuery;
+use axum::http::{Method, Response, Uri};
+use axum::routing::{MethodFilter, MethodRouter, on};
+use mainspring_exec::clock::Moment;
+use tokio::time::timeout;
+
+use crate::call::{Call, Reply};
+use crate::gate::{add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe};
+use crate::house::House;
+use crate::problem::{Code, Problem};
+use crate::routes::{ROUTES, Route};
+
+/// The longest body: files of jobs that are checked.
+const MAX_BODY_BYTES: usize = 4 << 20;
+
+/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. Whoever has not
+/// signed in fills no memory.
+const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
+
+/// How long a body may take to come.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The port of the connection that a request came over; `None` for a socket in a folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Port(pub Option<u16>);
+
+/// The router over all routes.
+pub fn router(house: &Arc<House>) -> Router {
+    let mut by_path: HashMap<&'static str, MethodRouter> = HashMap::new();
+    for route in ROUTES {
+        let method = match route.method {
+            Method::POST => MethodFilter::POST,
+            Method::DELETE => MethodFilter::DELETE,
+            _ => MethodFilter::GET,
+        };
+        let house = Arc::clone(house);
+        let handler = move |request: Request| answer(Arc::clone(&house), route, request);
+        let known = by_path.remove(route.path).unwrap_or_default();
+        by_path.insert(route.path, known.merge(on(method, handler)));
+    }
+    let mut router = Router::new();
+    for (path, methods) in by_path {
+        router = router.route(path, methods.fallback(move || no_method(path)));
+    }
+    router.fallback(async || Problem::new(Code::NotFound, "there is nothing here").response())
+}
+
+async fn no_method(path: &'static str) -> Response<Body> {
+    let routes = ROUTES.iter().filter(|route| route.path == path);
+    let allowed: Vec<&str> = routes.map(|route| route.method.as_str()).collect();
+    let mut problem = Problem::new(Code::Method, format!("only {} can be asked here", allowed.join(", ")));
+    problem.allow = Some(allowed.join(", "));
+    problem.response()
+}
+
+/// Answers a request, whatever it is.
+///
+/// # Errors
+///
+/// None.
+pub async fn serve(
+    house: Arc<House>,
+    router: Router,
+    port: Port,
+    request: Request,
+) -> Result<Response<Body>, Infallible> {
+    let (mut parts, body) = request.into_parts();
+    let mut response = match check_host(&house, port.0, &parts.uri, &parts.headers) {
+        Err(problem) => problem.response(),
+        Ok(()) => match without_prefix(&parts.uri, house.settings.prefix()) {
+            Err(response) => *response,
+            Ok(uri) => {
+                parts.uri = uri;
+                let mut router = router;
+                let request = Request::from_parts(parts, body);
+                tower_call(&mut router, request).await
+            }
+        },
+    };
+    add_headers(response.headers_mut());
+    Ok(response)
+}
+
+async fn tower_call(router: &mut Router, request: Request) -> Response<Body> {
+    use hyper::service::Service;
+    let service = hyper_util::service::TowerToHyperService::new(router.clone());
+    match service.call(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// The address below the base; a redirection to the base where its last slash is missing.
+fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
+    let path = uri.path();
+    let bare = base.trim_end_matches('/');
+    if bare.is_empty() {
+        return Ok(uri.clone());
+    }
+    if path == bare {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = axum::http::StatusCode::PERMANENT_REDIRECT;
+        if let Ok(value) = base.parse() {
+            response.headers_mut().insert("location", value);
+        }
+        return Err(Box::new(response));
+    }
+    // A proxy may have taken the base away already.
+    let Some(rest) = path.strip_prefix(base) else { return Ok(uri.clone()) };
+    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = PathAndQuery::try_from(format!("/{rest}{query}")).ok();
+    Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
+}
+
+async fn answer(house: Arc<House>, route: &'static Route, request: Request) -> Response<Body> {
+    let method = match route.method {
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        _ => "GET",
+    };
+    let reply = checked(Arc::clone(&house), route, request).await;
+    let response = reply.unwrap_or_else(|problem| problem.response());
+    house.meter.count(route.path, method, response.status().as_u16());
+    response
+}
+
+async fn checked(house: Arc<House>, route: &'static Route, request: Request) -> Reply {
+    let now = Moment::now();
+    let (mut parts, body) = request.into_parts();
+    let is_unsafe = !is_safe(&parts.method);
+    let mut who = None;
+    let mut proof = None;
+    if let Some(scope) = route.scope {
+        let (found, how) = identify(&house, &parts.headers, now)?;
+        check_scope(&found, scope)?;
+        if is_unsafe && matches!(how, crate::gate::Proof::Cookie(_)) {
+            check_site(&house, &parts.headers)?;
+        }
+        (who, proof) = (Some(found), Some(how));
+    } else if is_unsafe {
+        check_site(&house, &parts.headers)?;
+    }
+    let max_bytes = if route.scope.is_some() { MAX_BODY_BYTES } else { MAX_OPEN_BODY_BYTES };
+    let body = read_body(&parts.headers, body, max_bytes).await?;
+    if is_unsafe && !body.is_empty() {
+        check_media_type(&parts.headers)?;
+    }
+    let parameters = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
+    let parameters = parameters.map(|Path(found)| found).unwrap_or_default();
+    let call = Call { house, who, proof, parameters, uri: parts.uri, headers: parts.headers, body, now };
+    (route.answer)(call).await
+}
+
+async fn read_body(
+    headers: &axum::http::HeaderMap,
+    body: Body,
+    max_bytes: usize,
+) -> Result<axum::body::Bytes, Problem> {
+    let too_large = || Problem::new(Code::TooLarge, format!("the body may have at most {max_bytes} bytes"));
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| (max_bytes as u64) < length) {
+        return Err(too_large());
+    }
+    let read = timeout(BODY_PATIENCE, to_bytes(body, max_bytes)).await;
+    let slow = |_| Problem::new(Code::Slow, "the body did not come in time");
+    read.map_err(slow)?.map_err(|_| too_large())
+}

@@ -1,0 +1,301 @@
+//! Where the server listens, under which names, and for whom.
+//!
+//! ```text
+//! --listen 127.0.0.1:7411, unix:/path   only this machine, unless --behind-proxy names a proxy
+//! --public-url https://host/path/       the name that a proxy has, and the path before all addresses
+//! ```
+//!
+//! Cost: none.
+//!
+//! Does not listen: see [`listen`](crate::listen).
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use axum::http::Uri;
+
+/// Where a server listens if nothing else is said: this machine alone.
+pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7411";
+
+/// Where to listen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A port.
+    Tcp(SocketAddr),
+    /// A socket in a folder, for a proxy.
+    Unix(PathBuf),
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Address, String> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = PathBuf::from(path);
+            return if path.is_absolute() {
+                Ok(Address::Unix(path))
+            } else {
+                Err("unix: wants a whole path".to_owned())
+            };
+        }
+        let text = text.replacen("localhost:", "127.0.0.1:", 1);
+        text.parse()
+            .map(Address::Tcp)
+            .map_err(|_| format!("expected an address with a port, such as {DEFAULT_ADDRESS}, or unix:/path"))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Tcp(address) => write!(f, "http://{address}/"),
+            Address::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    prefix: u32,
+}
+
+impl Network {
+    /// Whether an address is in it.
+    pub fn has(&self, address: IpAddr) -> bool {
+        match (self.address, address.to_canonical()) {
+            (IpAddr::V4(ours), IpAddr::V4(other)) => {
+                let shift = 32 - self.prefix;
+                (u32::from(ours) ^ u32::from(other)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(ours), IpAddr::V6(other)) => {
+                let shift = 128 - self.prefix;
+                (u128::from(ours) ^ u128::from(other)).checked_shr(shift).unwrap_or(0) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Network, String> {
+        let wrong = || "expected a network such as 10.0.0.0/8".to_owned();
+        let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let prefix: u32 = prefix.parse().map_err(|_| wrong())?;
+        let max = if address.is_ipv4() { 32 } else { 128 };
+        if prefix <= max { Ok(Network { address, prefix }) } else { Err(wrong()) }
+    }
+}
+
+/// The address that people use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    scheme: String,
+    authority: String,
+    /// Begins and ends with a slash.
+    path: String,
+}
+
+impl FromStr for PublicUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PublicUrl, String> {
+        let wrong = || "expected an address such as https://host.example/mainspring/".to_owned();
+        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(wrong());
+        };
+        if !matches!(scheme, "http" | "https") || uri.query().is_some() || authority.as_str().contains('@') {
+            return Err(wrong());
+        }
+        let path = format!("{}/", uri.path().trim_end_matches('/'));
+        let (scheme, authority) = (scheme.to_owned(), authority.as_str().to_ascii_lowercase());
+        Ok(PublicUrl { scheme, authority, path })
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", self.scheme, self.authority, self.path)
+    }
+}
+
+/// How the server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Where it listens.
+    pub addresses: Vec<Address>,
+    /// The proxy in front of it: nobody else may connect from another machine.
+    pub proxy: Option<Network>,
+    /// What people type.
+    pub public_url: Option<PublicUrl>,
+    /// Whether nothing may be changed over HTTP.
+    pub is_read_only: bool,
+}
+
+impl Settings {
+    /// Whether it may listen there: an address that other machines reach needs a proxy, which has the
+    /// encryption.
+    ///
+    /// # Errors
+    ///
+    /// What is missing.
+    pub fn check(&self) -> Result<(), String> {
+        for address in &self.addresses {
+            if let Address::Tcp(address) = address
+                && !address.ip().is_loopback()
+                && self.proxy.is_none()
+            {
+                return Err(format!(
+                    "{address} can be reached from other machines without encryption: listen on {DEFAULT_ADDRESS}, or say \
+                     with --behind-proxy NETWORK/BITS from where a proxy with TLS connects"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody may connect from there.
+    pub fn takes(&self, from: IpAddr) -> bool {
+        let from = from.to_canonical();
+        from.is_loopback() || self.proxy.is_some_and(|proxy| proxy.has(from))
+    }
+
+    /// Whether a host is one of ours, on this port.
+    pub fn has_host(&self, host: &str, port: Option<u16>) -> bool {
+        let host = host.to_ascii_lowercase();
+        let is_public =
+            self.public_url.as_ref().is_some_and(|url| is_authority(&host, &url.authority, &url.scheme));
+        is_public || ["localhost", "127.0.0.1", "[::1]"].iter().any(|name| is_local(&host, name, port))
+    }
+
+    /// Whether a page of this origin is ours. `host` is the one that was asked, which was checked before.
+    pub fn is_own_origin(&self, origin: &str, host: Option<&str>) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let is_public = self
+            .public_url
+            .as_ref()
+            .is_some_and(|url| format!("{}://{}", url.scheme, url.authority) == origin);
+        is_public || host.is_some_and(|host| origin == format!("http://{}", host.to_ascii_lowercase()))
+    }
+
+    /// The path before all addresses, with its final slash.
+    pub fn prefix(&self) -> &str {
+        self.public_url.as_ref().map_or("/", |url| &url.path)
+    }
+
+    /// Whether browsers come by TLS, which a proxy has.
+    pub fn is_secure(&self) -> bool {
+        self.public_url.as_ref().is_some_and(|url| url.scheme == "https")
+    }
+
+    /// The name of the cookie. With the prefix browsers take it from this host and path / alone.
+    pub fn cookie_name(&self) -> &'static str {
+        if self.is_secure() { "__Host-mainspring" } else { "mainspring" }
+    }
+}
+
+fn is_authority(host: &str, authority: &str, scheme: &str) -> bool {
+    let port = if scheme == "https" { ":443" } else { ":80" };
+    host == authority || host.strip_suffix(port) == Some(authority)
+}
+
+fn is_local(host: &str, name: &str, port: Option<u16>) -> bool {
+    match host.strip_prefix(name) {
+        Some("") => port.is_none_or(|port| port == 80),
+        Some(rest) => {
+            let found = rest.strip_prefix(':').and_then(|text| text.parse::<u16>().ok());
+            found.is_some() && port.is_none_or(|port| found == Some(port))
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_hosts_are_ours() {
+        let settings =
+            Settings { public_url: Some("https://Cron.Example/m".parse().unwrap()), ..Settings::default() };
+        let port = Some(7411);
+        for host in [
+            "localhost:7411",
+            "127.0.0.1:7411",
+            "[::1]:7411",
+            "LOCALHOST:7411",
+            "cron.example",
+            "cron.example:443",
+        ] {
+            assert!(settings.has_host(host, port), "{host}");
+        }
+        for host in [
+            "",
+            "localhost",
+            "localhost:80",
+            "127.0.0.1.evil.example:7411",
+            "localhost.evil:7411",
+            "evil.example",
+            "evil.example:7411",
+            "cron.example:7411",
+            "cron.example.evil",
+            "127.0.0.2:7411",
+            "0.0.0.0:7411",
+            "user@localhost:7411",
+            "localhost:7411:7411",
+            "localhost:07411x",
+        ] {
+            assert!(!settings.has_host(host, port), "{host}");
+        }
+        assert!(settings.is_own_origin("https://cron.example", Some("cron.example")));
+        assert!(settings.is_own_origin("http://localhost:7411", Some("localhost:7411")));
+        for origin in [
+            "null",
+            "https://evil.example",
+            "http://cron.example.evil",
+            "https://localhost:7411",
+            "http://127.0.0.1:7411",
+        ] {
+            assert!(!settings.is_own_origin(origin, Some("localhost:7411")), "{origin}");
+        }
+        assert_eq!((settings.prefix(), settings.cookie_name()), ("/m/", "__Host-mainspring"));
+    }
+
+    #[test]
+    fn another_machine_reaches_it_through_a_proxy_alone() {
+        let open = |address: &str, proxy: Option<&str>| Settings {
+            addresses: vec![address.parse().unwrap()],
+            proxy: proxy.map(|proxy| proxy.parse().unwrap()),
+            ..Settings::default()
+        };
+        assert!(open("127.0.0.1:0", None).check().is_ok());
+        assert!(open("localhost:7411", None).check().is_ok());
+        assert!(open("[::1]:7411", None).check().is_ok());
+        assert!(open("unix:/run/m.sock", None).check().is_ok());
+        assert!(open("0.0.0.0:7411", None).check().unwrap_err().contains("--behind-proxy"));
+        assert!(open("[::]:7411", None).check().is_err());
+        let behind = open("0.0.0.0:7411", Some("10.1.0.0/16"));
+        assert!(behind.check().is_ok());
+        let takes = |text: &str| behind.takes(text.parse().unwrap());
+        assert!(takes("10.1.255.1") && takes("::ffff:10.1.2.3") && takes("127.0.0.1") && takes("::1"));
+        assert!(!takes("10.2.0.1") && !takes("2001:db8::1") && !takes("192.168.0.1"));
+        let all: Network = "0.0.0.0/0".parse().unwrap();
+        assert!(all.has("8.8.8.8".parse().unwrap()) && !all.has("2001:db8::1".parse().unwrap()));
+        for bad in ["10.0.0.0", "10.0.0.0/33", "x/8", "::/129"] {
+            assert!(bad.parse::<Network>().is_err(), "{bad}");
+        }
+        for bad in ["7411", "example.org:7411", "unix:relative", ""] {
+            assert!(bad.parse::<Address>().is_err(), "{bad}");
+        }
+        for bad in ["cron.example", "ftp://a/", "https://a/?b", "https://u@a/"] {
+            assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The end of a file of output, and parts of it.
+//!
+//! Cost: one read of at most `TAIL_BYTES` for the last line.
+//!
+//! Does not read a file as a whole into memory.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+/// How much of the end is read for the last line: more than a list shows of it.
+const TAIL_BYTES: u64 = 4 << 10;
+
+/// How many characters of the last line are shown.
+const MAX_LINE_CHARS: usize = 200;
+
+/// How much is read at once.
+const CHUNK_BYTES: u64 = 64 << 10;
+
+/// The last line that a run wrote, as it was written, without when and which attempt.
+pub fn last_line(path: &Path) -> Option<String> {
+    let file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    let from = length.saturating_sub(TAIL_BYTES);
+    let bytes = read_at(&file, from, length - from).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // Without a line break at its end the line is still being written; the one before it is shown.
+    let whole = &text[..text.rfind('\n')?];
+    let line = whole.rsplit('\n').next()?;
+    let is_cut = whole.len() == line.len() && 0 < from;
+    let said = if is_cut { line } else { line.splitn(4, ' ').nth(3).unwrap_or_default() };
+    Some(said.chars().take(MAX_LINE_CHARS).collect())
+}
+
+/// So many bytes of a file from an offset on, or what there is of them.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn read_at(file: &File, from: u64, count: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(count).unwrap_or(usize::MAX)];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], from + filled as u64)? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Where the last so many lines of a file begin, of at most `max_bytes` of them.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) -> std::io::Result<u64> {
+    let from = length.saturating_sub(max_bytes);
+    let bytes = read_at(file, from, length - from)?;
+    let breaks = bytes.iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index);
+    // The last break ends the last line.
+    let ends_line = bytes.last() == Some(&b'\n');
+    let start = breaks.skip(usize::from(ends_line)).nth(lines.saturating_sub(1));
+    let first =
+        if from == 0 { 0 } else { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
+    Ok(from + start.map_or(first, |at| at + 1) as u64)
+}
+
+/// A part of a file as a body: read piece by piece as it is sent.
+#[derive(Debug)]
+pub struct Part {
+    file: File,
+    at: u64,
+    left: u64,
+}
+
+impl Part {
+    /// So many bytes from an offset on.
+    pub fn new(file: File, at: u64, left: u64) -> Part {
+        Part { file, at, left }
+    }
+}
+
+impl Body for Part {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let read = read_at(&self.file, self.at, self.left.min(CHUNK_BYTES));
+        Poll::Ready(Some(read.and_then(|bytes| {
+            if bytes.is_empty() {
+                return Err(std::io::Error::other("the file is shorter than it was"));
+            }
+            self.at += bytes.len() as u64;
+            self.left -= bytes.len() as u64;
+            Ok(Frame::data(Bytes::from(bytes)))
+        })))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, text: &[u8]) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("mainspring-tail-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_last_whole_line_is_shown_as_it_was_written() {
+        let stamp = "2026-11-21T03:00:01.250Z 1 stdout";
+        let path = file("last", format!("{stamp} one\n{stamp} \u{1b}[31mtwo  x\n{stamp} thr").as_bytes());
+        assert_eq!(last_line(&path).as_deref(), Some("\u{1b}[31mtwo  x"));
+        let long = format!("{stamp} {}\n", "x".repeat(100_000));
+        assert_eq!(last_line(&file("long", long.as_bytes())).unwrap().len(), MAX_LINE_CHARS);
+        assert_eq!(last_line(&file("none", b"")), None);
+        assert_eq!(last_line(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn the_last_lines_begin_after_a_break() {
+        let path = file("lines", b"1\n22\n333\n");
+        let open = File::open(&path).unwrap();
+        let start = |lines, max| start_of_lines(&open, 9, lines, max).unwrap();
+        assert_eq!((start(1, 100), start(2, 100), start(3, 100), start(9, 100)), (5, 2, 0, 0));
+        assert_eq!(start(9, 6), 5, "the line that was cut is left out");
+        let open_end = file("open", b"1\n22\n333");
+        let open = File::open(&open_end).unwrap();
+        assert_eq!(start_of_lines(&open, 8, 1, 100).unwrap(), 5);
+    }
+}

@@ -1,0 +1,247 @@
+//! The documents of the API: those of the command line, and beside their fields what a page needs.
+//!
+//! ```text
+//! the documents of --json ─▶ the same fields, and codes, civil times, lengths, the last line
+//! ```
+//!
+//! So the API gives what the command line gives, by being made of it. Civil times are computed here and
+//! nowhere else.
+//!
+//! Cost: a document; for a run that has started also a read of the end of its output.
+//!
+//! Does not ask: it is given what was found.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mainspring_job::{JobName, RunKey};
+use mainspring_server::protocol::{FileStateWire, JobState, JobWire, RunWire};
+use mainspring_server::server::output::path;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::catalogue::{Known, Recent, between_ms};
+use crate::house::House;
+use crate::tail::last_line;
+
+/// How many of the last runs a list shows of each job.
+const SQUARES: usize = 20;
+
+/// A document as a map of its fields.
+pub fn fields(document: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(document) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// An instant as people of a zone read it.
+pub fn civil(at: Timestamp, zone: &TimeZone) -> String {
+    at.to_zoned(zone.clone()).to_string()
+}
+
+/// The name of a zone.
+pub fn zone_name(zone: &TimeZone) -> &str {
+    zone.iana_name().unwrap_or("UTC")
+}
+
+/// The civil times of some fields, by their names.
+pub fn civils(fields: &Map<String, Value>, names: &[&str], zone: &TimeZone) -> Value {
+    let of = |name: &&str| {
+        let at: Timestamp = fields.get(*name)?.as_str()?.parse().ok()?;
+        Some(((*name).to_owned(), Value::from(civil(at, zone))))
+    };
+    Value::Object(names.iter().filter_map(of).collect())
+}
+
+/// The code of a state of a job, as documents have it.
+pub fn state_code(state: JobState) -> &'static str {
+    match state {
+        JobState::Active => "active",
+        JobState::Paused => "paused",
+        JobState::PausedAfterFailures => "paused_failures",
+        JobState::PausedAfterCrashes => "paused_crashes",
+        JobState::Quarantined => "quarantined",
+        JobState::Done => "done",
+    }
+}
+
+/// The zone of a job.
+pub fn zone_of<'h>(house: &'h House, known: Option<&'h Known>) -> &'h TimeZone {
+    known.and_then(|known| known.plan.as_ref()).map_or(&house.zone, |plan| &plan.zone)
+}
+
+/// A run.
+pub fn run(house: &House, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>) -> Map<String, Value> {
+    let mut document = fields(wire);
+    let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse::<u32>().ok()).unwrap_or(0);
+    let lateness_ms = between_ms(Some(&wire.due), wire.started.as_ref());
+    let duration_ms = between_ms(wire.started.as_ref(), wire.ended.as_ref());
+    let civil = civils(&document, &["nominal", "due", "started", "ended", "last"], zone);
+    let line = wire.started.as_ref().and_then(|_| last_line(&output_path(house, wire)?));
+    let more = [
+        ("series", json!(series)),
+        ("zone", json!(zone_name(zone))),
+        ("lateness_ms", json!(lateness_ms)),
+        ("duration_ms", json!(duration_ms)),
+        ("usual_ms", json!(usual_ms.filter(|_| wire.state == "running"))),
+        ("last_line", json!(line)),
+        ("civil", civil),
+    ];
+    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    document
+}
+
+/// Where the output of a run is.
+pub fn output_path(house: &House, wire: &RunWire) -> Option<std::path::PathBuf> {
+    let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse().ok()).unwrap_or(0);
+    let key = RunKey { job: JobName::new(&wire.job).ok()?, nominal: wire.nominal.parse().ok()?, series };
+    Some(path(&house.output, &key, wire.cause == "once"))
+}
+
+/// Why somebody should look at a job.
+fn troubles(wire: &JobWire) -> Vec<Value> {
+    let (since, run) =
+        wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));
+    let trouble = |code: &str, text: String, hint: &str| json!({ "code": code, "text": text, "hint": hint, "since": since, "run": run });
+    match state_code(wire.state_code) {
+        "paused_failures" => {
+            let text = format!("It failed {} times in a row, and is paused.", wire.failures);
+            vec![trouble("paused_failures", text, "Look at the log, mend it, and resume it.")]
+        }
+        "paused_crashes" => {
+            let text = "The server died while it ran, and it is paused.".to_owned();
+            vec![trouble("paused_crashes", text, "Mend it, and resume it.")]
+        }
+        _ if 0 < wire.failures => {
+            let text = match wire.failures {
+                1 => "Its last run failed.".to_owned(),
+                count => format!("Its last {count} runs failed."),
+            };
+            vec![trouble("failing", text, "Look at the log.")]
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn pause(wire: &JobWire) -> Value {
+    let (reason_code, reason) = match state_code(wire.state_code) {
+        "paused" => ("asked", "somebody paused it"),
+        "paused_failures" => ("failures", "it failed too often in a row"),
+        "paused_crashes" => ("crashes", "the server died in it"),
+        _ => return Value::Null,
+    };
+    paused(reason_code, reason)
+}
+
+/// A pause of which the server knows neither when it began nor who asked for it.
+pub fn paused(reason_code: &str, reason: &str) -> Value {
+    json!({ "reason_code": reason_code, "reason": reason, "note": null, "since": null, "until": null, "by": null, "civil": {} })
+}
+
+/// A job, as a list has it.
+pub fn job(house: &House, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+    let wire = &known.wire;
+    let zone = zone_of(house, Some(known));
+    let mut document = fields(wire);
+    let squares: Vec<Value> = recent.runs.iter().take(SQUARES).rev().map(square).collect();
+    let last = wire.last.as_ref().map(|last| Value::Object(run(house, last, zone, recent.median_ms)));
+    let civil = civils(&document, &["next"], zone);
+    let sentences = known.plan.as_ref().map_or(&[][..], |plan| plan.sentences(now));
+    let more = [
+        ("computed_next", json!(wire.next)),
+        ("sentences", json!(sentences)),
+        ("zone", json!(zone_name(zone))),
+        ("labels", json!({})),
+        ("source_code", json!(if wire.source == "the command line" { "command" } else { "file" })),
+        ("source_line", Value::Null),
+        ("last", json!(last)),
+        ("median_ms", json!(recent.median_ms)),
+        ("p95_ms", json!(recent.p95_ms)),
+        ("recent", json!(squares)),
+        ("pause", pause(wire)),
+        ("troubles", json!(troubles(wire))),
+        ("civil", civil),
+    ];
+    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    document
+}
+
+fn square(run: &RunWire) -> Value {
+    let duration_ms = between_ms(run.started.as_ref(), run.ended.as_ref());
+    json!({ "run": run.run, "state": run.state, "at": run.nominal, "duration_ms": duration_ms })
+}
+
+/// A job with its definition.
+pub fn detail(house: &House, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+    let mut document = job(house, known, recent, now);
+    document.insert("definition".to_owned(), json!(known.definition));
+    let words: Vec<Value> = known.wire.policies.split_whitespace().map(policy).collect();
+    document.insert("policy_words".to_owned(), json!(words));
+    document
+}
+
+fn policy(text: &str) -> Value {
+    let code = text.split('=').next().unwrap_or_default();
+    json!({ "code": code, "text": text })
+}
+
+/// A file of jobs, with its problems.
+pub fn file(wire: &FileStateWire, zone: &TimeZone) -> Map<String, Value> {
+    let mut document = fields(wire);
+    let (code, state) = match (wire.problems.is_empty(), &wire.read) {
+        (true, Some(_)) => ("applied", "in force"),
+        (false, Some(_)) => ("problems", "it has problems; the set before is in force"),
+        (_, None) => ("unreadable", "nothing of it is in force"),
+    };
+    let faults: Vec<Value> = wire.problems.lines().filter_map(|line| fault(&wire.name, line)).collect();
+    let civil = civils(&document, &["read"], zone);
+    let more =
+        [("state_code", json!(code)), ("state", json!(state)), ("faults", json!(faults)), ("civil", civil)];
+    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    document
+}
+
+/// A problem out of the text that `check` prints: `NAME:LINE:COLUMN: MESSAGE`.
+fn fault(name: &str, line: &str) -> Option<Value> {
+    let rest = line.strip_prefix(name)?.strip_prefix(':')?;
+    let mut parts = rest.splitn(3, ':');
+    let place = (
+        parts.next()?.trim().parse::<u64>().ok(),
+        parts.next().and_then(|text| text.trim().parse::<u64>().ok()),
+    );
+    let (line, column, message) = match place {
+        (Some(line), Some(column)) => (Some(line), Some(column), parts.next().unwrap_or_default()),
+        _ => (None, None, rest),
+    };
+    let (severity, message) = match message.trim().strip_prefix("warning: ") {
+        Some(message) => ("warning", message),
+        None => ("problem", message.trim()),
+    };
+    Some(json!({
+        "line": line, "column": column, "end_column": null, "field": null, "severity": severity, "message": message,
+        "hint": null, "excerpt": null
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_of_a_file_has_its_place() {
+        let found = fault("/etc/jobs.toml", "/etc/jobs.toml:3:8: there is no zone `X`").unwrap();
+        assert_eq!((&found["line"], &found["column"]), (&json!(3), &json!(8)));
+        assert_eq!(found["message"], "there is no zone `X`");
+        assert_eq!(fault("/etc/jobs.toml", "  3 | cron"), None);
+        let whole = fault("a", "a: it is not there").unwrap();
+        assert_eq!((&whole["line"], &whole["message"]), (&Value::Null, &json!("it is not there")));
+    }
+
+    #[test]
+    fn civil_times_stand_under_the_names_of_their_instants() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let document = fields(&json!({ "next": "2026-10-25T00:30:00Z", "last": null }));
+        let found = civils(&document, &["next", "last"], &zone);
+        assert_eq!(found, json!({ "next": "2026-10-25T02:30:00+02:00[Europe/Berlin]" }));
+    }
+}
