@@ -66,10 +66,12 @@ pub(crate) enum Flaw {
     CrashesOverlooked,
     /// A restart forgets how often the server died in a job before.
     CrashesForgotten,
+    /// A restart forgets the attempts of a dead letter that were forgiven when it was tried again.
+    ForgivenessForgotten,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 15] = [
+    pub(crate) const ALL: [Flaw; 16] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -85,6 +87,7 @@ impl Flaw {
         Flaw::StartsTwice,
         Flaw::CrashesOverlooked,
         Flaw::CrashesForgotten,
+        Flaw::ForgivenessForgotten,
     ];
 
     /// What a broken server makes of what it reads.
@@ -107,6 +110,7 @@ impl Flaw {
                 (Flaw::JitterDrawnAgain, RunState::Scheduled) if run.attempt == 0 => {
                     run.due += SignedDuration::from_secs(3);
                 }
+                (Flaw::ForgivenessForgotten, _) => run.forgiven = 0,
                 (Flaw::AbandonedStartsAgain, RunState::Running) => run.state = RunState::Queued,
                 _ => (),
             }

@@ -24,6 +24,10 @@ const REWOUND_IN: u64 = 4;
 /// Tells the numbers of those steps apart from those of the seed.
 const REWOUND: u64 = 0x7265_776f_756e_6400;
 
+/// One seed in so many is the history of a dead letter: every other of those that would rewind.
+const REVIVED_IN: u64 = 8;
+const REVIVED: u64 = 0x7265_7669_7665_6400;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
@@ -190,6 +194,13 @@ impl Script {
             steps.push(Step::Pass(3_000));
             steps.push(Step::Tick);
         }
+        // In others a dead letter is tried again by hand, and the server dies while it is.
+        if seed % REVIVED_IN == REVIVED_IN - 1 {
+            subjects.truncate(1);
+            subjects[0].policies = format!("retry=2,backoff=5s,factor=1,jitter=0% {KEEP_ALL}");
+            (subjects[0].max_runs, subjects[0].is_poison) = (None, false);
+            steps = revival(&mut Random(seed ^ REVIVED));
+        }
         // In some histories somebody rewinds what rests for a clock that was set back. By numbers of its own,
         // so that all other seeds stay what they were.
         if seed % REWOUND_IN == REWOUND_IN - 1 {
@@ -268,6 +279,20 @@ fn subject(random: &mut Random) -> Subject {
         max_runs: random.one_in(8).then_some(3),
         is_poison: random.one_in(12),
     }
+}
+
+/// A run fails until it is a dead letter, is tried again, and fails again; the server dies between two of
+/// those attempts.
+fn revival(random: &mut Random) -> Vec<Step> {
+    let attempts = |count| (0..count).flat_map(|_| [Step::End(0, End::Failed), Step::Live(10)]);
+    let mut steps = vec![Step::Trigger(0)];
+    steps.extend(attempts(3));
+    steps.extend([Step::RetryDead(0), Step::Live(1)]);
+    steps.extend(attempts(random.below(2)));
+    // Between two attempts: one that the end of the server cuts off is not tried again.
+    steps.extend([Step::End(0, End::Failed), Step::Restart, Step::Live(10)]);
+    steps.extend(attempts(3));
+    steps
 }
 
 fn change(random: &mut Random, job: usize) -> Change {
