@@ -53,7 +53,7 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeat {
-    /// So many times. Zero times is never.
+    /// So many times: 1 is once, 0 is never.
     Times(u64),
     /// Until it is removed.
     Forever,
@@ -149,8 +149,8 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         Keyed { shared: Arc::new(Shared { handle, tasks }) }
     }
 
-    /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says.
-    /// Tells whether it replaced another task.
+    /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says:
+    /// `Repeat::Times(1)` is once. Tells whether it replaced another task.
     ///
     /// # Errors
     /// The delay is zero and the task repeats; or the driver would not take the timer. What was under the key
