@@ -25,6 +25,10 @@ use crate::program::{conclude, succeed};
 /// The libraries, in the order in which they depend on each other.
 const LIBRARIES: [&str; 4] = ["mainspring-queue", "mainspring-cron", "mainspring-job", "mainspring"];
 
+/// How many histories of jobs a package simulates. The workspace's tests have run all of them on the same
+/// code: this shows that they run away from it.
+const HISTORIES: &str = "2000";
+
 /// What must lie in each archive besides the code. The licences ask for their text to travel with it.
 const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
@@ -53,7 +57,7 @@ fn package(root: &Path) -> Result<(), String> {
     write(&scratch.join("Cargo.lock"), &read(&root.join("Cargo.lock"))?)?;
 
     let mut test = cargo(&scratch, &["test", "--offline", "--workspace", "--all-features"]);
-    succeed(test.arg("--target-dir").arg(&target))
+    succeed(test.arg("--target-dir").arg(&target).env("HISTORIES", HISTORIES))
 }
 
 /// Unpacks the archive of a library and answers the name of its folder.
