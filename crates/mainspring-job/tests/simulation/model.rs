@@ -247,7 +247,7 @@ impl<'s> Model<'s> {
                 let new = JobView { mark: mark.clone(), is_defined: true, is_gone: false, life: 0, era: 0 };
                 let job = self.jobs.entry(mark.job.clone()).or_insert(new);
                 job.life += u32::from(!job.is_defined);
-                job.is_defined = true;
+                (job.is_defined, job.is_gone) = (true, false);
             }
             Operation::Mark(mark) => {
                 if let Some(job) = self.jobs.get_mut(&mark.job) {
