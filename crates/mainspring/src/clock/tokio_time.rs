@@ -30,13 +30,14 @@ use super::{Bell, Clock, ticks_rounded_up};
 /// use mainspring::{Engine, clock::Tokio};
 /// use std::time::Duration;
 ///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 /// tokio::time::pause();
 /// let engine = Engine::with_clock(Tokio::current()?)?;
 /// // Nothing else is to be done, so tokio's clock moves on to the end of the hour.
 /// engine.futures().sleep(Duration::from_secs(3_600)).await;
 /// # Ok(())
+/// # })
 /// # }
 /// ```
 #[derive(Clone)]
