@@ -15,6 +15,8 @@
 //!
 //! A group belongs to all files that define it, with one limit: another limit is a problem of the file that comes later.
 //!
+//! Jobs that follow each other in a circle, and too many that follow one, are a problem of the file that comes last.
+//!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!
 //! Does not change what is in force: it says what may be.
@@ -27,6 +29,10 @@ use crate::crontab::names::{self, Alike, Known};
 use crate::jobfile;
 use crate::loaded::Loaded;
 use crate::problem::{Fault, Problem};
+
+mod following;
+
+pub use following::unknown;
 
 /// A file that was read, on its way to be in force.
 #[derive(Clone, Debug)]
@@ -50,6 +56,8 @@ pub struct Holder {
 pub struct InForce<'k> {
     /// What has each name.
     pub held: BTreeMap<JobName, Holder>,
+    /// Which jobs those follow that follow others.
+    pub follows: BTreeMap<JobName, Vec<JobName>>,
     /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
     /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
@@ -60,7 +68,12 @@ pub struct InForce<'k> {
 impl InForce<'_> {
     /// Nothing is.
     pub fn nothing() -> InForce<'static> {
-        InForce { held: BTreeMap::new(), retired: BTreeSet::new(), known: &|_| Vec::new() }
+        InForce {
+            held: BTreeMap::new(),
+            follows: BTreeMap::new(),
+            retired: BTreeSet::new(),
+            known: &|_| Vec::new(),
+        }
     }
 }
 
@@ -69,7 +82,8 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     recall(files, in_force);
     settle_groups(files);
     let owners = loop {
-        match owners(files, &in_force.held) {
+        let found = owners(files, &in_force.held);
+        match found.and_then(|owners| following::judge(files, in_force).map(|()| owners)) {
             Ok(owners) => break owners,
             Err((index, problems)) => {
                 files[index].loaded.problems.extend(problems);

@@ -16,7 +16,7 @@
 //!
 //! | part | keys |
 //! |---|---|
-//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
+//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
 //! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
@@ -31,8 +31,10 @@
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 
+use std::ops::Range;
+
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, Job, JobName};
+use mainspring_job::{After, Group, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
 use crate::problem::{Fault, Problem};
@@ -72,8 +74,29 @@ pub struct PlacedJob {
     pub line_number: usize,
     /// Whether its file says its name. Else it is found: see [`names`](crate::crontab::names).
     pub is_named: bool,
+    /// Where it names the jobs that it follows.
+    pub follows: Vec<Follows>,
     /// The job.
     pub job: Job,
+}
+
+/// A place at which a job names another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follows {
+    /// The name.
+    pub job: JobName,
+    /// Its line, counted from 1.
+    pub line_number: usize,
+    /// Its bytes in the line, with their quotes.
+    pub span: Range<usize>,
+}
+
+impl Follows {
+    /// Something that is wrong with the name, on its line.
+    pub fn problem(&self, source: &Source, message: impl Into<String>) -> Problem {
+        let line = source.line(self.line_number).expect("a name stands on a line of its file");
+        Problem::new(line, Fault::new(self.span.clone(), message))
+    }
 }
 
 impl JobFile {
@@ -215,10 +238,17 @@ impl<'s> Reading<'s> {
             let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
             if let Some(job) = definition::job(name, &fields, &context, &mut self.faults) {
                 let line_number = self.source.line_at(name.span().start).0.number;
-                jobs.push(PlacedJob { line_number, is_named: true, job });
+                let follows = timetable::follows(&fields, &mut self.faults);
+                let follows = follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
+                jobs.push(PlacedJob { line_number, is_named: true, follows, job });
             }
         }
         jobs
+    }
+
+    fn follows(&self, after: After, span: Range<usize>) -> Follows {
+        let Problem { line_number, fault, .. } = placed(self.source, Fault::new(span, ""));
+        Follows { job: after.job, line_number, span: fault.span }
     }
 }
 

@@ -6,6 +6,7 @@
 //!                 │ jobs     definitions and marks            (apply, occurrence)    │
 //!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
+//!                 │ followers who follows the end of whose runs (follow)         │
 //!                 │ quarantine what may have killed the server (quarantine)          │
 //!                 │ near     ids of the one-shot jobs of the near future (window)    │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
@@ -32,6 +33,7 @@ mod boot;
 mod command;
 mod crash;
 mod end;
+mod follow;
 mod gate;
 mod ledger;
 mod limits;
@@ -61,6 +63,7 @@ use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
+use follow::Followers;
 use gate::Gate;
 use ledger::Ledger;
 use live::{Live, Phase, Tracked};
@@ -70,6 +73,8 @@ use window::Window;
 
 #[doc(inline)]
 pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
+#[doc(inline)]
+pub use follow::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
@@ -121,6 +126,7 @@ pub struct Planner {
     /// Jobs that were due when there was no room for another open run; each once.
     crowded: VecDeque<JobName>,
     near: Window,
+    followers: Followers,
     quarantine: Quarantine,
     /// How many facts were told.
     turn: u64,
@@ -161,6 +167,7 @@ impl Planner {
             agenda: Agenda::default(),
             crowded: VecDeque::new(),
             near: Window::default(),
+            followers: Followers::default(),
             quarantine: Quarantine::default(),
             turn: 0,
             postponed: Vec::new(),

@@ -6,6 +6,7 @@ mod clock;
 mod count;
 mod crowd;
 mod exclusion;
+mod follow;
 mod group;
 mod near;
 mod order;

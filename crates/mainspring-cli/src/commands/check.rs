@@ -18,7 +18,7 @@ use crate::cli::CheckArgs;
 use crate::wire::{CheckFinding, Checked, CheckedFile};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
-use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded::Loaded;
@@ -60,9 +60,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let (mut firsts, others): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file: &Claimant| seen.insert(file.origin.clone()));
     settle_all(&mut firsts);
+    let unknown = unknown(&firsts, |_| false);
     let mut documents = Vec::new();
-    for file in firsts.into_iter().chain(others) {
-        let findings = Findings::of(file.loaded, &look);
+    for (index, file) in firsts.into_iter().chain(others).enumerate() {
+        let of_file = unknown.iter().filter(|(of, _)| *of == index).map(|(_, warning)| warning.clone());
+        let findings = Findings::of(file.loaded, of_file.collect(), &look);
         exit = exit.and(findings.exit(args));
         match args.json {
             true => documents.push(findings.document()),
@@ -115,7 +117,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(loaded: Loaded, look: &Look) -> Findings {
+    fn of(loaded: Loaded, unknown: Vec<Problem>, look: &Look) -> Findings {
         let (unknown_users, mut warnings): (Vec<Problem>, Vec<Problem>) = match is_job_file(&loaded.source) {
             true => (
                 unknown_users(&loaded.source, &loaded.jobs),
@@ -131,6 +133,7 @@ impl Findings {
         if look.is_here {
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
         }
+        warnings.extend(unknown);
         let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
         problems.extend(unknown_users);
         let problem_count = problems.len() + unkept_count;

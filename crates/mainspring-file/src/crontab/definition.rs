@@ -40,7 +40,10 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
         }
         let is_named = own.is_some();
         match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
-            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, is_named, job }),
+            Ok(job) => {
+                let (line_number, follows) = (placed.line_number, Vec::new());
+                jobs.push(PlacedJob { line_number, is_named, follows, job });
+            }
             Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
     }

@@ -6,6 +6,7 @@
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
+//! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
 //! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of them defines it.
 //!
@@ -40,6 +41,7 @@ impl Planner {
         let Definitions { source, jobs, groups, prune } = definitions;
         self.places.define(&source, groups.into_iter().map(|group| (group.name, group.limit)), prune);
         let mut applied = Applied::default();
+        let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();
         for mut job in jobs {
             job.source.clone_from(&source);
@@ -47,7 +49,8 @@ impl Planner {
             let is_new = seen.insert(name.clone());
             let holder = self.jobs.get(&name).and_then(|tracked| tracked.source.as_deref());
             let is_full = !self.jobs.contains_key(&name) && self.limits.max_jobs <= self.jobs.len();
-            if !is_new || is_full || holder.is_some_and(|holder| holder != source) {
+            let is_barred = is_full || barred.contains(&name);
+            if !is_new || is_barred || holder.is_some_and(|holder| holder != source) {
                 applied.refused.push(name);
             } else {
                 self.define(now, job, &mut applied);
@@ -64,6 +67,9 @@ impl Planner {
                 self.ledger.end_unit();
                 applied.removed.push(name);
             }
+        }
+        if self.phase == Phase::Planning {
+            self.note_followers(|job, of| seen.contains(job) || applied.removed.contains(of));
         }
         applied
     }
@@ -111,6 +117,10 @@ impl Planner {
         let mark = tracked.mark.clone();
         let (source, text) = (job.source.clone(), job.text.clone());
         tracked.retention = job.work.policies.retention;
+        if let Some(before) = &tracked.job {
+            self.followers.remove(before);
+        }
+        self.followers.add(&job);
         (tracked.job, tracked.source) = (Some(Arc::new(job)), Some(source.clone()));
         self.ledger.record(Operation::Define { mark: mark.clone(), source, text });
         if is_retimed {
@@ -147,6 +157,9 @@ impl Planner {
         }
         self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
+        if let Some(job) = &tracked.job {
+            self.followers.remove(job);
+        }
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
         if let Some(entry) = tracked.next.take() {
             self.agenda.cancel(entry);

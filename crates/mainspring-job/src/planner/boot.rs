@@ -75,6 +75,7 @@ impl Planner {
         }
         self.begin_quarantine();
         self.note_watermarks(now);
+        self.note_followers(|_, _| true);
         let names: Vec<_> = self.jobs.keys().cloned().collect();
         for name in names {
             self.jobs.get_mut(&name).expect("it was there a moment ago").former = None;
@@ -122,6 +123,9 @@ impl Planner {
             }
         };
         self.ledger.record(operation);
+        if run.state == RunState::Running {
+            self.follow(now, &run.key, run.cause, RunState::Abandoned);
+        }
     }
 
     fn start_at_boot(&mut self, now: Timestamp, name: &crate::name::JobName) {

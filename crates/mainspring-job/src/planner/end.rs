@@ -3,6 +3,7 @@
 //! ```text
 //!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
+//!                        ├─▶ no retry: a run of each job that follows (follow)
 //!                        └─▶ count failures in a row; pause_after
 //! ```
 
@@ -88,6 +89,7 @@ impl Planner {
         });
         if is_removed {
             // Nothing can be asked for in its name any more, not even another try.
+            self.follow(now, &live.run.key, live.run.cause, state);
             return self.count_ended(&live.run.key.job);
         }
         self.after_attempt(now, live);
@@ -121,6 +123,7 @@ impl Planner {
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
+        self.follow(now, &key, live.run.cause, state);
         self.count_result(&live, state, is_crash_loop);
         self.count_ended(&key.job);
     }

@@ -300,7 +300,11 @@ impl Server {
             jobs.filter_map(|placed| Known::of(&placed.job)).collect()
         };
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
-        self.files.take(&indices, &InForce { held, retired, known: &known }, now.wall)
+        self.files.take(
+            &indices,
+            &InForce { held, follows: BTreeMap::new(), retired, known: &known },
+            now.wall,
+        )
     }
 
     /// Nothing is in force that a file with problems could leave as it is.

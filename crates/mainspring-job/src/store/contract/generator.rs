@@ -109,7 +109,7 @@ impl Generator {
             RunState::SkippedOverlap,
         ];
         let state = begun[usize::try_from(self.below(5)).expect("four fits")];
-        let cause = Cause::ALL[usize::try_from(self.below(6)).expect("five fits")];
+        let cause = Cause::ALL[usize::try_from(self.below(7)).expect("six fits")];
         let mut run = Run::new(self.key(), cause, state, self.time(), self.time());
         match state {
             RunState::Running => (run.attempt, run.started) = (1, Some(self.time())),
