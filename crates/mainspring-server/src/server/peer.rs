@@ -95,8 +95,8 @@ pub(super) struct Peer {
     pub(super) feed: Option<Feed>,
     /// What it may change now.
     pub(super) bucket: Bucket,
-    /// It is the server's own listener's: see [`inside`](super::inside).
-    pub(super) is_inside: bool,
+    /// It is the server's own listener's: see [`listener`](super::listener).
+    pub(super) is_listener: bool,
 }
 
 impl Peer {
@@ -119,7 +119,7 @@ impl Peer {
             is_broken: false,
             feed: None,
             bucket,
-            is_inside: false,
+            is_listener: false,
         })
     }
 
@@ -156,7 +156,7 @@ impl Peer {
 
     /// Whether it could make room for another connection.
     fn is_idle(&self) -> bool {
-        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_inside
+        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_listener
     }
 
     /// Notices that the client has gone, and not only said its last request.
@@ -341,7 +341,7 @@ impl Peers {
         for stream in streams {
             self.last_number += 1;
             let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;
-            self.peers.push(Peer { is_inside: true, ..peer });
+            self.peers.push(Peer { is_listener: true, ..peer });
         }
         Ok(())
     }
@@ -417,7 +417,7 @@ impl Peers {
 
     /// Whether there is room for another connection, if need be in the place of an idle one.
     fn has_room(&mut self, now: Moment) -> bool {
-        self.peers.iter().filter(|peer| !peer.is_inside).count() < MAX_CONNECTIONS || self.drop_idle(now)
+        self.peers.iter().filter(|peer| !peer.is_listener).count() < MAX_CONNECTIONS || self.drop_idle(now)
     }
 
     /// Ends the connection that has been idle longest. Returns whether there was one.

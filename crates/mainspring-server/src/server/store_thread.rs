@@ -1,7 +1,7 @@
 //! The store's thread: it owns the connection that writes, and does what the loop orders.
 //!
 //! ```text
-//! Order ──▶ channel ──▶ Hand: store ── Report ──▶ channel ──▶ loop
+//! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ channel ──▶ loop
 //!                                  └─ a byte on a socket pair, so that poll wakes, unless the loop waits for the channel itself
 //! ```
 //!
@@ -97,7 +97,7 @@ impl Tell {
 }
 
 /// The thread's side.
-pub(super) struct Hand {
+pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
     tell: Tell,
@@ -109,9 +109,9 @@ pub(super) struct Hand {
     is_said_busy: bool,
 }
 
-impl Hand {
-    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> Hand {
-        Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false }
+impl StoreThread {
+    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> StoreThread {
+        StoreThread { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
