@@ -170,13 +170,14 @@ fn one_mistake_in_a_policy_does_not_hide_the_next() {
 }
 
 #[test]
-fn whoever_expects_mails_is_told_that_none_are_sent() {
-    let ended = checked("mail.crontab", "MAILTO=root\n0 0 * * * true\n", &["--strict"]);
+fn whoever_expects_mails_is_told_where_nothing_takes_them() {
+    let text = "SENDMAIL=/nowhere/sendmail\nMAILTO=root\n0 0 * * * true\n1 0 * * * true\n";
+    let ended = checked("mail.crontab", text, &["--strict"]);
     assert_eq!(ended.code, 6, "{}", ended.stdout);
-    assert!(
-        ended.stdout.contains(":1:1: warning: no mail is sent: what a job writes is kept"),
-        "{}",
-        ended.stdout
-    );
+    let warning = ":3:1: warning: no mail is sent: there is no /nowhere/sendmail here";
+    assert!(ended.stdout.contains(warning), "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("no mail is sent").count(), 1, "{}", ended.stdout);
     assert_eq!(checked("no-mail.crontab", "MAILTO=\"\"\n0 0 * * * true\n", &["--strict"]).code, 0);
+    let mailer = "SENDMAIL=/bin/true\nMAILTO=root\n0 0 * * * true\n";
+    assert_eq!(checked("mailer.crontab", mailer, &["--strict"]).code, 0);
 }

@@ -20,6 +20,7 @@ mod locked;
 mod meaning;
 mod names;
 mod next;
+mod notify;
 mod people;
 mod program;
 mod run;

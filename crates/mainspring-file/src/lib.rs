@@ -20,6 +20,7 @@
 
 pub mod claims;
 pub mod crontab;
+pub mod hook;
 pub mod jobfile;
 pub mod loaded;
 pub mod origin;

@@ -102,12 +102,14 @@ pub mod job;
 pub mod once;
 pub mod record;
 pub mod run;
+pub mod work;
 
 pub mod input;
 pub mod operation;
 pub mod output;
 
 mod hash;
+pub mod hook;
 pub mod planner;
 
 pub mod store;
@@ -122,9 +124,11 @@ pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
 #[doc(inline)]
+pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
+#[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+pub use job::{Group, Job};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
@@ -168,6 +172,8 @@ pub use timetable::{
 };
 #[doc(inline)]
 pub use trigger::{After, Ending, Rule, Trigger};
+#[doc(inline)]
+pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::input::Ticket;
-use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
 use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
+use crate::work::Work;
 
 /// One thing to do.
 ///
@@ -221,8 +221,8 @@ pub struct Applied {
     pub removed: Vec<JobName>,
     /// Jobs that are as they were.
     pub unchanged_count: usize,
-    /// Jobs that were not taken over: another holds the name, they would follow themselves by way of others, or they follow
-    /// a job that has [`MAX_FOLLOWERS`](crate::MAX_FOLLOWERS) already.
+    /// Jobs that were not taken over: another holds the name, they would follow themselves by way of others,
+    /// or they follow a job that has [`MAX_FOLLOWERS`](crate::MAX_FOLLOWERS) already.
     pub refused: Vec<JobName>,
 }
 

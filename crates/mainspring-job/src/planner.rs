@@ -7,6 +7,7 @@
 //!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
 //!                 │ places   who may start, per group and in all (place)             │
 //!                 │ followers who follows the end of whose runs (follow)         │
+//!                 │ told     how many notifications went where (hooks)               │
 //!                 │ quarantine what may have killed the server (quarantine)          │
 //!                 │ near     ids of the one-shot jobs of the near future (window)    │
 //!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
@@ -34,7 +35,9 @@ mod command;
 mod crash;
 mod end;
 mod follow;
+mod followers;
 mod gate;
+mod hooks;
 mod ledger;
 mod limits;
 mod live;
@@ -44,6 +47,7 @@ mod occurrence;
 mod place;
 mod quarantine;
 mod tick;
+mod told;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
@@ -63,18 +67,19 @@ use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
 use agenda::Agenda;
-use follow::Followers;
+use followers::Followers;
 use gate::Gate;
 use ledger::Ledger;
 use live::{Live, Phase, Tracked};
 use place::Places;
 use quarantine::Quarantine;
+use told::Told;
 use window::Window;
 
 #[doc(inline)]
 pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 #[doc(inline)]
-pub use follow::MAX_FOLLOWERS;
+pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use limits::Limits;
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
@@ -127,6 +132,8 @@ pub struct Planner {
     crowded: VecDeque<JobName>,
     near: Window,
     followers: Followers,
+    /// How many notifications each target got in the present minute.
+    told: Told,
     quarantine: Quarantine,
     /// How many facts were told.
     turn: u64,
@@ -168,6 +175,7 @@ impl Planner {
             crowded: VecDeque::new(),
             near: Window::default(),
             followers: Followers::default(),
+            told: Told::default(),
             quarantine: Quarantine::default(),
             turn: 0,
             postponed: Vec::new(),
@@ -195,6 +203,7 @@ impl Planner {
                 self.restore(jobs, runs, is_paused);
                 self.remember(former);
             }
+            Input::Heard { job, at } => self.heard(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),

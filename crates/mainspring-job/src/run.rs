@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::job::Work;
 use crate::name::JobName;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::state::RunState;
 use crate::timetable::Span;
+use crate::work::Work;
 
 /// Names a run for ever. Ordered by job, then nominal time.
 ///

@@ -163,8 +163,8 @@ impl Timetable {
         self.triggers.iter().filter_map(Trigger::after)
     }
 
-    /// Whether something that no trigger names may be due at a moment: it is neither excluded, nor before the start, nor at
-    /// the end or after it.
+    /// Whether something that no trigger names may be due at a moment: it is neither excluded, nor before the
+    /// start, nor at the end or after it.
     pub fn admits(&self, moment: Timestamp) -> bool {
         let is_within = self.start <= moment && moment < self.end;
         is_within && !self.exclusions.iter().any(|exclusion| exclusion.holds(moment))

@@ -21,8 +21,8 @@ use crate::state::RunState;
 
 /// The end of a run of another job, which is an occurrence of this one.
 ///
-/// A run ends once, when nothing follows its last attempt. What never started, such as a missed or a skipped run,
-/// is not followed by anything.
+/// A run ends once, when nothing follows its last attempt. What never started, such as a missed or a skipped
+/// run, is not followed by anything.
 ///
 /// # Example
 /// ```

@@ -8,6 +8,7 @@ mod crowd;
 mod exclusion;
 mod follow;
 mod group;
+mod hooks;
 mod near;
 mod order;
 mod pause;

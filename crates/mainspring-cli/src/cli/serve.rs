@@ -18,6 +18,7 @@ use super::FormatArgs;
 use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
 use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_file::hook::Target;
 use mainspring_server::place::Place;
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
@@ -77,6 +78,9 @@ pub struct ServeArgs {
     /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
     pub drain: Duration,
+    /// Who is told of jobs that do not say it: mailto:ADDRESS, a URL, or a command; may be repeated
+    #[arg(long, value_name = "TARGET", value_parser = Target::parse)]
+    pub notify: Vec<Target>,
     /// Runs that may go on at a time, webhooks counted apart
     #[arg(long, value_name = "COUNT", default_value_t = MAX_RUNNING as u32, value_parser = running_max())]
     pub max_running: u32,

@@ -25,7 +25,7 @@ use mainspring_file::loaded::Loaded;
 use mainspring_file::plain;
 use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
-use mainspring_file::source::{Line, Source};
+use mainspring_file::source::Source;
 use mainspring_file::warning::{exposures, of_command, warnings};
 use mainspring_host::accounts::Account;
 use mainspring_server::error::Error;
@@ -126,10 +126,11 @@ impl Findings {
             false => {
                 let crontab = Crontab::parse(&loaded.source, look.format);
                 let of_entries = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look));
-                let warnings = of_entries.chain(mail_warnings(&loaded.source)).collect();
+                let warnings = of_entries.collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
+        warnings.extend(mail_warnings(&loaded.source, &loaded.jobs));
         if look.is_here {
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
         }
@@ -176,22 +177,21 @@ impl Findings {
     }
 }
 
-/// The settings that ask for mails, which are not sent.
-fn mail_warnings(source: &Source) -> Vec<Problem> {
-    let is_mailto = |line: &Line<'_>| {
-        let text = String::from_utf8_lossy(line.bytes);
-        let value =
-            text.trim_start().strip_prefix("MAILTO").and_then(|rest| rest.trim_start().strip_prefix('='));
-        value.is_some_and(|value| !value.trim_matches([' ', '\t', '"', '\'']).is_empty())
+/// Jobs that send mails where nothing takes them.
+fn mail_warnings(source: &Source, jobs: &[PlacedJob]) -> Vec<Problem> {
+    let mut warned = BTreeSet::new();
+    let lacks = |placed: &&PlacedJob| placed.hook.sends_mail() && !placed.hook.has_mailer();
+    let warn = |placed: &PlacedJob| {
+        // Once for each program that is not there: one setting of a crontab holds for all below it.
+        if !warned.insert(placed.hook.sendmail.clone()) {
+            return None;
+        }
+        let line = source.line(placed.line_number).expect("a job stands on a line of its file");
+        let program = placed.hook.sendmail.display();
+        let fault = Fault::new(0..line.bytes.len(), format!("no mail is sent: there is no {program} here"));
+        Some(Problem::warning(line, fault.with_hint("what a job writes is kept: mainspring logs JOB")))
     };
-    let warn = |line: Line<'_>| {
-        let fault = Fault::new(0..line.bytes.len(), "no mail is sent: what a job writes is kept");
-        Problem::warning(
-            line,
-            fault.with_hint("mainspring logs JOB shows it, and mainspring history --state failed"),
-        )
-    };
-    source.lines().filter(is_mailto).map(warn).collect()
+    jobs.iter().filter(lacks).filter_map(warn).collect()
 }
 
 /// The warnings about the triggers and the action of a job, under its name.

@@ -31,6 +31,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         format: Format::from(args.format),
         zone: zone_or_system(args.zone),
         users: Users::new(ourselves),
+        notify: args.notify,
     };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let stopping = Stopping { drain: args.drain, grace: args.grace };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{JobName, MAX_FOLLOWERS, circle};
 
-use super::{Claimant, InForce};
+use super::claimant::{Claimant, InForce};
 use crate::jobfile::{Follows, PlacedJob};
 use crate::problem::{Problem, Severity};
 
@@ -93,7 +93,8 @@ fn quoted(circle: &[JobName], index: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Holder, settle};
+    use super::super::claimant::Holder;
+    use super::super::settle;
     use super::*;
     use crate::crontab::Format;
     use crate::loaded::Loaded;

@@ -16,6 +16,7 @@ use mainspring_job::{Job, JobError, JobName, Timetable, Work};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
+use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::{Table, process};
 use crate::problem::{Fault, Problem};
@@ -42,7 +43,8 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
         match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
             Ok(job) => {
                 let (line_number, follows) = (placed.line_number, Vec::new());
-                jobs.push(PlacedJob { line_number, is_named, follows, job });
+                let hook = hook(placed);
+                jobs.push(PlacedJob { line_number, is_named, follows, hook, job }.hooked());
             }
             Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
@@ -64,6 +66,19 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
     job.max_runs = note.max_runs;
     (job.source, job.text) = (source.to_owned(), text);
     Ok(job)
+}
+
+/// Mails of what an entry writes, as its `MAILTO` says; none where that is not set or empty.
+fn hook(placed: &PlacedEntry) -> JobHook {
+    let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
+    let usual = JobHook::default();
+    JobHook {
+        // What is no address is warned of elsewhere, and cron would mail nobody either.
+        mail_output: setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default(),
+        sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
+        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        ..JobHook::default()
+    }
 }
 
 fn body(placed: &PlacedEntry) -> ProcessBody {
@@ -104,6 +119,11 @@ fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody
     }
     if let Some(count) = note.max_runs {
         table.raw("max_runs", &count.to_string());
+    }
+    let hook = hook(placed);
+    if !hook.mail_output.is_empty() {
+        table.text("mail_output", &hook.mail_output.join(","));
+        table.text("sendmail", &hook.sendmail.to_string_lossy());
     }
     process(&mut table, body);
     table.finish()
@@ -162,7 +182,7 @@ mod tests {
                     body.env.sort();
                     body
                 }
-                Body::Webhook(_) => unreachable!("a crontab has no webhooks"),
+                Body::Webhook(_) | Body::Mail(_) => unreachable!("a crontab has no webhooks"),
             });
             assert_eq!(sorted[0], sorted[1]);
         }

@@ -100,6 +100,8 @@ pub fn once_table(once: &Once) -> String {
     match Body::decode(&work.action) {
         Ok(Body::Process(body)) => process(&mut table, &body),
         // `at` submits processes alone.
+        // A notification, which its job's hook makes again elsewhere.
+        Ok(Body::Mail(body)) => return format!("# {}: {}\n", once.name, Body::Mail(body).summary()),
         Ok(Body::Webhook(body)) => table.raw("webhook", &format!("{{ url = {} }}", quoted(&body.url))),
         Err(error) => return format!("# {}: {error}\n", once.name),
     }
@@ -131,6 +133,11 @@ pub fn process(table: &mut Table, body: &ProcessBody) {
     }
     body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
     table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    if !body.env_file.is_empty() {
+        let paths: Vec<String> =
+            body.env_file.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        table.texts("env_file", &paths);
+    }
     let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
     for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
         table.raw(key, "true");

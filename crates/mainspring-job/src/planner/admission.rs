@@ -293,6 +293,7 @@ impl Planner {
                 self.ledger.perform(Output::Note(note));
             }
             RunState::Missed => {
+                self.tell_of_missed(now, &key, 1, &reason);
                 let note = Note::Missed { key: key.clone(), count: 1, reason };
                 self.ledger.perform(Output::Note(note));
             }

@@ -91,6 +91,8 @@ impl Planner {
             former: None,
             mark: Mark::new(name.clone(), now, timetable.clone()),
             next: None,
+            heard: None,
+            silence: None,
             is_crowded: false,
             ended_count: 0,
             retention: job.work.policies.retention,
@@ -128,6 +130,7 @@ impl Planner {
         }
         if self.phase == Phase::Planning {
             self.expect(&name);
+            self.expect_silence(now, &name);
         }
     }
 
@@ -161,7 +164,7 @@ impl Planner {
             self.followers.remove(job);
         }
         (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
-        if let Some(entry) = tracked.next.take() {
+        for entry in [tracked.next.take(), tracked.silence.take()].into_iter().flatten() {
             self.agenda.cancel(entry);
         }
         self.ledger.record(Operation::Forget(name.clone()));

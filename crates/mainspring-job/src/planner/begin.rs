@@ -163,7 +163,7 @@ impl Planner {
     }
 
     /// What a run does: its own work, or that of its job's definition.
-    pub(super) fn work_of(&self, run: &Run) -> Option<Arc<crate::job::Work>> {
+    pub(super) fn work_of(&self, run: &Run) -> Option<Arc<crate::work::Work>> {
         let defined = || self.jobs.get(&run.key.job)?.job.as_ref().map(|job| Arc::clone(&job.work));
         if run.cause == Cause::Once { run.work.clone() } else { defined().or_else(|| run.work.clone()) }
     }

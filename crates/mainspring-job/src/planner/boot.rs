@@ -33,6 +33,8 @@ impl Planner {
                 former: None,
                 mark,
                 next: None,
+                heard: None,
+                silence: None,
                 is_crowded: false,
                 ended_count: 0,
                 retention: Retention::default(),
@@ -80,6 +82,7 @@ impl Planner {
         for name in names {
             self.jobs.get_mut(&name).expect("it was there a moment ago").former = None;
             self.expect(&name);
+            self.expect_silence(now, &name);
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
         }

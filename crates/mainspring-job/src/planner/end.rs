@@ -68,6 +68,7 @@ impl Planner {
         (reason, crashes): (Option<Reason>, u32),
     ) {
         (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
+        live.run.outcome.clone_from(&outcome);
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
             live.work = work;
@@ -124,7 +125,9 @@ impl Planner {
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
         self.follow(now, &key, live.run.cause, state);
+        let before = self.jobs.get(&key.job).map_or(0, |tracked| tracked.mark.failures);
         self.count_result(&live, state, is_crash_loop);
+        self.tell_of_end(now, &live.run, state, before);
         self.count_ended(&key.job);
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::followers::MAX_FOLLOWERS;
 use super::occurrence::is_done;
 use super::{Live, Planner};
 use crate::circle::circle;
@@ -24,47 +25,13 @@ use crate::hash::{Purpose, placed};
 use crate::input::Prune;
 use crate::job::Job;
 use crate::name::JobName;
-use crate::operation::MAX_BATCH_OPERATIONS;
 use crate::output::{Note, Output};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
-/// The most jobs that follow one job: what follows one end is one batch, with two operations each.
-pub const MAX_FOLLOWERS: usize = 256;
-
 /// How many are noted one by one: a log is read, and a parent that was renamed may have many followers.
 const MAX_NOTED: usize = 16;
-
-/// Operations of an end beside those of its followers, and room to spare.
-const OTHERS: usize = 64;
-
-const _: () = assert!(2 * MAX_FOLLOWERS + OTHERS <= MAX_BATCH_OPERATIONS);
-
-/// Who follows whom, of the definitions in force.
-#[derive(Debug, Default)]
-pub(super) struct Followers {
-    of: BTreeMap<JobName, BTreeSet<JobName>>,
-}
-
-impl Followers {
-    pub(super) fn add(&mut self, job: &Job) {
-        for after in job.timetable.follows() {
-            self.of.entry(after.job.clone()).or_default().insert(job.name.clone());
-        }
-    }
-
-    pub(super) fn remove(&mut self, job: &Job) {
-        for after in job.timetable.follows() {
-            if let Some(followers) = self.of.get_mut(&after.job) {
-                followers.remove(&job.name);
-                if followers.is_empty() {
-                    self.of.remove(&after.job);
-                }
-            }
-        }
-    }
-}
 
 impl Planner {
     /// A run that had started has ended in this state, and is not tried again. Told in the unit that records it.
@@ -92,6 +59,7 @@ impl Planner {
             let mut run = Run::new(key.clone(), Cause::After, RunState::Missed, now, now);
             (run.ended, run.reason) = (Some(now), Some(reason.clone()));
             self.record_run(run);
+            self.tell_of_missed(now, &key, 1, &reason);
             self.ledger.perform(Output::Note(Note::Missed { key, count: 1, reason }));
             return self.count_ended(&job.name);
         }

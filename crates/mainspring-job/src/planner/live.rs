@@ -6,13 +6,16 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::agenda::Entry;
 use super::ledger::Place;
-use crate::job::{Job, Work};
+use crate::job::Job;
 use crate::policy::Retention;
 use crate::reason::Reason;
 use crate::record::Mark;
 use crate::run::Run;
+use crate::work::Work;
 
 /// Whether the store is still being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,10 @@ pub(super) struct Tracked {
     pub(super) mark: Mark,
     /// Its entry on the agenda.
     pub(super) next: Option<Entry>,
+    /// When a run of it last succeeded, or from when on it is known: silence counts from there.
+    pub(super) heard: Option<Timestamp>,
+    /// The entry on the agenda at which its silence is too long.
+    pub(super) silence: Option<Entry>,
     /// Whether it waits for room.
     pub(super) is_crowded: bool,
     /// Rows that ended since the history was last pruned.

@@ -309,8 +309,7 @@ fn follow(random: &mut Random, subjects: &mut Vec<Subject>) {
     if subjects.len() == 1 {
         subjects.push(subject(random));
     }
-    for index in 1..subjects.len() {
-        let subject = &mut subjects[index];
+    for (index, subject) in subjects.iter_mut().enumerate().skip(1) {
         for version in 0..2 {
             for _ in 0..random.below(3) {
                 let of = random.below(index as u64) as usize;

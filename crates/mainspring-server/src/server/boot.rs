@@ -11,9 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
+use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune,
-    Reader as StoreReader, Run, Shard, Store, StoreError,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune, Query,
+    Reader as StoreReader, Run, RunState, Shard, Store, StoreError,
 };
 
 use super::clients::Clients;
@@ -40,6 +41,7 @@ use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::claims::{Holder, InForce};
 use mainspring_file::crontab::names::Known;
+use mainspring_file::hook;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;
@@ -47,6 +49,9 @@ use mainspring_file::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
+
+/// The source of the group of all notifications.
+const NOTIFICATIONS: &str = "notifications";
 
 /// Whether what happens outlives the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +97,8 @@ struct Stored {
     is_paused: bool,
     /// The open runs.
     pages: Vec<Vec<Run>>,
+    /// When runs of those jobs last succeeded whose silence is told.
+    heard: Vec<(JobName, Timestamp)>,
 }
 
 impl Stored {
@@ -102,10 +109,27 @@ impl Stored {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                return Ok(Stored { records, is_paused, pages });
+                let heard = Stored::heard(store, shard, &records)?;
+                return Ok(Stored { records, is_paused, pages, heard });
             }
             pages.push(page);
         }
+    }
+
+    /// Asks the store for each job whose definition says that its silence is told.
+    fn heard(
+        store: &mut dyn Store,
+        shard: Shard,
+        records: &[JobRecord],
+    ) -> Result<Vec<(JobName, Timestamp)>, StoreError> {
+        let mut found = Vec::new();
+        for record in records.iter().filter(|record| record.text.contains("silent_after")) {
+            let mut query = Query::new(1).of(record.mark.job.clone());
+            query.states = vec![RunState::Succeeded];
+            let last = store.find(shard, &query)?.first().and_then(|run| run.ended);
+            found.extend(last.map(|at| (record.mark.job.clone(), at)));
+        }
+        Ok(found)
     }
 }
 
@@ -166,7 +190,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: Stored, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, is_paused, pages } = stored;
+        let Stored { mut records, is_paused, pages, heard } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
@@ -194,6 +218,8 @@ impl Server {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, is_paused });
         }
+        self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::Heard { job, at }).collect());
+        self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));

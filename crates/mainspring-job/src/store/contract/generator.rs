@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::Operation;
@@ -17,6 +16,7 @@ use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::Query;
 use crate::timetable::Span;
+use crate::work::{Action, Work};
 
 pub(super) struct Generator {
     state: u64,

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 
 /// The sections of which every sentence has its row.
-const SECTIONS: [(&str, &str); 2] = [("## The promise\n", "## Installing"), ("### Misfire\n", "## Crontabs")];
+const SECTIONS: [(&str, &str); 2] =
+    [("## The promise\n", "## Installing"), ("### Misfire\n", "## Who is told")];
 
 /// Sentences, and the names of their checks; none where it is not about planning.
 const SENTENCES: &[(&str, &[&str])] = &[
