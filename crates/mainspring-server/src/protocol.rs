@@ -27,7 +27,7 @@ mod page;
 
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire};
-pub use page::{AttemptWire, ChangesWire, DoorWire, FoundWire, RunChangeWire};
+pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -102,7 +102,7 @@ pub enum Request {
     /// A run with its attempts.
     Find { run: String },
     /// A code with which a browser signs in.
-    Door,
+    LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.
     Redeem { code: String },
     /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
@@ -208,7 +208,7 @@ pub enum Response {
         after: Option<String>,
     },
     Found(Box<FoundWire>),
-    Door(DoorWire),
+    LoginCode(LoginWire),
     Changes(ChangesWire),
 }
 

@@ -42,13 +42,13 @@ mod boot;
 mod changes;
 mod clients;
 mod describe;
-pub mod door;
 mod effects;
 mod feed;
 mod files;
-mod hand;
 mod health;
-pub mod inside;
+pub mod listener;
+mod listener_requests;
+pub mod login_codes;
 mod look;
 pub mod output;
 mod owner;
@@ -65,16 +65,16 @@ mod reload;
 mod reports;
 pub mod room;
 mod stop;
+mod store_thread;
 mod waiters;
 mod waits;
-mod within;
 mod work;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
 use clients::Clients;
 use files::Files;
-use inside::Inside;
+use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
@@ -112,7 +112,7 @@ pub struct Server {
     looked: Moment,
     stopping: Stopping,
     keeping: Keeping,
-    inside: Inside,
+    listener: ListenerState,
     phase: Phase,
 }
 
@@ -190,7 +190,7 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            self.owner.send_batches(now, |batch| self.inside.changes.note(batch, now));
+            self.owner.send_batches(now, |batch| self.listener.changes.note(batch, now));
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
             if is_quiet && self.owner.is_quiet(now) {

@@ -115,7 +115,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Done(_)
         | Response::Health(_)
         | Response::Found(_)
-        | Response::Door(_)
+        | Response::LoginCode(_)
         | Response::Changes(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
         Response::Status(status) => status_text(status, view),

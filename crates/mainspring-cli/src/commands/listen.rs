@@ -24,8 +24,8 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
 use mainspring_server::place::Place;
-use mainspring_server::protocol::{DoorWire, ErrorKind, ErrorWire, Request, Response};
-use mainspring_server::server::inside::Listener;
+use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
+use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::{Serving, prepare};
 use mainspring_web::settings::Settings;
 use mainspring_web::tokens::{self, Tokens};
@@ -76,8 +76,8 @@ impl Beside {
 
 /// `mainspring open`.
 pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
-    let answer = Client::connect(&args.ask.place.place())?.ask(Request::Door)?;
-    let Response::Door(DoorWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
+    let answer = Client::connect(&args.ask.place.place())?.ask(Request::LoginCode)?;
+    let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
     let first = addresses.first().cloned().unwrap_or_default();
     let address = format!("{first}#code={code}");
     if args.ask.json {

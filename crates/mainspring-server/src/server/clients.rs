@@ -77,8 +77,8 @@ impl Clients {
     }
 
     /// Whether the server's own listener asks.
-    pub(super) fn is_inside(&mut self, asker: Asker) -> bool {
-        self.peers.get(asker.client).is_some_and(|peer| peer.is_inside)
+    pub(super) fn is_listener(&mut self, asker: Asker) -> bool {
+        self.peers.get(asker.client).is_some_and(|peer| peer.is_listener)
     }
 
     /// Makes the socket again if it is not where it was. Returns whether it was gone.
@@ -111,7 +111,7 @@ impl Clients {
         let (client, Asked { id, actor, request }) = self.peers.next_request()?;
         let follows = matches!(request, Request::Logs { follow: true, .. });
         let asker = Asker { client, id, follows };
-        let actor = actor.filter(|_| self.is_inside(asker));
+        let actor = actor.filter(|_| self.is_listener(asker));
         Some((asker, request, actor))
     }
 
@@ -134,13 +134,13 @@ impl Clients {
     /// Whether a client may ask for a change now.
     pub(super) fn weigh(&mut self, asker: Asker, now: Moment) -> Result<(), ErrorWire> {
         let Rates { connection, total } = self.rates;
-        let is_inside = self.is_inside(asker);
+        let is_listener = self.is_listener(asker);
         let is_over = self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now));
-        let over = if is_inside && is_over {
+        let over = if is_listener && is_over {
             format!("{INSIDE_RATE} changes a second over HTTP")
         } else if is_over {
             format!("{connection} changes a second over one connection (serve --max-connection-changes)")
-        } else if !is_inside && !self.bucket.take(now) {
+        } else if !is_listener && !self.bucket.take(now) {
             format!("{total} changes a second in all (serve --max-changes)")
         } else {
             return Ok(());

@@ -21,9 +21,9 @@ use mainspring_job::{
 };
 
 use super::asking::{Answered, Question};
-use super::hand::Report;
 use super::questions::Questions;
 use super::reports::Attempted;
+use super::store_thread::Report;
 use super::writer::Writer;
 use crate::error::Error;
 use mainspring_exec::clock::Moment;

@@ -79,8 +79,8 @@ pub(super) struct Peer {
     pub(super) feed: Option<Feed>,
     /// What it may change now.
     pub(super) bucket: Bucket,
-    /// It is the server's own listener's: see [`inside`](super::inside).
-    pub(super) is_inside: bool,
+    /// It is the server's own listener's: see [`listener`](super::listener).
+    pub(super) is_listener: bool,
 }
 
 impl Peer {
@@ -104,13 +104,13 @@ impl Peer {
             is_broken: false,
             feed: None,
             bucket,
-            is_inside: false,
+            is_listener: false,
         })
     }
 
     /// The same as a connection of the server's own listener.
     pub(super) fn of_the_listener(self) -> Peer {
-        Peer { is_inside: true, ..self }
+        Peer { is_listener: true, ..self }
     }
 
     /// Queues an answer.
@@ -146,7 +146,7 @@ impl Peer {
 
     /// Whether it could make room for another connection.
     pub(super) fn is_idle(&self) -> bool {
-        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_inside
+        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_listener
     }
 
     /// Notices that the client has gone, and not only said its last request.

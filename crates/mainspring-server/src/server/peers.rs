@@ -196,7 +196,7 @@ impl Peers {
 
     /// Whether there is room for another connection, if need be in the place of an idle one.
     fn has_room(&mut self, now: Moment) -> bool {
-        self.peers.iter().filter(|peer| !peer.is_inside).count() < MAX_CONNECTIONS || self.drop_idle(now)
+        self.peers.iter().filter(|peer| !peer.is_listener).count() < MAX_CONNECTIONS || self.drop_idle(now)
     }
 
     /// Ends the connection that has been idle longest. Returns whether there was one.

@@ -1,7 +1,7 @@
 //! The loop's side of the store's thread, which keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ thread (hand) ── Report ──▶ channel, bell ──▶ Writer ── loop
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, bell ──▶ Writer ── loop
 //! ```
 //!
 //! Cost: two switches between threads for each batch, and up to [`SPIN`] of a processor, of each of the two. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
 
 use super::asking::Question;
-use super::hand::{Hand, Order, Report, SPIN, Tell, spin};
+use super::store_thread::{Order, Report, SPIN, StoreThread, Tell, spin};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
@@ -95,8 +95,9 @@ impl Writer {
         let (orders, taken) = channel();
         let (sender, reports) = channel();
         let is_awaited = Arc::new(AtomicBool::new(false));
-        let hand = Hand::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
-        let work = move || hand.work(&taken);
+        let thread =
+            StoreThread::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
+        let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
             orders: Some(orders),

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use mainspring_server::protocol::{HealthWire, JobState, NamesWire, Request, Response, StatusWire};
 use serde_json::{Map, Value, json};
 
+use crate::app::App;
 use crate::call::{Call, Reply, ok};
 use crate::catalogue::strange;
-use crate::desk::LINES;
 use crate::feed::MAX_STREAMS;
-use crate::house::House;
+use crate::pool::CONNECTIONS;
 use crate::problem::Problem;
 use crate::sessions::Who;
 use crate::view::{civil, civils, fields, paused, state_code, zone_name};
@@ -31,7 +31,7 @@ const MIN_FREE_BYTES: u64 = 32 << 20;
 /// What the loop says.
 pub async fn status(call: Call) -> Reply {
     call.asked(&[])?;
-    ok(&status_of(&call.house, call.who()?, call.now.wall).await?)
+    ok(&status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// The status for somebody.
@@ -39,9 +39,9 @@ pub async fn status(call: Call) -> Reply {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<String, Value>, Problem> {
-    let Response::Status(wire) = house.desk.look(Request::Status).await? else { return Err(strange()) };
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<String, Value>, Problem> {
+    let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let is_troubled = |state: JobState, failures: u32| {
         matches!(state, JobState::PausedAfterFailures | JobState::PausedAfterCrashes) || 0 < failures
@@ -52,13 +52,13 @@ pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<S
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);
     document.insert("now".to_owned(), json!(now.to_string()));
-    let civil = civils(&document, &["started", "next", "now"], &house.zone);
+    let civil = civils(&document, &["started", "next", "now"], &app.zone);
     let bad_files = wire.files.iter().filter(|file| !file.problems.is_empty()).count();
     let more = [
         ("state_code", json!(wire.state)),
         ("host", json!(host())),
         ("next_job", json!(next_job.map(|known| &known.wire.name))),
-        ("zone", json!(zone_name(&house.zone))),
+        ("zone", json!(zone_name(&app.zone))),
         ("tzdata", json!("of the system, or the program's own")),
         ("troubled", json!(troubled)),
         ("resting", json!(resting)),
@@ -66,7 +66,7 @@ pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<S
         ("bad_files", json!(bad_files)),
         ("you", json!({ "name": who.name, "scope": who.scope })),
         ("pause", if wire.paused { paused("asked", "somebody paused everything") } else { Value::Null }),
-        ("assets", json!(house.assets.hash)),
+        ("assets", json!(app.assets.hash)),
         ("civil", civil),
     ];
     document.extend(more.map(|(name, value)| (name.to_owned(), value)));
@@ -86,21 +86,20 @@ fn host() -> String {
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
     call.asked(&[])?;
-    let house = &call.house;
-    let Response::Status(status) = house.desk.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = house.desk.look(Request::Health).await? else { return Err(strange()) };
+    let app = &call.app;
+    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let findings = findings(&status, &health);
     let worst =
         ["bad", "warning"].into_iter().find(|level| findings.iter().any(|found| found["level"] == **level));
-    let streams = house.feed.stream_count();
+    let streams = app.feed.stream_count();
     let limits = json!([
         { "code": "running", "text": "runs at once", "used": status.running, "max": health.running_max.unwrap_or(0) },
         { "code": "streams", "text": "streams", "used": streams, "max": MAX_STREAMS },
-        { "code": "lines", "text": "questions at once over HTTP", "used": 0, "max": LINES },
+        { "code": "connections", "text": "questions at once over HTTP", "used": 0, "max": CONNECTIONS },
     ]);
     let mut store = Vec::new();
-    let size =
-        |name: &str| std::fs::metadata(house.place.directory().join(name)).ok().map(|found| found.len());
+    let size = |name: &str| std::fs::metadata(app.place.directory().join(name)).ok().map(|found| found.len());
     for (part, bytes) in [
         ("database", size("mainspring.db")),
         ("journal", size("mainspring.db-wal")),
@@ -228,7 +227,7 @@ pub async fn audit(call: Call) -> Reply {
     let since: Option<Timestamp> = asked.get("since").and_then(|text| text.parse().ok());
     let is_wanted =
         |name: &str, value: Option<&str>| asked.get(name).is_none_or(|wanted| value == Some(wanted));
-    let all = call.house.audit.all();
+    let all = call.app.audit.all();
     let mut wanted: Vec<_> = all
         .iter()
         .filter(|entry| {
@@ -250,7 +249,7 @@ pub async fn audit(call: Call) -> Reply {
             json!({
                 "id": entry.id, "at": entry.at.to_string(), "actor": entry.actor, "origin": "HTTP", "code": entry.code,
                 "text": entry.text, "job": entry.job, "run": entry.run, "note": entry.note,
-                "civil": { "at": civil(entry.at, &call.house.zone) }
+                "civil": { "at": civil(entry.at, &call.app.zone) }
             })
         })
         .collect();

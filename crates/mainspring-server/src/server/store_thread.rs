@@ -1,7 +1,7 @@
 //! The store's thread: it owns the connection that writes, and does what the loop orders.
 //!
 //! ```text
-//! Order ──▶ channel ──▶ Hand: store ── Report ──▶ channel ──▶ loop
+//! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ channel ──▶ loop
 //!                                  └─ a byte on a socket pair, so that poll wakes, unless the loop waits for the channel itself
 //! ```
 //!
@@ -103,7 +103,7 @@ impl Tell {
 }
 
 /// The thread's side.
-pub(super) struct Hand {
+pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
     tell: Tell,
@@ -117,10 +117,10 @@ pub(super) struct Hand {
     has_written: bool,
 }
 
-impl Hand {
-    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> Hand {
+impl StoreThread {
+    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> StoreThread {
         let batches = VecDeque::new();
-        Hand { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
+        StoreThread { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
