@@ -21,8 +21,12 @@ mod names;
 mod next;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod remote;
 mod run;
 mod serve;
 mod served;
+#[cfg(feature = "web")]
+mod site;
 mod typed;
 mod usage;

@@ -25,7 +25,7 @@ use super::finding::{Finding, Level};
 use super::progress::Progress;
 use super::{print_json, print_painted};
 use crate::cli::serve::AskArgs;
-use crate::client::Client;
+use crate::client::{Address, Client};
 use crate::relative::relative;
 use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
@@ -65,10 +65,15 @@ struct Report {
 }
 
 pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
-    let place = args.place.place();
+    let address = args.server.address();
+    // What stands around a server elsewhere cannot be seen from here.
+    let place = match &address {
+        Address::Here(place) => place.clone(),
+        Address::There(_) => return elsewhere(args, &address),
+    };
     let now = Moment::now().wall;
     let mut findings = vec![directory(&place), zone(), set_clock(now)];
-    let asked = match ask(&place) {
+    let asked = match ask(&address) {
         Ok((status, health)) => {
             findings.extend(server(&status, &health, now));
             findings.extend(open_socket(&place));
@@ -88,6 +93,19 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             "nobody"
         }
     };
+    report(args, asked, findings)
+}
+
+/// Looks at a server of another machine, which says what it knows of itself.
+fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
+    let (status, health) = ask(address)?;
+    let mut findings = server(&status, &health, Moment::now().wall);
+    findings.extend(files(&status));
+    findings.extend(judged(&health));
+    report(args, "server", findings)
+}
+
+fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result<Exit, Error> {
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let report = Report { asked, level, findings };
     if args.json {
@@ -148,8 +166,8 @@ fn set_clock(now: Timestamp) -> Finding {
 }
 
 /// What only the server knows.
-fn ask(place: &Place) -> Result<(StatusWire, HealthWire), Error> {
-    let mut client = Client::connect(place)?;
+fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
+    let mut client = Client::connect(address)?;
     client.answers_within(ANSWER_WAIT)?;
     let strange = || Error::Usage("it answers something else than was asked".to_owned());
     let Response::Status(status) = client.ask(Request::Status)? else { return Err(strange()) };
