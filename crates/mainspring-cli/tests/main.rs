@@ -12,6 +12,8 @@ mod durable;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
+mod hostile;
+#[cfg(feature = "web")]
 mod http;
 mod json;
 mod live;
