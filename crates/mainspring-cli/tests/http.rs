@@ -196,6 +196,19 @@ fn the_api_says_what_the_command_line_says() {
         let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
         assert_within(ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}")), theirs, &path);
     }
+    // What doctor adds looks at the machine on which it runs. Sentences hold times and free room, which change.
+    site.served.says(&["pause", "--all"], 0, "");
+    let ours = site.served.json(&["doctor", "--json"]);
+    let theirs = site.get("/api/v1/health", &token).json();
+    let judged = |document: &Value| -> Vec<[Value; 3]> {
+        let all = document["findings"].as_array().unwrap().iter();
+        let of_server =
+            all.filter(|found| !["data", "zone", "clock"].contains(&found["subject"].as_str().unwrap()));
+        of_server.map(|found| ["code", "subject", "level"].map(|field| found[field].clone())).collect()
+    };
+    assert_eq!(judged(&ours), judged(&theirs));
+    assert_eq!(ours["level"], theirs["level"]);
+    assert!(judged(&ours).contains(&["paused_all", "paused", "warning"].map(Value::from)), "{ours}");
     let missing = site.get("/api/v1/jobs/none", &token);
     assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
     site.served.says(&["show", "none"], 4, "there is no job `none`");

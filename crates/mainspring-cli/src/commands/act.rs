@@ -18,7 +18,6 @@ use crate::cli::act::{
     ScopeArgs,
 };
 use crate::client::Client;
-use crate::relative::relative;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
@@ -28,6 +27,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+use mainspring_server::relative::relative;
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
 const MAX_PAST_SECONDS: i64 = 60;

@@ -10,7 +10,6 @@ use jiff::tz::TimeZone;
 use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
-use crate::relative::relative;
 use crate::table::{Column, table};
 use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
@@ -22,6 +21,7 @@ use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
     AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
+use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
 use mainspring_store::DirectoryError;
 
@@ -258,7 +258,7 @@ fn took(run: &RunWire) -> String {
         || "-".to_owned(),
         |(started, ended)| {
             let ms = ended.as_millisecond() - started.as_millisecond();
-            crate::relative::length(u64::try_from(ms).unwrap_or(0))
+            length(u64::try_from(ms).unwrap_or(0))
         },
     )
 }
