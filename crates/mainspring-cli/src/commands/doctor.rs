@@ -24,7 +24,7 @@ use serde::Serialize;
 use super::progress::Progress;
 use super::{print_json, print_painted};
 use crate::cli::serve::AskArgs;
-use crate::client::Client;
+use crate::client::{Address, Client};
 use crate::terminal::{Screen, Tone};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
@@ -55,10 +55,15 @@ struct Report {
 }
 
 pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
-    let place = args.place.place();
+    let address = args.server.address();
+    // What stands around a server elsewhere cannot be seen from here.
+    let place = match &address {
+        Address::Here(place) => place.clone(),
+        Address::There(_) => return elsewhere(args, &address),
+    };
     let now = Moment::now().wall;
     let mut findings = vec![directory(&place), zone(), set_clock(now)];
-    let asked = match ask(&place) {
+    let asked = match ask(&address) {
         Ok((status, health)) => {
             findings.extend(open_socket(&place));
             findings.extend(diagnosis::of_server(&status, &health, now));
@@ -76,6 +81,16 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             "nobody"
         }
     };
+    report(args, asked, findings)
+}
+
+/// Looks at a server of another machine, which says what it knows of itself.
+fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
+    let (status, health) = ask(address)?;
+    report(args, "server", diagnosis::of_server(&status, &health, Moment::now().wall))
+}
+
+fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result<Exit, Error> {
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let report = Report { asked, level, findings };
     if args.json {
@@ -136,8 +151,8 @@ fn set_clock(now: Timestamp) -> Finding {
 }
 
 /// What only the server knows.
-fn ask(place: &Place) -> Result<(StatusWire, HealthWire), Error> {
-    let mut client = Client::connect(place)?;
+fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
+    let mut client = Client::connect(address)?;
     client.answers_within(ANSWER_WAIT)?;
     let strange = || Error::Usage("it answers something else than was asked".to_owned());
     let Response::Status(status) = client.ask(Request::Status)? else { return Err(strange()) };
