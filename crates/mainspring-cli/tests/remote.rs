@@ -97,7 +97,7 @@ fn each_command_needs_its_scope_and_commands_are_defined_only_where_that_is_allo
     site.stop();
 
     let site = Site::start("remote-define", IDLE, &["--define-over-http"]);
-    for command in defining[..2].iter() {
+    for command in &defining[..2] {
         let done = there(&site, Scope::Define, command);
         assert_eq!(done.code, 0, "{command:?}: {}", done.stderr);
         assert_eq!(there(&site, Scope::Operate, command).code, 7, "{command:?}");
