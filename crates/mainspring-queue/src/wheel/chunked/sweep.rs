@@ -157,7 +157,7 @@ impl<T> Chunked<T> {
         if let Some(cursor) = next {
             (self.sweep.index, self.sweep.cursor) = (found, cursor);
             let chain = self.rings.chain(Rings::place_of(found));
-            self.chunks.look_behind(chain, cursor, |hint| self.records.prefetch(hint));
+            self.chunks.look_behind(chain, cursor, SWEPT_AT_ONCE_COUNT, |hint| self.records.prefetch(hint));
         } else {
             (self.sweep.index, self.sweep.cursor) = (found + 1, Cursor::START);
         }
