@@ -13,6 +13,8 @@ mod durable;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
+mod hostile;
+#[cfg(feature = "web")]
 mod http;
 mod json;
 mod live;
@@ -23,8 +25,12 @@ mod next;
 mod notify;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod remote;
 mod run;
 mod serve;
 mod served;
+#[cfg(feature = "web")]
+mod site;
 mod typed;
 mod usage;

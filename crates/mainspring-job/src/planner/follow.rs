@@ -18,7 +18,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::followers::MAX_FOLLOWERS;
-use super::occurrence::is_done;
 use super::{Live, Planner};
 use crate::circle::circle;
 use crate::hash::{Purpose, placed};
@@ -41,11 +40,10 @@ impl Planner {
             return;
         };
         for name in followers.clone() {
-            let tracked = &self.jobs[&name];
-            let Some(job) = tracked.job.clone() else { continue };
+            let Some(job) = self.jobs.definition(&name).map(Arc::clone) else { continue };
             let is_named =
                 job.timetable.follows().any(|after| after.job == key.job && after.ending.holds(state));
-            if is_named && job.timetable.admits(now) && !is_done(&job, tracked.mark.runs) {
+            if is_named && job.timetable.admits(now) && !self.jobs.is_done(&name) {
                 self.plan_follower(now, &job);
             }
         }
@@ -53,7 +51,7 @@ impl Planner {
 
     /// It waits for the next tick even if it is due, because its rules may need units of their own.
     fn plan_follower(&mut self, now: Timestamp, job: &Arc<Job>) {
-        let key = RunKey::new(job.name.clone(), self.new_nominal(now));
+        let key = RunKey::new(job.name.clone(), self.numbers.new_nominal(now));
         if !self.has_room() {
             let reason = Reason::Crowded;
             let mut run = Run::new(key.clone(), Cause::After, RunState::Missed, now, now);
@@ -61,14 +59,14 @@ impl Planner {
             self.record_run(run);
             self.tell_of_missed(now, &key, 1, &reason);
             self.ledger.perform(Output::Note(Note::Missed { key, count: 1, reason }));
-            return self.count_ended(&job.name);
+            return self.pruning.count_ended(&job.name);
         }
         let due = placed(now, job.work.policies.jitter, &key, Purpose::Jitter);
         let run = Run::new(key, Cause::After, RunState::Scheduled, due, now);
         self.record_run(run.clone());
         let work = Arc::clone(&job.work);
-        self.schedule(now, Live { run, work, kill_reason: None, wakes: None, admitted: 0, open: None });
-        self.jobs.get_mut(&job.name).expect("it is defined").mark.runs += 1;
+        self.schedule(now, Live::new(run, work));
+        self.jobs.count_run(&job.name);
         self.keep_mark(&job.name);
     }
 
@@ -82,7 +80,7 @@ impl Planner {
 
     /// Jobs that follow a name that no job has, with that name.
     pub fn follow_nothing(&self) -> impl Iterator<Item = (&JobName, &JobName)> {
-        let is_known = |name: &JobName| self.jobs.get(name).is_some_and(|tracked| tracked.job.is_some());
+        let is_known = |name: &JobName| self.jobs.definition(name).is_some();
         let unknown = self.followers.of.iter().filter(move |(of, _)| !is_known(of));
         unknown.flat_map(|(of, followers)| followers.iter().map(move |name| (name, of)))
     }
@@ -95,7 +93,7 @@ impl Planner {
         }
         let of = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect::<Vec<_>>();
         let stays = |job: &&Job| prune == Prune::Keep || job.source != source;
-        let defined = self.jobs.values().filter_map(|tracked| tracked.job.as_deref()).filter(stays);
+        let defined = self.jobs.defined_after(None).map(|(job, _, _)| job).filter(stays);
         let mut follows: BTreeMap<JobName, Vec<JobName>> =
             defined.map(|job| (job.name.clone(), of(job))).collect();
         follows.extend(jobs.iter().map(|job| (job.name.clone(), of(job))));
@@ -110,9 +108,7 @@ impl Planner {
             }
         }
         // What is refused stays what it was, which may be a part of another circle.
-        let before = |name: &JobName| {
-            self.jobs.get(name).and_then(|tracked| tracked.job.as_deref()).map(of).unwrap_or_default()
-        };
+        let before = |name: &JobName| self.jobs.definition(name).map(|job| of(job)).unwrap_or_default();
         for name in &barred {
             follows.insert(name.clone(), before(name));
         }

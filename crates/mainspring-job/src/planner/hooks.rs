@@ -6,9 +6,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Item;
+use super::Planner;
 use super::ledger::Subject;
-use super::{Phase, Planner};
 use crate::hash::text_hash;
 use crate::hook::{Call, Hooks, MAX_CALLS, Notice, NoticeKind};
 use crate::name::JobName;
@@ -26,12 +25,11 @@ impl Planner {
     /// A run has ended for good. `before` is how many had failed in a row until then.
     pub(super) fn tell_of_end(&mut self, now: Timestamp, run: &Run, state: RunState, before: u32) {
         let name = &run.key.job;
-        let Some(tracked) = self.jobs.get_mut(name).filter(|_| run.cause != Cause::Once) else { return };
-        let failures = tracked.mark.failures;
-        let Some(hooks) = tracked.job.as_ref().and_then(|job| job.hooks.clone()) else { return };
+        let Some(hooks) = self.hooks(name).filter(|_| run.cause != Cause::Once) else { return };
+        let failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
         let has_succeeded = state == RunState::Succeeded;
         if has_succeeded {
-            tracked.heard = Some(now);
+            self.silences.hear(name, now);
             self.expect_silence(now, name);
         }
         let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
@@ -54,47 +52,31 @@ impl Planner {
     }
 
     pub(super) fn tell_of_missed(&mut self, now: Timestamp, key: &RunKey, count: u64, reason: &Reason) {
-        let Some(hooks) = self.jobs.get(&key.job).and_then(|it| it.job.as_ref()?.hooks.clone()) else {
-            return;
-        };
+        let Some(hooks) = self.hooks(&key.job) else { return };
         let mut notice = Notice::new(key.job.clone(), NoticeKind::Missed, now);
         (notice.run, notice.count, notice.detail) = (Some(key.clone()), count, reason.to_string());
         self.tell(now, now, &hooks, &notice);
     }
 
-    /// The store says when a run of a job last succeeded.
-    pub(super) fn heard(&mut self, name: &JobName, at: Timestamp) {
-        if let Some(tracked) = self.jobs.get_mut(name) {
-            tracked.heard = Some(at);
-        }
+    fn hooks(&self, name: &JobName) -> Option<Hooks> {
+        self.jobs.definition(name)?.hooks.clone()
     }
 
-    /// Puts the moment on the agenda at which a job has been silent for too long, instead of the one that was there.
+    /// Puts the moment on the agenda at which a job has been silent for too long.
     pub(super) fn expect_silence(&mut self, now: Timestamp, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        if let Some(entry) = tracked.silence.take() {
-            self.agenda.cancel(entry);
-        }
-        let hooks = tracked.job.as_ref().and_then(|job| job.hooks.as_ref());
-        if let Some(silent_after) = hooks.and_then(|hooks| hooks.hook().silent_after())
-            && self.phase == Phase::Planning
-        {
-            let since = *tracked.heard.get_or_insert(now);
-            if let Ok(at) = since.checked_add(silent_after) {
-                tracked.silence = Some(self.agenda.add(at, Item::Silence(name.clone())));
-            }
+        let most = self.hooks(name).and_then(|hooks| hooks.hook().silent_after());
+        if self.activity.is_planning() {
+            self.silences.expect(now, name, most, &mut self.agenda);
         }
     }
 
     /// No run of a job has succeeded for too long.
     pub(super) fn silence_due(&mut self, now: Timestamp, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        tracked.silence = None;
-        let hooks = tracked.job.as_ref().and_then(|job| job.hooks.clone());
-        let (Some(hooks), Some(since)) = (hooks, tracked.heard) else { return };
+        self.silences.end(name);
+        let (Some(hooks), Some(since)) = (self.hooks(name), self.silences.since(name)) else { return };
         let Some(silent_after) = hooks.hook().silent_after() else { return };
         let mut notice = Notice::new(name.clone(), NoticeKind::Silent, now);
-        notice.failures = tracked.mark.failures;
+        notice.failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
         notice.detail = format!("no run has succeeded since {since:.0}");
         // The same silence is told once, also by the next server: name and due time are those of the one that told it.
         let due = since.checked_add(silent_after).unwrap_or(now);
@@ -122,7 +104,7 @@ impl Planner {
 
     /// While one of that name waits, it stands for this one too: the store takes no second.
     fn submit_call(&mut self, now: Timestamp, due: Timestamp, name: &str, work: Work) {
-        let id = self.new_id(due);
+        let id = self.numbers.new_id(due);
         let name = JobName::new(name).unwrap_or_else(|_| id.name());
         let once = Once { id, name, key: None, submitted: now, work: work.into() };
         self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));

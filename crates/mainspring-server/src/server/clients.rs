@@ -7,13 +7,13 @@
 //! ```
 //!
 //! Cost: a lookup for each run that is waited for, in turns in which the planner was told something; and that of
-//! [`peer`](super::peer).
+//! [`peers`](super::peers).
 //!
 //! Does not know what a request means, but for whether it waits; does not end a run for which no client waits any more.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +22,8 @@ use mainspring_job::{RunKey, Ticket};
 
 use super::asking::Asker;
 use super::feed::Feed;
-use super::peer::{MAX_WAITING, Peer, Peers};
+use super::peer::Peer;
+use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
@@ -87,6 +88,16 @@ impl Clients {
     /// When it cannot be made.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
         self.peers.listen_again()
+    }
+
+    /// Poll says that these are ready.
+    pub(super) fn hear(&mut self, ready: &[RawFd]) {
+        self.peers.hear(ready);
+    }
+
+    /// Poll was not asked: any may be ready.
+    pub(super) fn hear_all(&mut self) {
+        self.peers.hear_all();
     }
 
     /// Takes new connections, and reads what has come over all.
