@@ -95,6 +95,8 @@ fn who_follows_a_name_that_is_none_is_said_when_it_comes_into_force() {
     let mut served = Served::start("after-none", &jobs);
     let warning = ["report", "follows `extract`, and there is no job of that name"];
     served.running.wait_for(&warning);
+    served.says(&["doctor"], 0, "never due, because there is no such job: 1 job (report after extract)");
+    served.says(&["health"], 0, "warning  after");
     write(&served.file(), &format!("{jobs}[jobs.extract]\nevery = '9h'\nshell = 'true'\n"));
     served.running.wait_for(&["was read again: 1 added"]);
     write(&served.file(), &jobs);

@@ -181,3 +181,13 @@ fn whoever_expects_mails_is_told_where_nothing_takes_them() {
     let mailer = "SENDMAIL=/bin/true\nMAILTO=root\n0 0 * * * true\n";
     assert_eq!(checked("mailer.crontab", mailer, &["--strict"]).code, 0);
 }
+
+#[test]
+fn mistakes_that_are_nearly_right_are_told_as_such() {
+    let jobs = "[groups.slow]\nlimit = 1\n[jobs.x]\nevery = '1h'\nshell = 'true'\ngroup = 'slwo'\n\
+                exclude_dates = '2026-12-26..2026-12-24'\n";
+    let ended = checked("nearly.toml", jobs, &[]);
+    for part in ["did you mean `slow`?", "2026-12-24, the last of these days, comes before the first"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+}

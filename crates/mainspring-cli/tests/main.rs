@@ -16,6 +16,7 @@ mod golden;
 mod hostile;
 #[cfg(feature = "web")]
 mod http;
+mod install;
 mod json;
 mod live;
 mod locked;

@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::program::mainspring;
+use crate::program::{Running, mainspring};
 use crate::served::{Served, folder, write};
 
 /// A program that writes its arguments and its input into a file.
@@ -20,7 +20,7 @@ fn mailer(folder: &Path) -> String {
 
 #[test]
 fn a_command_is_told_of_a_failure_and_of_the_recovery_and_a_mail_has_the_output() {
-    let folder = folder("notify");
+    let folder = folder("notify-command");
     let (told, mailer) = (folder.join("told"), mailer(&folder));
     let jobs = format!(
         "[jobs.flaky]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'echo it says; exit $(cat {code})'\n\
@@ -162,8 +162,8 @@ fn a_crontabs_mailto_gets_what_its_entries_write_and_nothing_where_they_write_no
     let file = folder.join("crontab");
     let data = folder.join("data");
     let args = ["serve", "--data", data.to_str().unwrap(), file.to_str().unwrap()];
-    let mut running = crate::program::Running::any(&args);
-    running.wait_for(&["jobs, data in"]);
+    let mut running = Running::any(&args);
+    running.wait_for(&[", data in "]);
     for job in ["mute", "alone", "loud"] {
         let ended = mainspring(&["run", "--data", data.to_str().unwrap(), job, "--wait"]);
         assert_eq!(ended.code, 0, "{}", ended.stderr);

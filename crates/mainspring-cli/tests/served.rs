@@ -48,7 +48,7 @@ impl Served {
         let own = ["serve", "--data", data.to_str().unwrap(), "--grace", "1h", file.to_str().unwrap()];
         let running = Running::any(&[&own[..], args].concat());
         let mut served = Served { folder, running };
-        served.running.wait_for(&["jobs, data in"]);
+        served.running.wait_for(&[", data in "]);
         served
     }
 

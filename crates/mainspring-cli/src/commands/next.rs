@@ -46,6 +46,9 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     } else {
         printed(print_lines(&asked, args, &answer))?;
     }
+    if answer.times.is_empty() && args.until.is_none() && !asked.schedule.is_reboot() {
+        say("it is never due again\n");
+    }
     if !answer.is_cut_short {
         return Ok(Exit::Ok);
     }

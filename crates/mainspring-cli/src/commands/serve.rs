@@ -27,6 +27,7 @@ use mainspring_store::{Directory, DirectoryError};
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
+    let log = args.log_style();
     let reader = Reader {
         format: Format::from(args.format),
         zone: zone_or_system(args.zone),
@@ -42,7 +43,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let listen = args.listen;
     let serving = |place: Place| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
-        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener })
+        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), serving);

@@ -11,6 +11,7 @@ use super::fields::{Faults, Fields, Name};
 use super::{notify, policies, process, timetable, webhook, written};
 use crate::hook::JobHook;
 use crate::problem::Fault;
+use crate::spelling::nearest;
 use mainspring_action::body::Body;
 
 /// What is done, of which there is one.
@@ -104,7 +105,12 @@ fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'
     let found = groups.iter().find(|group| group.name.as_str() == text.value);
     if found.is_none() {
         let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
-        faults.push(fault.with_hint(format!("a table [groups.{}] gives it a limit", text.value)));
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        let hint = match nearest(text.value, &names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("a table [groups.{}] gives it a limit", text.value),
+        };
+        faults.push(fault.with_hint(hint));
     }
     found
 }

@@ -230,6 +230,13 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
         _ => text_of(value, faults)?.value.to_owned(),
     };
     let (first, last) = text.split_once("..").unwrap_or((&text, &text));
+    if let (Ok(first), Ok(last)) = (first.parse::<Date>(), last.parse::<Date>())
+        && last < first
+    {
+        let message = format!("{last}, the last of these days, comes before the first");
+        faults.push(Fault::new(value.span(), message));
+        return None;
+    }
     match (first.parse::<Date>(), last.parse::<Date>()) {
         (Ok(first), Ok(last)) if first <= last && text.len() <= "2026-12-24..2026-12-26".len() => {
             Some(Exclusion::Dates { first, last, zone: zone.clone() })

@@ -31,6 +31,7 @@ use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::log::Style;
 use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
@@ -81,6 +82,8 @@ pub struct Serving {
     pub running_max: usize,
     /// Who serves people over HTTP, if anybody does.
     pub listener: Listener,
+    /// What its log has, and how.
+    pub log: Style,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -140,7 +143,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log } = serving;
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
@@ -168,7 +171,7 @@ impl Server {
             signals,
             waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
-            log: log_to_stdout(SUBJECT_WIDTH),
+            log: log_to_stdout(SUBJECT_WIDTH).in_style(log),
             began,
             looked: began,
             stopping,
@@ -239,17 +242,21 @@ impl Server {
     }
 
     fn say_hello(&mut self, job_count: usize, now: Moment) {
-        let (version, data) = (env!("CARGO_PKG_VERSION"), self.place.directory().display());
+        let (version, jobs) = (env!("CARGO_PKG_VERSION"), counted(job_count, "job"));
+        // As it was given it means another folder wherever it is read.
+        let data = std::path::absolute(self.place.directory());
+        let data = data.unwrap_or_else(|_| self.place.directory().to_owned());
+        let data = data.display();
         let text = match self.keeping {
-            Keeping::OnDisk => format!("mainspring {version}: {job_count} jobs, data in {data}"),
+            Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {
                 format!(
-                    "mainspring {version}: {job_count} jobs, and nothing is kept; commands find it with --data {data}"
+                    "mainspring {version}: {jobs}, and nothing is kept; commands find it with --data {data}"
                 )
             }
         };
         self.note(now.wall, &text);
-        supervisor::tell(supervisor::READY);
+        supervisor::tell(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
         if capacity < MAX_RUNNING {

@@ -103,6 +103,7 @@ pub(super) fn run(run: &Run) -> RunWire {
         ended: text(run.ended),
         outcome: run.outcome.as_ref().map(ToString::to_string),
         outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+        outcome_number: run.outcome.as_ref().and_then(mainspring_job::Outcome::number),
         reason: run.why(),
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
