@@ -46,8 +46,9 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     } else {
         printed(print_lines(&asked, args, &answer))?;
     }
-    if answer.times.is_empty() && args.until.is_none() && !asked.schedule.is_reboot() {
-        say("it is never due again\n");
+    if answer.times.is_empty() && args.count != Some(0) && !asked.schedule.is_reboot() {
+        let when = if args.until.is_some() { "not due by then" } else { "never due" };
+        say(&format!("{PROGRAM}: it is {when}\n"));
     }
     if !answer.is_cut_short {
         return Ok(Exit::Ok);
