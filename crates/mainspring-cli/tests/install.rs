@@ -47,8 +47,8 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     let binary = env!("CARGO_BIN_EXE_mainspring");
     let made = tool(script.to_str().unwrap(), &[binary, folder.to_str().unwrap()]).unwrap();
     assert!(made.status.success(), "{}", text(&made));
-    let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let package = files.filter(|path| path.extension().is_some_and(|end| end == "deb")).next().unwrap();
+    let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let package = files.find(|path| path.extension().is_some_and(|end| end == "deb")).unwrap();
     let package = package.to_str().unwrap();
     let control = text(&tool("dpkg-deb", &["--field", package]).unwrap());
     assert!(

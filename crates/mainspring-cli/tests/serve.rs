@@ -463,7 +463,7 @@ fn the_log_is_json_where_that_is_asked_for_and_leaves_out_what_matters_less() {
     served.running.signal(Signal::SIGKILL);
     let (_, lines, _) = served.running.end();
     assert!(lines.iter().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines:#?}");
-    let mut served = Served::start_in(served.folder, &["--log-level", "notice"]);
+    let served = Served::start_in(served.folder, &["--log-level", "notice"]);
     served.says(&["run", "loud", "--wait"], 1, "");
     served.says(&["pause", "--all"], 0, "");
     served.says(&["health"], 0, "warning  paused");
