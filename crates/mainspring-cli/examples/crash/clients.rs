@@ -12,7 +12,7 @@ use mainspring_action::body::ProcessBody;
 use mainspring_cli::client::{Address, Client};
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
-use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire};
+use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire, WorkWire};
 
 use crate::clock;
 use crate::dice::Dice;
@@ -180,13 +180,15 @@ impl Writer {
             due: due.to_string(),
             name: submission.name.clone(),
             key: Some(submission.key.clone()),
-            process: ProcessBody {
-                run: self.served.command(&submission.key, sleep_ms),
-                cwd: Some("/".into()),
-                ..ProcessBody::default()
+            work: WorkWire {
+                process: ProcessBody {
+                    run: self.served.command(&submission.key, sleep_ms),
+                    cwd: Some("/".into()),
+                    ..ProcessBody::default()
+                },
+                webhook: None,
+                policies: policies(submission),
             },
-            webhook: None,
-            policies: policies(submission),
         }));
         let tried = match client.ask(request) {
             Ok(Response::Submitted { name, .. }) => Tried::Acknowledged(Some(name)),
