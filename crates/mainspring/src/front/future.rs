@@ -101,7 +101,7 @@ pub struct Futures {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    place: Place,
+    target: Target,
     deadline: Tick,
     /// `None` until the first poll.
     timer: Option<mainspring_queue::TimerId>,
@@ -113,28 +113,28 @@ pub struct Sleep {
 
 /// Where its timer goes.
 #[derive(Debug)]
-enum Place {
+enum Target {
     /// Into the part of the driver that belongs to the thread that made it.
     Part(Local<Task>),
     /// The driver had no thread for that part, and is asked again.
     Nowhere(Box<Handle<Task>>),
 }
 
-impl Place {
+impl Target {
     fn clock(&self) -> &dyn Clock {
         match self {
-            Place::Part(part) => &**part.clock(),
-            Place::Nowhere(handle) => &**handle.clock(),
+            Target::Part(part) => &**part.clock(),
+            Target::Nowhere(handle) => &**handle.clock(),
         }
     }
 
     fn part(&mut self) -> Result<&Local<Task>, Refusal> {
-        if let Place::Nowhere(handle) = self {
-            *self = Place::Part(handle.local()?);
+        if let Target::Nowhere(handle) = self {
+            *self = Target::Part(handle.local()?);
         }
         match self {
-            Place::Part(part) => Ok(part),
-            Place::Nowhere(_) => Err(Refusal::NoThread),
+            Target::Part(part) => Ok(part),
+            Target::Nowhere(_) => Err(Refusal::NoThread),
         }
     }
 }
@@ -160,9 +160,9 @@ impl Futures {
     }
 
     fn begin(&self, deadline: Tick, was_ahead: bool) -> Sleep {
-        let nowhere = |_| Place::Nowhere(Box::new(self.handle.clone()));
-        let place = self.handle.local().map_or_else(nowhere, Place::Part);
-        Sleep { place, deadline, timer: None, was_ahead, refusal: None }
+        let nowhere = |_| Target::Nowhere(Box::new(self.handle.clone()));
+        let target = self.handle.local().map_or_else(nowhere, Target::Part);
+        Sleep { target, deadline, timer: None, was_ahead, refusal: None }
     }
 
     /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
@@ -215,7 +215,7 @@ impl Sleep {
 
     /// Tells whether its tick has begun.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline <= self.place.clock().now()
+        self.deadline <= self.target.clock().now()
     }
 
     /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or
@@ -227,20 +227,20 @@ impl Sleep {
     /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to
     /// be woken.
     pub fn reset(&mut self, delay: Duration) {
-        self.move_to(self.place.clock().after(delay), !delay.is_zero());
+        self.move_to(self.target.clock().after(delay), !delay.is_zero());
     }
 
     /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled
     /// again to be woken.
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
-        self.move_to(deadline.into().tick(self.place.clock()), false);
+        self.move_to(deadline.into().tick(self.target.clock()), false);
     }
 
     fn move_to(&mut self, deadline: Tick, was_ahead: bool) {
         self.deadline = deadline;
         self.was_ahead = was_ahead;
         self.refusal = None;
-        let (Some(timer), Place::Part(part)) = (self.timer, &self.place) else { return };
+        let (Some(timer), Target::Part(part)) = (self.timer, &self.target) else { return };
         if part.reset(part.id(timer), deadline).is_err() {
             // It fired, or the queue's horizon lies before that: the next poll registers another.
             self.cancel();
@@ -248,7 +248,7 @@ impl Sleep {
     }
 
     fn cancel(&mut self) {
-        if let (Some(timer), Place::Part(part)) = (self.timer.take(), &self.place) {
+        if let (Some(timer), Target::Part(part)) = (self.timer.take(), &self.target) {
             drop(part.cancel(part.id(timer)).and_then(Task::into_waker));
         }
     }
@@ -257,7 +257,7 @@ impl Sleep {
     fn register(&mut self, waker: &Waker) -> Poll<()> {
         let (deadline, task) = (self.deadline, Task::waking(waker.clone()));
         let scheduled =
-            self.place.part().and_then(|part| part.schedule_assured(deadline, task).map_err(refusal_of));
+            self.target.part().and_then(|part| part.schedule_assured(deadline, task).map_err(refusal_of));
         match scheduled {
             Ok(id) => {
                 self.timer = Some(id.timer());
@@ -272,7 +272,7 @@ impl Sleep {
 
     /// Makes the timer wake `waker`; tells whether it still can.
     fn keep(&self, timer: mainspring_queue::TimerId, waker: &Waker) -> bool {
-        let Place::Part(part) = &self.place else { return false };
+        let Target::Part(part) = &self.target else { return false };
         let id = part.id(timer);
         let mut is_kept = false;
         let is_pending = part.update(id, &mut |task| {
@@ -294,7 +294,7 @@ impl Sleep {
     /// look will do before.
     fn is_over(&self) -> bool {
         match self.timer {
-            None if self.was_ahead => self.place.clock().has_long_begun(self.deadline),
+            None if self.was_ahead => self.target.clock().has_long_begun(self.deadline),
             _ => self.is_elapsed(),
         }
     }
@@ -317,7 +317,7 @@ impl Sleep {
     }
 }
 
-/// Why a timer was refused. Its waker is dropped: whoever it would wake is polling.
+/// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
 fn refusal_of(refused: Refused<Task>) -> Refusal {
     let reason = refused.reason;
     drop(refused.into_payload().into_waker());

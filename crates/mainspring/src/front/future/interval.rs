@@ -80,7 +80,7 @@ pub struct Interval {
 impl Interval {
     pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
         let duration = period;
-        let period = Period::new(duration, sleep.place.clock().resolution())?;
+        let period = Period::new(duration, sleep.target.clock().resolution())?;
         Ok(Interval { sleep, period, duration, missed: MissedTicks::default() })
     }
 
@@ -103,7 +103,7 @@ impl Interval {
             // The next tick is the same: nothing has passed.
             return Poll::Ready(due);
         }
-        let clock = self.sleep.place.clock();
+        let clock = self.sleep.target.clock();
         let now = clock.now();
         let late_ticks_min = LATE_MIN.as_nanos() / clock.resolution().as_nanos();
         let is_missed = late_ticks_min <= u128::from(now.since(due)) && due < now;
