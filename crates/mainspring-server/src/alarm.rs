@@ -9,7 +9,7 @@
 //!
 //! Cost: a system call to set it, one to quiet it.
 //!
-//! Does not say why it rang: whoever hears it looks at the clock.
+//! Does not say why it rang: the loop looks at the clock.
 //!
 //! Source: TFD_TIMER_CANCEL_ON_SET in timerfd_create(2).
 

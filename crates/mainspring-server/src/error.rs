@@ -31,7 +31,7 @@ pub enum Error {
     },
     /// The data directory, or something in it, cannot be used.
     Data {
-        /// Which.
+        /// The directory, or what is in it.
         path: PathBuf,
         /// The operating system's answer.
         source: io::Error,

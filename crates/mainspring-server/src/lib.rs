@@ -1,4 +1,4 @@
-//! The durable loop: one thread that owns the planner and the store, and answers those who ask over a socket.
+//! The durable loop: one thread that owns the planner and the store, and answers clients of a socket.
 //!
 //! ```text
 //! jobs of files ──────────────┐                      ┌─▶ executor: processes, webhooks

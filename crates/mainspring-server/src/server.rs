@@ -6,7 +6,7 @@
 //!            └──────────────────────── poll ◀────────── start, kill, reply, load ◀─────────────────┘
 //! ```
 //!
-//! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
+//! Nothing is started and no client is answered before what it rests on is on disk: the planner hands its outputs out only with
 //! `Committed`. All that has happened while a batch was written shares the next. The loop neither writes nor reads the store and
 //! waits for neither: two threads do, `writer.rs` for the planner and `questions.rs` for people. So signals, timeouts and kills are
 //! served while another program has the store locked.
@@ -85,7 +85,7 @@ use work::Work;
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the end waits for a reader of the log who reads nothing.
+/// How long the end waits for a reader of the log that reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.

@@ -8,7 +8,7 @@
 //!
 //! Cost: one byte through a socket pair per signal.
 //!
-//! Does not tell who sent one.
+//! Does not tell which process sent one.
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
@@ -39,7 +39,7 @@ impl Signals {
         Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])? })
     }
 
-    /// Whether somebody asked to read the files again.
+    /// Whether SIGHUP asked to read the files again.
     pub fn is_reload_asked(&mut self) -> bool {
         0 < self.reload.quiet()
     }

@@ -53,7 +53,7 @@ fn follow(ground: &Ground) -> UnixStream {
     stream
 }
 
-/// How many descriptors below a limit are open; those above were handed down by whoever runs the tests.
+/// How many descriptors below a limit are open; those above were handed down by the program that runs the tests.
 fn open_count(server: &Running, limit: usize) -> usize {
     let names = crate::ground::names(format!("/proc/{}/fd", server.pid()).as_ref());
     names.iter().filter(|name| name.parse::<usize>().unwrap() < limit).count()

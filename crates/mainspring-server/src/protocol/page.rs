@@ -3,8 +3,6 @@
 //! Cost: none worth a word.
 //!
 //! Does not know HTTP: the listener of the server turns requests into these.
-//!
-//! Source: own.
 
 use serde::{Deserialize, Serialize};
 

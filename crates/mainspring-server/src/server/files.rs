@@ -155,7 +155,7 @@ impl Files {
         }
     }
 
-    /// The indices of files that are to be read again now; all of them if somebody asked.
+    /// The indices of files that are to be read again now; all of them after a SIGHUP.
     pub(super) fn due(&mut self, is_asked: bool, now: Moment) -> Vec<usize> {
         let is_settled = self.changed.is_some_and(|changed| SETTLE <= now.since(changed));
         if is_settled {

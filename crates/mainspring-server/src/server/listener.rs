@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Its connections count among none of the limits of clients, are never taken away, and have a rate of their own. So no crowd of
-//! browsers locks out who comes over the socket.
+//! browsers locks out clients of the socket.
 //!
 //! Cost: a socket pair for each connection.
 //!

@@ -21,7 +21,7 @@ use crate::protocol::{ErrorKind, ErrorWire, LoginWire};
 /// How long a code is good: a browser that has to be started first takes some seconds.
 pub const CODE_LIFE: Duration = Duration::from_secs(60);
 
-/// The most codes at one time; the oldest makes room. Nobody opens more browsers in a minute.
+/// The most codes at one time; the oldest makes room. A person does not open more browsers in a minute.
 const MAX_CODES: usize = 16;
 
 /// How many random bytes are in a code: too many to be guessed.

@@ -11,7 +11,7 @@
 //! Cost: a few system calls per turn and connection of which poll says that there is something to read; there are at most
 //! [`MAX_CONNECTIONS`].
 //!
-//! Does not know what a request means. Who may connect is decided by the mode of the socket and of its directory.
+//! Does not know what a request means. Which users may connect is decided by the mode of the socket and of its directory.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -32,7 +32,7 @@ use mainspring_exec::shortage::is_shortage;
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
 
-/// The most of them that wait for the ends of runs or follow output. The rest is for who comes to cancel one.
+/// The most of them that wait for the ends of runs or follow output. The rest is for clients that cancel one.
 pub(super) const MAX_WAITING: usize = 48;
 
 const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those that wait");
@@ -72,11 +72,11 @@ pub(super) struct Peers {
     file: Option<(u64, u64)>,
     peers: Vec<Peer>,
     last_number: u64,
-    /// Who was asked for a request last.
+    /// The connection that a request was taken from last.
     next_index: usize,
     /// How many changes a second each may ask for.
     rate: u32,
-    /// Whether connections ended since somebody asked.
+    /// Whether connections ended since the last question.
     has_lost: bool,
     /// When the operating system had no descriptor for a connection.
     short: Option<Moment>,
@@ -111,7 +111,7 @@ impl Peers {
         Ok(())
     }
 
-    /// Makes the socket again if it is not where it was. Who is connected stays so. Returns whether it was gone.
+    /// Makes the socket again if it is not where it was. Connections stay as they are. Returns whether it was gone.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
         if self.file.is_some() && file_id(&self.path) == self.file {
             return Ok(false);
@@ -171,7 +171,7 @@ impl Peers {
             return None;
         }
         self.short = None;
-        // Without this look accept says that there is no descriptor, also when nobody waits for one.
+        // Without this look accept says that there is no descriptor, also when no connection waits for one.
         while self.is_heard && is_readable(self.listener.as_fd()) {
             match self.listener.accept() {
                 Ok((stream, _)) => return Some(stream),

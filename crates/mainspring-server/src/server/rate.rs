@@ -10,7 +10,7 @@
 //!
 //! Cost: an addition and a comparison per request.
 //!
-//! Does not delay anybody: who is refused may come again, and is told which limit it was.
+//! Does not delay a client: one that is refused may come again, and is told which limit it was.
 //!
 //! Source: the token bucket, in the form of the generic cell rate algorithm, ITU-T I.371.
 
@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 
 /// The changes a second of one connection, if nothing else is said: half as many again as one client ever got through on the
-/// machine of BENCHMARKS.md. So it stops nobody who waits for answers, and a client that runs away on a faster machine.
+/// machine of BENCHMARKS.md. So it stops no client that waits for answers, and a client that runs away on a faster machine.
 pub const DEFAULT_CONNECTION_RATE: u32 = 250_000;
 
 /// The changes a second of all connections together, if nothing else is said: two clients at their limit.

@@ -84,7 +84,7 @@ impl Room {
         }
     }
 
-    /// Measures again. Makes the reserve anew where there is room for it and as much as nobody misses.
+    /// Measures again. Makes the reserve anew where there is room for it and as much as is not missed.
     pub(super) fn look(&mut self) {
         let Some(free) = free_bytes(&self.directory) else { return };
         self.is_short = free < self.floor_bytes;
