@@ -1,6 +1,7 @@
 //! What can go wrong outside of a crontab's text.
 //!
-//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends the command.
+//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends
+//! the command.
 //!
 //! Cost: none.
 //!

@@ -8,8 +8,8 @@
 //!   output/JOB/RUN     what runs wrote
 //! ```
 //!
-//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: a user who may can
-//! have commands run.
+//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: a
+//! user who may can have commands run.
 //!
 //! Cost: none worth a word.
 //!

@@ -44,13 +44,14 @@ impl Signals {
         0 < self.reload.quiet()
     }
 
-    /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may
-    /// count as one.
+    /// The number of requests to stop since the last call. Requests that come faster than they can be
+    /// delivered may count as one.
     pub fn stop_requests(&mut self) -> usize {
         self.stop.quiet()
     }
 
-    /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended commands.
+    /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended
+    /// commands.
     pub fn clear_child(&mut self) -> usize {
         self.child.quiet()
     }

@@ -1,7 +1,8 @@
 //! The clients: they submit one-shot jobs, and insist until they are told that a job is on disk.
 //!
-//! A submission whose answer was lost is sent again with the same key. Three clients speak the protocol of the socket, one
-//! runs `mainspring at`. Half of the jobs have a name, half may be repeated after they were abandoned.
+//! A submission whose answer was lost is sent again with the same key. Three clients speak the protocol of
+//! the socket, one runs `mainspring at`. Half of the jobs have a name, half may be repeated after they were
+//! abandoned.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

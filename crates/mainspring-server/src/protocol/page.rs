@@ -1,4 +1,5 @@
-//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way in.
+//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way
+//! in.
 //!
 //! Cost: none worth a word.
 //!
