@@ -190,7 +190,7 @@ pub struct Unreadable {
 /// Something about a part of the expression.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mark {
-    /// What.
+    /// What is said about it: lower case, no full stop.
     pub message: String,
     /// The first byte of the part.
     pub start: usize,

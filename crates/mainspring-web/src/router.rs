@@ -33,8 +33,8 @@ use crate::routes::{ROUTES, Route};
 /// The longest body: files of jobs that are checked.
 const MAX_BODY_BYTES: usize = 4 << 20;
 
-/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. Whoever has not
-/// signed in fills no memory.
+/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. A client that has
+/// not signed in fills no memory.
 const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
 
 /// How long a body may take to come.

@@ -98,7 +98,7 @@ pub fn output_path(app: &App, wire: &RunWire) -> Option<std::path::PathBuf> {
     Some(path(&app.output, &key, wire.cause == "once"))
 }
 
-/// Why somebody should look at a job.
+/// Why a person should look at a job.
 fn troubles(wire: &JobWire) -> Vec<Value> {
     let (since, run) =
         wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));

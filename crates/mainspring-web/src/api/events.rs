@@ -1,4 +1,4 @@
-//! What happens, as it happens.
+//! Events of jobs and runs, told as they happen: server-sent events.
 //!
 //! Cost: a task and a place among the streams for each.
 //!

@@ -56,7 +56,7 @@ pub async fn livez(_: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 503 with what is wrong. Whoever asks need not have signed in, so the troubles themselves are not told.
+/// 503 with what is wrong. The client need not have signed in, so the troubles themselves are not told.
 pub async fn readyz(call: Call) -> Reply {
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
