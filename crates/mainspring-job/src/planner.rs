@@ -217,6 +217,11 @@ impl Planner {
         self.ledger.take_batch()
     }
 
+    /// Whether [`take_batch`](Self::take_batch) has something to give.
+    pub fn has_batch(&self) -> bool {
+        !self.ledger.is_empty()
+    }
+
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {

@@ -27,7 +27,7 @@ mod page;
 
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire};
-pub use page::{AttemptWire, ChangesWire, DoorWire, FoundWire, RunChangeWire};
+pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -102,11 +102,44 @@ pub enum Request {
     /// A run with its attempts.
     Find { run: String },
     /// A code with which a browser signs in.
-    Door,
+    LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.
     Redeem { code: String },
     /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
     Watch,
+}
+
+impl Request {
+    /// The name of the command, and the job or run that it is about if it is about one.
+    pub fn subject(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Request::Status => ("status", None),
+            Request::Health => ("health", None),
+            Request::List { .. } => ("list", None),
+            Request::Pending { .. } => ("pending", None),
+            Request::Show { job } => ("show", Some(job)),
+            Request::History { job, .. } => ("history", job.as_deref()),
+            Request::Logs { of, .. } => ("logs", Some(of)),
+            Request::Run { job, .. } => ("run", Some(job)),
+            Request::Wait { run } => ("wait", Some(run)),
+            Request::Submit(submit) => ("submit", submit.name.as_deref()),
+            Request::Define { .. } => ("define", None),
+            Request::Remove { job } => ("remove", Some(job)),
+            Request::Pause { job } => ("pause", job.as_deref()),
+            Request::Resume { job } => ("resume", job.as_deref()),
+            Request::Cancel { of } => ("cancel", Some(of)),
+            Request::Backfill { job, .. } => ("backfill", Some(job)),
+            Request::Rewind { job, .. } => ("rewind", Some(job)),
+            Request::DeadRetry { run } => ("dead_retry", Some(run)),
+            Request::DeadDrop { run } => ("dead_drop", Some(run)),
+            Request::Apply { .. } => ("apply", None),
+            Request::Export { .. } => ("export", None),
+            Request::Find { run } => ("find", Some(run)),
+            Request::LoginCode => ("login_code", None),
+            Request::Redeem { .. } => ("redeem", None),
+            Request::Watch => ("watch", None),
+        }
+    }
 }
 
 /// Something to do once.
@@ -208,7 +241,7 @@ pub enum Response {
         after: Option<String>,
     },
     Found(Box<FoundWire>),
-    Door(DoorWire),
+    LoginCode(LoginWire),
     Changes(ChangesWire),
 }
 

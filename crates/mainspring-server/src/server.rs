@@ -42,17 +42,18 @@ mod boot;
 mod changes;
 mod clients;
 mod describe;
-pub mod door;
 mod effects;
 mod feed;
 mod files;
-mod hand;
 mod health;
-pub mod inside;
+pub mod listener;
+mod listener_requests;
+pub mod login_codes;
 mod look;
 pub mod output;
 mod owner;
 mod peer;
+mod peers;
 mod phase;
 mod postponed;
 mod purpose;
@@ -64,16 +65,16 @@ mod reload;
 mod reports;
 pub mod room;
 mod stop;
+mod store_thread;
 mod waiters;
 mod waits;
-mod within;
 mod work;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
 use clients::Clients;
 use files::Files;
-use inside::Inside;
+use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
@@ -111,7 +112,7 @@ pub struct Server {
     looked: Moment,
     stopping: Stopping,
     keeping: Keeping,
-    inside: Inside,
+    listener: ListenerState,
     phase: Phase,
 }
 
@@ -123,19 +124,23 @@ impl Server {
     /// When the store fails, or polling.
     pub fn run(mut self) -> Result<(), Error> {
         loop {
-            let now = Moment::now();
-            self.turn(now)?;
+            let mut now = Moment::now();
+            self.hear(now);
+            self.act(now)?;
+            // What clients ask meanwhile is read when they have their answers: what they ask for next comes with it.
+            while !self.is_done(now) && self.owner.linger(Moment::now()) {
+                now = Moment::now();
+                self.act(now)?;
+            }
             if self.is_done(now) {
-                break;
+                return self.finish();
             }
-            if !self.owner.linger(Moment::now()) {
-                self.wait(now)?;
-            }
+            self.wait(now)?;
         }
-        self.finish()
     }
 
-    fn turn(&mut self, now: Moment) -> Result<(), Error> {
+    /// Takes in what has happened, but for what the store's thread has done.
+    fn hear(&mut self, now: Moment) {
         self.take_waits(now);
         self.take_signals(now);
         // What executors have to tell becomes facts for the planner.
@@ -144,6 +149,10 @@ impl Server {
         self.take_requests(now);
         self.take_files(now);
         self.alarm.quiet();
+    }
+
+    /// Decides, and does what rests on what is on disk.
+    fn act(&mut self, now: Moment) -> Result<(), Error> {
         self.settle(now)?;
         self.say_late(now);
         self.answer_waiters();
@@ -181,7 +190,7 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            self.owner.send_batches(now, |batch| self.inside.changes.note(batch, now));
+            self.owner.send_batches(now, |batch| self.listener.changes.note(batch, now));
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
             if is_quiet && self.owner.is_quiet(now) {
@@ -278,6 +287,7 @@ impl Server {
         // What was left for this moment is given after a look at what has come meanwhile.
         let has_batch = self.owner.holds_batch();
         if has_work || has_request {
+            self.clients.hear_all();
             return Ok(());
         }
         self.waits.arm(self.deadlines(), now);
@@ -292,7 +302,9 @@ impl Server {
         self.clients.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
         let wait = if has_batch { Some(Duration::ZERO) } else { wait };
-        wait_for_any(&readable, &writable, &left, wait).map_err(polling)
+        let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
+        self.clients.hear(&ready);
+        Ok(())
     }
 }
 

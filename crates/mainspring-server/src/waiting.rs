@@ -2,12 +2,12 @@
 //!
 //! Cost: one system call.
 //!
-//! Does not say which stream is ready: the loops of this program look at all of theirs, of which there are few.
+//! Does not read or write.
 //!
 //! Source: poll(2).
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -23,10 +23,11 @@ pub fn wait_for(
     writable: &[BorrowedFd<'_>],
     wait: Option<Duration>,
 ) -> io::Result<()> {
-    wait_for_any(readable, writable, &[], wait)
+    wait_for_any(readable, writable, &[], wait).map(|_| ())
 }
 
-/// The same, and until one of the streams in `left` has been left by its other side altogether.
+/// The same, and until one of the streams in `left` has been left by its other side altogether. Returns the
+/// descriptors of the streams that are ready, in no order; one may stand there twice.
 ///
 /// # Errors
 ///
@@ -36,14 +37,17 @@ pub fn wait_for_any(
     writable: &[BorrowedFd<'_>],
     left: &[BorrowedFd<'_>],
     wait: Option<Duration>,
-) -> io::Result<()> {
+) -> io::Result<Vec<RawFd>> {
     let readable = readable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLIN));
     let writable = writable.iter().map(|&fd| PollFd::new(fd, PollFlags::POLLOUT));
     // That is told without being asked for.
     let left = left.iter().map(|&fd| PollFd::new(fd, PollFlags::empty()));
     let mut fds: Vec<PollFd<'_>> = readable.chain(writable).chain(left).collect();
     match poll(&mut fds, timeout(wait)) {
-        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Ok(0) | Err(Errno::EINTR) => Ok(Vec::new()),
+        Ok(_) => {
+            Ok(fds.iter().filter(|fd| fd.any() != Some(false)).map(|fd| fd.as_fd().as_raw_fd()).collect())
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -72,8 +76,8 @@ fn timeout(wait: Option<Duration>) -> PollTimeout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::net::Shutdown;
-    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
     #[test]
@@ -84,7 +88,18 @@ mod tests {
         assert!(!is_left(ours.as_fd()));
         drop(theirs);
         assert!(is_left(ours.as_fd()));
-        wait_for_any(&[], &[], &[ours.as_fd()], None).unwrap();
+        let ready = wait_for_any(&[], &[], &[ours.as_fd()], None).unwrap();
+        assert_eq!(ready, [ours.as_fd().as_raw_fd()]);
+    }
+
+    #[test]
+    fn a_wait_says_which_streams_are_ready() {
+        let (quiet, _other) = UnixStream::pair().unwrap();
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let fds = [quiet.as_fd(), ours.as_fd()];
+        assert!(wait_for_any(&fds, &[], &[], Some(Duration::ZERO)).unwrap().is_empty());
+        theirs.write_all(b"x").unwrap();
+        assert_eq!(wait_for_any(&fds, &[], &[], None).unwrap(), [ours.as_fd().as_raw_fd()]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One operation of a batch, within its transaction: each is guarded as the table of `mainspring_job::Operation` says.
 
+use std::sync::LazyLock;
+
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Reason, Run, RunKey,
@@ -11,6 +13,22 @@ use super::fault::mapped;
 use super::read;
 use super::row::{PENDING, RUN, nanoseconds, number};
 use super::tally::Tally;
+
+const DELETE_PENDING: &str = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
+
+/// Written once, because a batch has hundreds of them.
+static INSERT_PENDING: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "INSERT INTO pending (is_named, {PENDING}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            ON CONFLICT DO NOTHING"
+    )
+});
+
+/// The same of a run.
+static INSERT_RUN: LazyLock<String> = LazyLock::new(|| {
+    let places: Vec<String> = (1..=22).map(|place| format!("?{place}")).collect();
+    format!("INSERT INTO run ({RUN}) VALUES ({}) ON CONFLICT DO NOTHING", places.join(", "))
+});
 
 type Applied = Result<Answer, StoreError>;
 
@@ -112,32 +130,35 @@ fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
             return Ok(answer);
         }
     }
-    if is_named {
-        let sql = "SELECT due, number FROM pending WHERE name = ?1 AND is_named = 1";
-        if let Some(answer) = holder(connection, sql, params![once.name.as_str()])? {
-            return Ok(answer);
+    // Most are new, so it is added before anything else is asked.
+    if !add_pending(connection, once, is_named)? {
+        if is_named {
+            let sql = "SELECT due, number FROM pending WHERE name = ?1 AND is_named = 1";
+            if let Some(answer) = holder(connection, sql, params![once.name.as_str()])? {
+                return Ok(answer);
+            }
         }
+        return Ok(Answer::Duplicate(Some(once.id)));
     }
-    let sql = "SELECT due, number FROM pending WHERE due = ?1 AND number = ?2";
-    if let Some(answer) = holder(connection, sql, params![due, id_number])? {
-        return Ok(answer);
-    }
-    let key = RunKey::new(once.name.clone(), once.id.due);
-    if standing(connection, &key)?.is_some() {
+    if standing(connection, &RunKey::new(once.name.clone(), once.id.due))?.is_some() {
+        execute(connection, DELETE_PENDING, params![due, id_number])?;
         return Ok(Answer::Duplicate(None));
     }
     if let Some(key) = &once.key {
         let sql = "INSERT INTO once_key (key, due, number, name) VALUES (?1, ?2, ?3, ?4)";
         execute(connection, sql, params![key, due, id_number, once.name.as_str()])?;
     }
-    let sql = format!(
-        "INSERT INTO pending (is_named, {PENDING}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
-    );
+    tally.pending += 1;
+    Ok(Answer::New)
+}
+
+/// Adds a one-shot job, unless its id or its name is taken.
+fn add_pending(connection: &Connection, once: &Once, is_named: bool) -> Result<bool, StoreError> {
     let Work { action, policies, group, priority, .. } = &*once.work;
     let values = params![
         is_named,
-        due,
-        id_number,
+        nanoseconds(once.id.due),
+        number(once.id.number),
         once.name.as_str(),
         once.key,
         nanoseconds(once.submitted),
@@ -147,17 +168,14 @@ fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
         group.as_ref().map(JobName::as_str),
         priority
     ];
-    execute(connection, &sql, values)?;
-    tally.pending += 1;
-    Ok(Answer::New)
+    Ok(execute(connection, &INSERT_PENDING, values)? == 1)
 }
 
 fn take_pending(connection: &Connection, id: OnceId, tally: &mut Tally) -> Result<Option<Once>, StoreError> {
     let found = read::pending(connection, id)?;
     if found.is_some() {
         tally.pending -= 1;
-        let sql = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
-        execute(connection, sql, params![nanoseconds(id.due), number(id.number)])?;
+        execute(connection, DELETE_PENDING, params![nanoseconds(id.due), number(id.number)])?;
     }
     Ok(found)
 }
@@ -171,10 +189,6 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 }
 
 fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
-    let sql = format!(
-        "INSERT INTO run ({RUN}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
-            ON CONFLICT DO NOTHING"
-    );
     let (job, nominal, series) = parts(&run.key);
     let work = run.work.as_deref();
     let values = params![
@@ -201,7 +215,7 @@ fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
         run.crashes,
         run.forgiven
     ];
-    if execute(connection, &sql, values)? == 0 {
+    if execute(connection, &INSERT_RUN, values)? == 0 {
         return Ok(Answer::Duplicate(None));
     }
     tally.add_run(run.state);

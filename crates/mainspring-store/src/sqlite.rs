@@ -165,25 +165,24 @@ impl SqliteStore {
     }
 
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
-        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
-        let transaction = begun.map_err(mapped)?;
-        let (number, answers) = owned(&transaction, lease)?;
-        if number == row::number(batch.number) {
-            return row::answers(&answers);
-        }
-        let mut answers = Vec::with_capacity(batch.operations.len());
-        let mut tally = Tally::default();
-        for operation in &batch.operations {
-            answers.push(apply::apply(&transaction, operation, &mut tally)?);
-        }
-        let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
-            open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
-        let Tally { jobs, pending, open, runs, dead } = tally;
-        let (number, answers_text) = (row::number(batch.number), row::answers_text(&answers));
-        let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
-        transaction.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
-        transaction.commit().map_err(mapped)?;
-        Ok(answers)
+        within_transaction(&self.connection, |connection| {
+            let (number, answers) = owned(connection, lease)?;
+            if number == row::number(batch.number) {
+                return row::answers(&answers);
+            }
+            let mut answers = Vec::with_capacity(batch.operations.len());
+            let mut tally = Tally::default();
+            for operation in &batch.operations {
+                answers.push(apply::apply(connection, operation, &mut tally)?);
+            }
+            let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
+                open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
+            let Tally { jobs, pending, open, runs, dead } = tally;
+            let (number, answers_text) = (row::number(batch.number), row::answers_text(&answers));
+            let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
+            connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
+            Ok(answers)
+        })
     }
 
     /// The owner is empty where one has left in good order.
@@ -240,6 +239,21 @@ fn has_no_room(path: &Path) -> bool {
     let _ = fs::remove_file(&probe);
     let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
     written.is_err_and(|error| kinds.contains(&error.kind()))
+}
+
+/// Does all of it or nothing. The statements around it are prepared once, which those of rusqlite's `Transaction` are not.
+fn within_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let execute = |sql| connection.prepare_cached(sql).and_then(|mut it| it.execute([])).map_err(mapped);
+    execute("BEGIN IMMEDIATE")?;
+    let result = work(connection).and_then(|done| execute("COMMIT").map(|_| done));
+    if result.is_err() && !connection.is_autocommit() {
+        // It fails only where the error has ended the transaction already.
+        let _ = execute("ROLLBACK");
+    }
+    result
 }
 
 /// The last batch of the owner, if the lease is the owner's.

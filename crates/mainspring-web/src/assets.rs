@@ -24,7 +24,7 @@ const HASH_MARK: &str = "@HASH@";
 
 macro_rules! files {
     ($($name:literal)*) => {
-        [$(($name, include_str!(concat!("../../mainspring-server/page/assets/", $name)))),*]
+        [$(($name, include_str!(concat!("../page/assets/", $name)))),*]
     };
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn every_file_of_the_page_is_embedded_and_found_by_the_page() {
         let assets = Assets::new();
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mainspring-server/page/assets");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("page/assets");
         let mut names: Vec<String> = fs::read_dir(folder)
             .unwrap()
             .map(|file| file.unwrap().file_name().into_string().unwrap())

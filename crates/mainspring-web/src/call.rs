@@ -2,7 +2,7 @@
 //!
 //! Cost: none of its own.
 //!
-//! Does not check who asks: see [`gate`](crate::gate).
+//! Does not check who asks: see [`gate`](crate::guard).
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use mainspring_exec::clock::Moment;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::gate::Proof;
-use crate::house::House;
+use crate::app::App;
+use crate::guard::Proof;
 use crate::problem::{Code, Problem};
 use crate::sessions::Who;
 
@@ -31,7 +31,7 @@ pub type Replying = Pin<Box<dyn Future<Output = Reply> + Send>>;
 #[derive(Clone, Debug)]
 pub struct Call {
     /// What all share.
-    pub house: Arc<House>,
+    pub app: Arc<App>,
     /// Who asks; `None` where anybody may.
     pub who: Option<Who>,
     /// How that is known.

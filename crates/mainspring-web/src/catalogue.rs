@@ -23,8 +23,8 @@ use mainspring_file::source::Source;
 use mainspring_job::{Timetable, Trigger};
 use mainspring_server::protocol::{JobWire, Request, Response, RunWire};
 
-use crate::desk::Desk;
 use crate::lock::locked;
+use crate::pool::Pool;
 use crate::problem::{Code, Problem};
 
 /// How old the list of jobs may be: many pages that ask at once share one, and nobody sees the difference.
@@ -119,7 +119,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn jobs(&self, desk: &Arc<Desk>) -> Result<Arc<Vec<Arc<Known>>>, Problem> {
+    pub async fn jobs(&self, pool: &Arc<Pool>) -> Result<Arc<Vec<Arc<Known>>>, Problem> {
         let now = Moment::now();
         if let Some((asked, jobs)) = &locked(&self.kept).jobs
             && now.since(*asked) < FRESH
@@ -129,7 +129,7 @@ impl Catalogue {
         let mut wires = Vec::new();
         let mut after = None;
         loop {
-            let answer = desk.look(Request::List { after }).await?;
+            let answer = pool.look(Request::List { after }).await?;
             let Response::Jobs { jobs, after: next } = answer else { return Err(strange()) };
             wires.extend(jobs);
             after = next;
@@ -139,7 +139,7 @@ impl Catalogue {
         }
         let mut texts = Vec::new();
         loop {
-            let answer = desk.look(Request::Export { after }).await?;
+            let answer = pool.look(Request::Export { after }).await?;
             let Response::Export { texts: page, after: next } = answer else { return Err(strange()) };
             texts.extend(page);
             after = next;
@@ -179,8 +179,8 @@ impl Catalogue {
     /// # Errors
     ///
     /// 404 if there is none, and what the loop says.
-    pub async fn job(&self, desk: &Arc<Desk>, name: &str) -> Result<Arc<Known>, Problem> {
-        let jobs = self.jobs(desk).await?;
+    pub async fn job(&self, pool: &Arc<Pool>, name: &str) -> Result<Arc<Known>, Problem> {
+        let jobs = self.jobs(pool).await?;
         let found = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name)).ok();
         let found = found.and_then(|index| jobs.get(index)).map(Arc::clone);
         found.ok_or_else(|| Problem::new(Code::NotFound, format!("there is no job `{name}`")))
@@ -191,7 +191,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn recent(&self, desk: &Arc<Desk>, known: &Known) -> Result<Arc<Recent>, Problem> {
+    pub async fn recent(&self, pool: &Arc<Pool>, known: &Known) -> Result<Arc<Recent>, Problem> {
         let wire = &known.wire;
         let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.clone(), run.attempt));
         let mark = (wire.runs, wire.running, wire.queued, last);
@@ -200,7 +200,7 @@ impl Catalogue {
         {
             return Ok(Arc::clone(recent));
         }
-        let runs = history(desk, Some(&wire.name), Vec::new(), RECENT_RUNS).await?;
+        let runs = history(pool, Some(&wire.name), Vec::new(), RECENT_RUNS).await?;
         let recent = Arc::new(Recent::of(runs));
         locked(&self.kept).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
@@ -218,7 +218,7 @@ impl Catalogue {
 ///
 /// What the loop says.
 pub async fn history(
-    desk: &Arc<Desk>,
+    pool: &Arc<Pool>,
     job: Option<&str>,
     states: Vec<String>,
     limit: usize,
@@ -229,7 +229,7 @@ pub async fn history(
         let rest = limit - found.len();
         let request =
             Request::History { job: job.map(str::to_owned), states: states.clone(), limit: rest, cursor };
-        let Response::Runs { runs, cursor: next } = desk.look(request).await? else { return Err(strange()) };
+        let Response::Runs { runs, cursor: next } = pool.look(request).await? else { return Err(strange()) };
         found.extend(runs);
         cursor = next;
         if cursor.is_none() {

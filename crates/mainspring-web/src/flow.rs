@@ -1,6 +1,6 @@
 //! A body that is written while it is read: a stream of events.
 //!
-//! Cost: what was not read yet, at most `MAX_WAITING` pieces; who reads nothing for [`WRITE_PATIENCE`] is
+//! Cost: what was not read yet, at most `MAX_WAITING` pieces; who reads nothing for [`WRITE_TIMEOUT`] is
 //! left.
 //!
 //! Does not hold anybody up but its own task.
@@ -17,7 +17,7 @@ use hyper::body::Frame;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::patient::WRITE_PATIENCE;
+use crate::write_timeout::WRITE_TIMEOUT;
 
 /// How many pieces may wait for their reader: with the largest pieces a mebibyte.
 const MAX_WAITING: usize = 16;
@@ -29,7 +29,7 @@ pub struct Sender(mpsc::Sender<Bytes>);
 impl Sender {
     /// Sends a piece. Returns whether its reader is still there.
     pub async fn send(&self, text: String) -> bool {
-        matches!(timeout(WRITE_PATIENCE, self.0.send(Bytes::from(text))).await, Ok(Ok(())))
+        matches!(timeout(WRITE_TIMEOUT, self.0.send(Bytes::from(text))).await, Ok(Ok(())))
     }
 
     /// Waits for something, but no longer than the reader is there; `None` if it has gone.

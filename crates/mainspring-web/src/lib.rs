@@ -3,7 +3,7 @@
 //! ```text
 //! browser, program, Prometheus ─HTTP/1.1▶ listen ─▶ gate: host, identity, scope, site, body ─▶ routes ─▶ api
 //!                                                                                                      │
-//! the loop ◀─ socket pairs, requests of protocol.rs ◀─ desk ◀─ catalogue, view: the documents of --json ┘
+//! the loop ◀─ socket pairs, requests of protocol.rs ◀─ pool ◀─ catalogue, view: the documents of --json ┘
 //! ```
 //!
 //! It asks the loop what the command line asks, so that both say the same.
@@ -15,21 +15,20 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod app;
 pub mod assets;
 pub mod audit;
 pub mod bulk;
 pub mod call;
 pub mod catalogue;
-pub mod desk;
 pub mod feed;
 pub mod flow;
-pub mod gate;
-pub mod house;
+pub mod guard;
 pub mod listen;
 pub mod lock;
 pub mod meter;
 pub mod metrics;
-pub mod patient;
+pub mod pool;
 pub mod problem;
 pub mod router;
 pub mod routes;
@@ -39,3 +38,4 @@ pub mod settings;
 pub mod tail;
 pub mod tokens;
 pub mod view;
+pub mod write_timeout;

@@ -33,19 +33,19 @@ use jiff::tz::TimeZone;
 use mainspring_server::message::say;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{Request, Response};
-use mainspring_server::server::inside::Listener;
+use mainspring_server::server::listener::Listener;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::desk::{Desk, LINES, Line};
+use crate::app::App;
 use crate::feed::REST;
-use crate::house::House;
 use crate::lock::locked;
-use crate::patient::Patient;
+use crate::pool::{CONNECTIONS, Connection, Pool};
 use crate::router::{Port, router, serve};
 use crate::settings::{Address, Settings};
+use crate::write_timeout::WriteTimeout;
 
 /// The most connections at one time: ten people with six each.
 const MAX_CONNECTIONS: usize = 64;
@@ -69,7 +69,7 @@ const ACCEPT_REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Bound {
     sockets: Vec<Socket>,
-    lines: Vec<UnixStream>,
+    connections: Vec<UnixStream>,
     settings: Settings,
 }
 
@@ -128,15 +128,15 @@ pub fn prepare(settings: Settings) -> io::Result<(Bound, Listener)> {
         sockets.push(socket);
         addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
     }
-    let mut lines = Vec::new();
+    let mut connections = Vec::new();
     let mut streams = Vec::new();
     // One more, over which changes are waited for.
-    for _ in 0..=LINES {
+    for _ in 0..=CONNECTIONS {
         let (ours, theirs) = UnixStream::pair()?;
-        lines.push(ours);
+        connections.push(ours);
         streams.push(theirs);
     }
-    Ok((Bound { sockets, lines, settings }, Listener { streams, addresses }))
+    Ok((Bound { sockets, connections, settings }, Listener { streams, addresses }))
 }
 
 impl Bound {
@@ -146,18 +146,19 @@ impl Bound {
     ///
     /// When the file of tokens cannot be believed, or there is no thread.
     pub fn serve(self, place: Place, zone: TimeZone) -> io::Result<Serving> {
-        let Bound { sockets, mut lines, settings } = self;
+        let Bound { sockets, mut connections, settings } = self;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (house, watch) = {
+        let (app, watch) = {
             let _inside = runtime.enter();
-            let watch = lines.pop().map(Line::new).transpose()?;
-            let lines = lines.into_iter().map(Line::new).collect::<io::Result<Vec<Line>>>()?;
-            (House::new(settings, place, zone, Desk::new(lines))?, watch)
+            let watch = connections.pop().map(Connection::new).transpose()?;
+            let connections =
+                connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
+            (App::new(settings, place, zone, Pool::new(connections))?, watch)
         };
-        let house = Arc::new(house);
+        let app = Arc::new(app);
         let thread = thread::Builder::new()
             .name("web".to_owned())
-            .spawn(move || listen(&runtime, &house, sockets, watch))?;
+            .spawn(move || listen(&runtime, &app, sockets, watch))?;
         Ok(Serving { thread })
     }
 }
@@ -170,37 +171,37 @@ impl Serving {
     }
 }
 
-fn listen(runtime: &Runtime, house: &Arc<House>, sockets: Vec<Socket>, watch: Option<Line>) {
+fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option<Connection>) {
     let connections = Arc::new(Connections::default());
     runtime.block_on(async {
-        let router = router(house);
+        let router = router(app);
         let mut accepting = Vec::new();
         for socket in sockets {
-            let task = accept(Arc::clone(house), router.clone(), Arc::clone(&connections), socket);
+            let task = accept(Arc::clone(app), router.clone(), Arc::clone(&connections), socket);
             accepting.push(tokio::spawn(task));
         }
         // It ends when the loop does.
-        watch_changes(house, watch).await;
+        watch_changes(app, watch).await;
         accepting.iter().for_each(tokio::task::JoinHandle::abort);
-        house.feed.end();
+        app.feed.end();
         connections.end_idle();
         let _ = timeout(GOODBYE, connections.wait_for_none()).await;
     });
 }
 
 /// Asks for changes while there are streams, and notices the end of the loop.
-async fn watch_changes(house: &Arc<House>, watch: Option<Line>) {
+async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     let Some(mut watch) = watch else { return };
     loop {
-        while house.feed.stream_count() == 0 {
-            if watch.until_end(house.feed.listeners.notified()).await.is_none() {
+        while app.feed.stream_count() == 0 {
+            if watch.until_end(app.feed.listeners.notified()).await.is_none() {
                 return;
             }
         }
         match watch.ask(None, Request::Watch).await {
             Ok(Response::Changes(changes)) => {
-                house.catalogue.forget();
-                house.feed.tell(&changes);
+                app.catalogue.forget();
+                app.feed.tell(&changes);
             }
             _ => return,
         }
@@ -271,15 +272,15 @@ impl Connections {
     }
 }
 
-async fn accept(house: Arc<House>, router: Router, connections: Arc<Connections>, socket: Socket) {
+async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Socket) {
     match socket {
         Socket::Tcp(listener, port) => {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
             loop {
                 match listener.accept().await {
-                    Ok((stream, from)) if house.settings.takes(from.ip()) => {
+                    Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
-                        begin(&house, &router, &connections, Port(Some(port)), stream);
+                        begin(&app, &router, &connections, Port(Some(port)), stream);
                     }
                     Ok((_, from)) => say_refused(from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -290,7 +291,7 @@ async fn accept(house: Arc<House>, router: Router, connections: Arc<Connections>
             let Ok(listener) = tokio::net::UnixListener::from_std(listener) else { return };
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => begin(&house, &router, &connections, Port(None), stream),
+                    Ok((stream, _)) => begin(&app, &router, &connections, Port(None), stream),
                     Err(_) => sleep(ACCEPT_REST).await,
                 }
             }
@@ -305,20 +306,20 @@ fn say_refused(from: IpAddr) {
 }
 
 /// Serves one connection on a task of its own, if there is room.
-fn begin<S>(house: &Arc<House>, router: &Router, connections: &Arc<Connections>, port: Port, stream: S)
+fn begin<S>(app: &Arc<App>, router: &Router, connections: &Arc<Connections>, port: Port, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Some((number, is_busy)) = connections.enter() else { return };
-    let (house, router) = (Arc::clone(house), router.clone());
+    let (app, router) = (Arc::clone(app), router.clone());
     let table = Arc::clone(connections);
     let task = tokio::spawn(async move {
-        let _seat = Seat(table, number);
+        let _seat = Seat::new(table, number, Arc::clone(&app));
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
             let busy = Busy::new(&is_busy);
-            let (house, router) = (Arc::clone(&house), router.clone());
+            let (app, router) = (Arc::clone(&app), router.clone());
             async move {
-                let answer = serve(house, router, port, request.map(Body::new)).await;
+                let answer = serve(app, router, port, request.map(Body::new)).await;
                 answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
             }
         });
@@ -327,7 +328,7 @@ where
             .header_read_timeout(HEADER_PATIENCE)
             .max_buf_size(MAX_HEADER_BYTES)
             .max_headers(MAX_HEADERS)
-            .serve_connection(TokioIo::new(Patient::new(stream)), service);
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
         // What went wrong with a connection is the other side's business.
         let _ = serving.await;
     });
@@ -335,11 +336,23 @@ where
 }
 
 /// A place in the table, which is left when the task ends, however it does.
-struct Seat(Arc<Connections>, u64);
+struct Seat {
+    table: Arc<Connections>,
+    number: u64,
+    app: Arc<App>,
+}
+
+impl Seat {
+    fn new(table: Arc<Connections>, number: u64, app: Arc<App>) -> Seat {
+        app.meter.connect();
+        Seat { table, number, app }
+    }
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.leave(self.1);
+        self.table.leave(self.number);
+        self.app.meter.disconnect();
     }
 }
 

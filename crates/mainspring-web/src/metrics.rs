@@ -19,8 +19,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use crate::app::App;
 use crate::catalogue::{Known, strange};
-use crate::house::House;
 use crate::problem::{Code, Problem};
 use crate::view::{state_code, zone_name, zone_of};
 
@@ -60,6 +60,7 @@ pub const ROWS: &[(&str, bool, &str, &str)] = &[
     ("epoch", false, "", "The number of the owner of the store"),
     ("refused", true, "", "Requests that were refused because clients asked too fast"),
     ("sse_clients", false, "", "Streams that are open"),
+    ("http_connections", false, "", "Connections over HTTP that are open"),
     ("http_requests", true, "route, method, code", "Answers over HTTP"),
     ("build_info", false, "version", "1"),
 ];
@@ -120,18 +121,19 @@ fn seconds(text: Option<&String>) -> Option<f64> {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn text(house: &House, _: Moment) -> Result<String, Problem> {
-    let Response::Status(status) = house.desk.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = house.desk.look(Request::Health).await? else { return Err(strange()) };
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
+    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     let mut sheet = Sheet(Registry::with_prefix("mainspring"));
     let known: Vec<&Known> = jobs.iter().take(MAX_JOBS).map(|known| &**known).collect();
-    of_jobs(house, &mut sheet, &known);
+    of_jobs(app, &mut sheet, &known);
     of_server(&mut sheet, &status);
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
-    sheet.gauge("sse_clients", number(house.feed.stream_count() as u64));
-    let answers = house.meter.all().into_iter().map(|((route, method, code), count)| {
+    sheet.gauge("sse_clients", number(app.feed.stream_count() as u64));
+    sheet.gauge("http_connections", number(app.meter.connections()));
+    let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
         (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
     });
     sheet.counters("http_requests", answers);
@@ -142,7 +144,7 @@ pub async fn text(house: &House, _: Moment) -> Result<String, Problem> {
     Ok(text)
 }
 
-fn of_jobs(house: &House, sheet: &mut Sheet, jobs: &[&Known]) {
+fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
     let named = |wire: &JobWire| vec![label("job", &wire.name)];
     let of = |value: fn(&JobWire) -> Option<f64>| {
         jobs.iter()
@@ -166,7 +168,7 @@ fn of_jobs(house: &House, sheet: &mut Sheet, jobs: &[&Known]) {
     sheet.gauges("job_paused", paused);
     let info = jobs.iter().map(|known| {
         let wire = &known.wire;
-        let zone = zone_name(zone_of(house, Some(known)));
+        let zone = zone_name(zone_of(app, Some(known)));
         let group = wire.group.as_deref().unwrap_or_default();
         let labels = vec![label("group", group), label("source", &wire.source), label("zone", zone)];
         ([named(wire), labels].concat(), 1.0)

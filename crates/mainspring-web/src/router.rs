@@ -5,7 +5,7 @@
 //! host ─▶ path below the prefix ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ headers, count
 //! ```
 //!
-//! Cost: see [`gate`](crate::gate).
+//! Cost: see [`gate`](crate::guard).
 //!
 //! Does not read a body that is longer than it may be, or comes slower.
 
@@ -24,9 +24,9 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use mainspring_exec::clock::Moment;
 use tokio::time::timeout;
 
+use crate::app::App;
 use crate::call::{Call, Reply};
-use crate::gate::{add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe};
-use crate::house::House;
+use crate::guard::{add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe};
 use crate::problem::{Code, Problem};
 use crate::routes::{ROUTES, Route};
 
@@ -45,7 +45,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 pub struct Port(pub Option<u16>);
 
 /// The router over all routes.
-pub fn router(house: &Arc<House>) -> Router {
+pub fn router(app: &Arc<App>) -> Router {
     let mut by_path: HashMap<&'static str, MethodRouter> = HashMap::new();
     for route in ROUTES {
         let method = match route.method {
@@ -53,8 +53,8 @@ pub fn router(house: &Arc<House>) -> Router {
             Method::DELETE => MethodFilter::DELETE,
             _ => MethodFilter::GET,
         };
-        let house = Arc::clone(house);
-        let handler = move |request: Request| answer(Arc::clone(&house), route, request);
+        let app = Arc::clone(app);
+        let handler = move |request: Request| answer(Arc::clone(&app), route, request);
         let known = by_path.remove(route.path).unwrap_or_default();
         by_path.insert(route.path, known.merge(on(method, handler)));
     }
@@ -79,15 +79,15 @@ async fn no_method(path: &'static str) -> Response<Body> {
 ///
 /// None.
 pub async fn serve(
-    house: Arc<House>,
+    app: Arc<App>,
     router: Router,
     port: Port,
     request: Request,
 ) -> Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let mut response = match check_host(&house, port.0, &parts.uri, &parts.headers) {
+    let mut response = match check_host(&app, port.0, &parts.uri, &parts.headers) {
         Err(problem) => problem.response(),
-        Ok(()) => match without_prefix(&parts.uri, house.settings.prefix()) {
+        Ok(()) => match without_prefix(&parts.uri, app.settings.prefix()) {
             Err(response) => *response,
             Ok(uri) => {
                 parts.uri = uri;
@@ -133,42 +133,42 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
     Ok(Uri::from_parts(parts).unwrap_or_else(|_| uri.clone()))
 }
 
-async fn answer(house: Arc<House>, route: &'static Route, request: Request) -> Response<Body> {
+async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
     let method = match route.method {
         Method::POST => "POST",
         Method::DELETE => "DELETE",
         _ => "GET",
     };
-    let reply = checked(Arc::clone(&house), route, request).await;
+    let reply = checked(Arc::clone(&app), route, request).await;
     let response = reply.unwrap_or_else(|problem| problem.response());
-    house.meter.count(route.path, method, response.status().as_u16());
+    app.meter.count(route.path, method, response.status().as_u16());
     response
 }
 
-async fn checked(house: Arc<House>, route: &'static Route, request: Request) -> Reply {
+async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Reply {
     let now = Moment::now();
     let (mut parts, body) = request.into_parts();
-    let is_unsafe = !is_safe(&parts.method);
+    let changes_something = !is_safe(&parts.method);
     let mut who = None;
     let mut proof = None;
     if let Some(scope) = route.scope {
-        let (found, how) = identify(&house, &parts.headers, now)?;
+        let (found, how) = identify(&app, &parts.headers, now)?;
         check_scope(&found, scope)?;
-        if is_unsafe && matches!(how, crate::gate::Proof::Cookie(_)) {
-            check_site(&house, &parts.headers)?;
+        if changes_something && matches!(how, crate::guard::Proof::Cookie(_)) {
+            check_site(&app, &parts.headers)?;
         }
         (who, proof) = (Some(found), Some(how));
-    } else if is_unsafe {
-        check_site(&house, &parts.headers)?;
+    } else if changes_something {
+        check_site(&app, &parts.headers)?;
     }
     let max_bytes = if route.scope.is_some() { MAX_BODY_BYTES } else { MAX_OPEN_BODY_BYTES };
     let body = read_body(&parts.headers, body, max_bytes).await?;
-    if is_unsafe && !body.is_empty() {
+    if changes_something && !body.is_empty() {
         check_media_type(&parts.headers)?;
     }
     let parameters = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
     let parameters = parameters.map(|Path(found)| found).unwrap_or_default();
-    let call = Call { house, who, proof, parameters, uri: parts.uri, headers: parts.headers, body, now };
+    let call = Call { app, who, proof, parameters, uri: parts.uri, headers: parts.headers, body, now };
     (route.answer)(call).await
 }
 

@@ -15,7 +15,7 @@ use std::io;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
-use mainspring_server::server::door::random_text;
+use mainspring_server::server::login_codes::random_text;
 
 use crate::scope::Scope;
 use crate::tokens::{Token, hash};

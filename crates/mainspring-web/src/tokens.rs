@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use mainspring_host::regular::open_regular;
 use mainspring_job::JobName;
 use mainspring_server::place::Place;
-use mainspring_server::server::door::random_text;
+use mainspring_server::server::login_codes::random_text;
 use sha2::{Digest, Sha256};
 
 use crate::scope::Scope;

@@ -19,8 +19,8 @@ use mainspring_server::server::output::path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::app::App;
 use crate::catalogue::{Known, Recent, between_ms};
-use crate::house::House;
 use crate::tail::last_line;
 
 /// How many of the last runs a list shows of each job.
@@ -66,18 +66,18 @@ pub fn state_code(state: JobState) -> &'static str {
 }
 
 /// The zone of a job.
-pub fn zone_of<'h>(house: &'h House, known: Option<&'h Known>) -> &'h TimeZone {
-    known.and_then(|known| known.plan.as_ref()).map_or(&house.zone, |plan| &plan.zone)
+pub fn zone_of<'h>(app: &'h App, known: Option<&'h Known>) -> &'h TimeZone {
+    known.and_then(|known| known.plan.as_ref()).map_or(&app.zone, |plan| &plan.zone)
 }
 
 /// A run.
-pub fn run(house: &House, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>) -> Map<String, Value> {
+pub fn run(app: &App, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>) -> Map<String, Value> {
     let mut document = fields(wire);
     let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse::<u32>().ok()).unwrap_or(0);
     let lateness_ms = between_ms(Some(&wire.due), wire.started.as_ref());
     let duration_ms = between_ms(wire.started.as_ref(), wire.ended.as_ref());
     let civil = civils(&document, &["nominal", "due", "started", "ended", "last"], zone);
-    let line = wire.started.as_ref().and_then(|_| last_line(&output_path(house, wire)?));
+    let line = wire.started.as_ref().and_then(|_| last_line(&output_path(app, wire)?));
     let more = [
         ("series", json!(series)),
         ("zone", json!(zone_name(zone))),
@@ -92,10 +92,10 @@ pub fn run(house: &House, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>
 }
 
 /// Where the output of a run is.
-pub fn output_path(house: &House, wire: &RunWire) -> Option<std::path::PathBuf> {
+pub fn output_path(app: &App, wire: &RunWire) -> Option<std::path::PathBuf> {
     let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse().ok()).unwrap_or(0);
     let key = RunKey { job: JobName::new(&wire.job).ok()?, nominal: wire.nominal.parse().ok()?, series };
-    Some(path(&house.output, &key, wire.cause == "once"))
+    Some(path(&app.output, &key, wire.cause == "once"))
 }
 
 /// Why somebody should look at a job.
@@ -139,12 +139,12 @@ pub fn paused(reason_code: &str, reason: &str) -> Value {
 }
 
 /// A job, as a list has it.
-pub fn job(house: &House, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+pub fn job(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
     let wire = &known.wire;
-    let zone = zone_of(house, Some(known));
+    let zone = zone_of(app, Some(known));
     let mut document = fields(wire);
     let squares: Vec<Value> = recent.runs.iter().take(SQUARES).rev().map(square).collect();
-    let last = wire.last.as_ref().map(|last| Value::Object(run(house, last, zone, recent.median_ms)));
+    let last = wire.last.as_ref().map(|last| Value::Object(run(app, last, zone, recent.median_ms)));
     let civil = civils(&document, &["next"], zone);
     let sentences = known.plan.as_ref().map_or(&[][..], |plan| plan.sentences(now));
     let more = [
@@ -172,8 +172,8 @@ fn square(run: &RunWire) -> Value {
 }
 
 /// A job with its definition.
-pub fn detail(house: &House, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
-    let mut document = job(house, known, recent, now);
+pub fn detail(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+    let mut document = job(app, known, recent, now);
     document.insert("definition".to_owned(), json!(known.definition));
     let words: Vec<Value> = known.wire.policies.split_whitespace().map(policy).collect();
     document.insert("policy_words".to_owned(), json!(words));

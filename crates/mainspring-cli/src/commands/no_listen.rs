@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use crate::cli::listen::ListenArgs;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
-use mainspring_server::server::inside::Listener;
+use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
 #[derive(Default)]

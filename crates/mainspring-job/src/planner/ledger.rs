@@ -109,6 +109,11 @@ impl Ledger {
         }
     }
 
+    /// Whether there is nothing to write.
+    pub(super) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
     /// Whether there is as much to write as one batch holds.
     pub(super) fn is_full(&self) -> bool {
         MAX_BATCH_OPERATIONS <= self.operations.len()

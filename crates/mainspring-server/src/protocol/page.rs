@@ -34,7 +34,7 @@ pub struct AttemptWire {
 
 /// A way in for a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DoorWire {
+pub struct LoginWire {
     /// Is good once, for a minute.
     pub code: String,
     /// Where the server listens, each with a final slash.

@@ -59,7 +59,7 @@ impl Server {
     }
 
     fn take_request(&mut self, asker: Asker, request: Request, actor: Option<String>, now: Moment) {
-        if let Some(asking) = self.ask_inside(asker, &request, now) {
+        if let Some(asking) = self.ask_of_listener(asker, &request, now) {
             return self.go_on(asker, asking);
         }
         // Rates are no limit for who only looks.
@@ -265,7 +265,7 @@ impl Server {
                 query(move |reader| queries::found(reader, &key))
             }
             // They were answered before.
-            Request::Door | Request::Redeem { .. } | Request::Watch => Ok(Next::Nothing),
+            Request::LoginCode | Request::Redeem { .. } | Request::Watch => Ok(Next::Nothing),
         }
     }
 

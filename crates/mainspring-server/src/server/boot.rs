@@ -18,7 +18,7 @@ use mainspring_job::{
 
 use super::clients::Clients;
 use super::files::{Files, Served};
-use super::inside::{Inside, Listener};
+use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
 use super::purpose::Purpose;
@@ -149,7 +149,7 @@ impl Server {
             looked: began,
             stopping,
             keeping,
-            inside: Inside::new(listener.addresses),
+            listener: ListenerState::new(listener.addresses),
             phase: Phase::Running,
             place,
         };

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! Cost: a lookup for each run that is waited for, in turns in which the planner was told something; and that of
-//! [`peer`](super::peer).
+//! [`peers`](super::peers).
 //!
 //! Does not know what a request means, but for whether it waits; does not end a run for which no client waits any more.
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +22,8 @@ use mainspring_job::{RunKey, Ticket};
 
 use super::asking::Asker;
 use super::feed::Feed;
-use super::peer::{MAX_WAITING, Peer, Peers};
+use super::peer::Peer;
+use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
@@ -76,8 +77,8 @@ impl Clients {
     }
 
     /// Whether the server's own listener asks.
-    pub(super) fn is_inside(&mut self, asker: Asker) -> bool {
-        self.peers.get(asker.client).is_some_and(|peer| peer.is_inside)
+    pub(super) fn is_listener(&mut self, asker: Asker) -> bool {
+        self.peers.get(asker.client).is_some_and(|peer| peer.is_listener)
     }
 
     /// Makes the socket again if it is not where it was. Returns whether it was gone.
@@ -87,6 +88,16 @@ impl Clients {
     /// When it cannot be made.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
         self.peers.listen_again()
+    }
+
+    /// Poll says that these are ready.
+    pub(super) fn hear(&mut self, ready: &[RawFd]) {
+        self.peers.hear(ready);
+    }
+
+    /// Poll was not asked: any may be ready.
+    pub(super) fn hear_all(&mut self) {
+        self.peers.hear_all();
     }
 
     /// Takes new connections, and reads what has come over all.
@@ -100,7 +111,7 @@ impl Clients {
         let (client, Asked { id, actor, request }) = self.peers.next_request()?;
         let follows = matches!(request, Request::Logs { follow: true, .. });
         let asker = Asker { client, id, follows };
-        let actor = actor.filter(|_| self.is_inside(asker));
+        let actor = actor.filter(|_| self.is_listener(asker));
         Some((asker, request, actor))
     }
 
@@ -123,13 +134,13 @@ impl Clients {
     /// Whether a client may ask for a change now.
     pub(super) fn weigh(&mut self, asker: Asker, now: Moment) -> Result<(), ErrorWire> {
         let Rates { connection, total } = self.rates;
-        let is_inside = self.is_inside(asker);
+        let is_listener = self.is_listener(asker);
         let is_over = self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now));
-        let over = if is_inside && is_over {
+        let over = if is_listener && is_over {
             format!("{INSIDE_RATE} changes a second over HTTP")
         } else if is_over {
             format!("{connection} changes a second over one connection (serve --max-connection-changes)")
-        } else if !is_inside && !self.bucket.take(now) {
+        } else if !is_listener && !self.bucket.take(now) {
             format!("{total} changes a second in all (serve --max-changes)")
         } else {
             return Ok(());

@@ -21,9 +21,9 @@ use mainspring_job::{
 };
 
 use super::asking::{Answered, Question};
-use super::hand::Report;
 use super::questions::Questions;
 use super::reports::Attempted;
+use super::store_thread::Report;
 use super::writer::Writer;
 use crate::error::Error;
 use mainspring_exec::clock::Moment;
@@ -165,7 +165,7 @@ impl Owner {
 
     /// Leaves what the planner has decided for a later [`send_batches`](Self::send_batches).
     pub(super) fn hold_batches(&mut self) {
-        self.writer.has_more = true;
+        self.writer.has_more = self.planner.has_batch();
     }
 
     /// Whether a batch was left that the thread would take now.

@@ -1,4 +1,4 @@
-//! The connections to the server's socket.
+//! One connection to the server's socket.
 //!
 //! ```text
 //! bytes ─▶ lines, at most MAX_REQUEST_BYTES each ─▶ requests, of each connection one after the other
@@ -7,36 +7,22 @@
 //! ```
 //!
 //! None of them can hold the loop up: reading and writing never block, and whoever does not read its answers is not asked
-//! for more: the next request is taken when the answers before it have been read. None can lock others out: a client that has gone leaves no connection behind, however many answers it waits for; at most
-//! [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been idle longest makes room for a new one.
+//! for more: the next request is taken when the answers before it have been read.
 //!
-//! Cost: a few system calls per connection and turn, of which there are at most [`MAX_CONNECTIONS`].
+//! Cost: a few system calls a turn.
 //!
-//! Does not know what a request means. Who may connect is decided by the mode of the socket and of its directory.
+//! Does not know what a request means, nor that there are others: see [`peers`](super::peers).
 
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-use nix::sys::stat::{Mode, umask};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use super::feed::Feed;
-use super::rate::{Bucket, INSIDE_RATE};
+use super::rate::Bucket;
 use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
-use crate::waiting::{is_left, is_readable};
+use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::shortage::is_shortage;
-
-/// The most connections at one time: people and a few programs.
-pub(super) const MAX_CONNECTIONS: usize = 64;
-
-/// The most of them that wait for the ends of runs or follow output. The rest is for who comes to cancel one.
-pub(super) const MAX_WAITING: usize = 48;
-
-const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those that wait");
 
 /// The most requests of one connection in one turn of the loop: one group commit's worth, so that all of them share it and
 /// no connection starves the others.
@@ -49,12 +35,8 @@ pub(super) const TURN_TIME: Duration = Duration::from_millis(10);
 /// How many bytes of answers may wait for a client to read them.
 const MAX_UNREAD_BYTES: usize = 1 << 20;
 
-/// How long no new connection is taken after the operating system had no descriptor for one: it stays ready to be taken, and the
-/// loop would turn for nothing.
-const REST: Duration = Duration::from_secs(1);
-
 /// How much is read from a connection at once.
-const READ_BYTES: usize = 64 << 10;
+pub(super) const READ_BYTES: usize = 64 << 10;
 
 /// What is known of the next line in what was read. No byte is looked at twice, however slowly the others come.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +52,8 @@ enum Line {
 pub(super) struct Peer {
     pub(super) number: u64,
     stream: UnixStream,
+    /// Whether there may be something to read: poll has said so, and it was not read to its end.
+    is_heard: bool,
     /// What was read; before `start` it has been taken.
     unread: Vec<u8>,
     start: usize,
@@ -85,7 +69,7 @@ pub(super) struct Peer {
     /// How many questions of it are with the store: no other request is taken meanwhile.
     pub(super) asking_count: usize,
     /// When it last asked for something or read something.
-    active: Moment,
+    pub(super) active: Moment,
     /// What is wrong with the connection as a whole: said after what was asked before.
     refusal: Option<String>,
     /// It says nothing more.
@@ -95,16 +79,17 @@ pub(super) struct Peer {
     pub(super) feed: Option<Feed>,
     /// What it may change now.
     pub(super) bucket: Bucket,
-    /// It is the server's own listener's: see [`inside`](super::inside).
-    pub(super) is_inside: bool,
+    /// It is the server's own listener's: see [`listener`](super::listener).
+    pub(super) is_listener: bool,
 }
 
 impl Peer {
-    fn new(number: u64, stream: UnixStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
+    pub(super) fn new(number: u64, stream: UnixStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
         Ok(Peer {
             number,
             stream,
+            is_heard: true,
             unread: Vec::new(),
             start: 0,
             line: Line::NotBefore(0),
@@ -119,8 +104,13 @@ impl Peer {
             is_broken: false,
             feed: None,
             bucket,
-            is_inside: false,
+            is_listener: false,
         })
+    }
+
+    /// The same as a connection of the server's own listener.
+    pub(super) fn of_the_listener(self) -> Peer {
+        Peer { is_listener: true, ..self }
     }
 
     /// Queues an answer.
@@ -155,12 +145,12 @@ impl Peer {
     }
 
     /// Whether it could make room for another connection.
-    fn is_idle(&self) -> bool {
-        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_inside
+    pub(super) fn is_idle(&self) -> bool {
+        self.awaited_count == 0 && self.asking_count == 0 && !self.is_waiting() && !self.is_listener
     }
 
     /// Notices that the client has gone, and not only said its last request.
-    fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         let is_gone = self.is_closed && !self.has_request() && is_left(self.stream.as_fd());
         self.is_broken |= is_gone;
     }
@@ -174,7 +164,7 @@ impl Peer {
     }
 
     /// Whether its next request may be taken now.
-    fn is_ready(&self) -> bool {
+    pub(super) fn is_ready(&self) -> bool {
         self.has_request() && !self.is_full() && self.asking_count == 0
     }
 
@@ -185,8 +175,18 @@ impl Peer {
         }
     }
 
-    /// Reads what is there.
-    fn read(&mut self, now: Moment) {
+    /// There may be something to read.
+    pub(super) fn hear(&mut self) {
+        self.is_heard = true;
+    }
+
+    /// What poll calls it.
+    pub(super) fn fd(&self) -> RawFd {
+        self.stream.as_raw_fd()
+    }
+
+    /// Reads what is there, if there may be anything. What `buffer` holds does not matter; it is [`READ_BYTES`] long.
+    pub(super) fn read(&mut self, buffer: &mut [u8], now: Moment) {
         self.taken_count = 0;
         self.unread.drain(..self.start);
         self.line = match self.line {
@@ -194,21 +194,25 @@ impl Peer {
             Line::NotBefore(from) => Line::NotBefore(from - self.start),
         };
         self.start = 0;
-        let mut buffer = [0; READ_BYTES];
-        while !self.is_full() && !self.is_closed && !self.is_broken && self.unread.len() <= MAX_REQUEST_BYTES
-        {
-            match self.stream.read(&mut buffer) {
+        while self.is_heard && !self.is_full() && !self.is_closed && !self.is_broken {
+            if MAX_REQUEST_BYTES < self.unread.len() {
+                break;
+            }
+            match self.stream.read(buffer) {
                 Ok(0) => self.is_closed = true,
                 Ok(count) => {
                     self.active = now;
                     self.unread.extend_from_slice(&buffer[..count]);
                     self.find_line();
+                    // A stream gives all it has, as far as there is room: this was the end. What comes later, and the end of
+                    // the stream, poll tells.
+                    self.is_heard = count == buffer.len();
                     if READ_BYTES * 4 < self.unread.len() && self.has_request() {
                         break;
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.is_heard = false,
                 Err(_) => self.is_broken = true,
             }
         }
@@ -219,7 +223,7 @@ impl Peer {
     }
 
     /// Takes the next request, if there is one and its answer may be written.
-    fn next_request(&mut self) -> Option<Asked> {
+    pub(super) fn next_request(&mut self) -> Option<Asked> {
         let Line::Ends(end) = self.line else { return None };
         if self.is_full() || 0 < self.asking_count || MAX_REQUESTS_PER_TURN <= self.taken_count {
             return None;
@@ -245,7 +249,7 @@ impl Peer {
         self.is_closed = true;
     }
 
-    fn write(&mut self, now: Moment) {
+    pub(super) fn write(&mut self, now: Moment) {
         if self.awaited_count == 0
             && let Some(message) = self.refusal.take()
         {
@@ -267,12 +271,12 @@ impl Peer {
     }
 
     /// Says a last word, as far as the client hears it at once.
-    fn say(&mut self, message: String, now: Moment) {
+    pub(super) fn say(&mut self, message: String, now: Moment) {
         self.answer(0, ErrorWire::response(ErrorKind::Temporary, message));
         self.write(now);
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         let has_nothing_to_come = self.awaited_count == 0
             && self.asking_count == 0
             && self.feed.is_none()
@@ -280,215 +284,23 @@ impl Peer {
         self.is_broken
             || (self.is_closed && self.unsent.is_empty() && (has_nothing_to_come || self.feed.is_some()))
     }
-}
 
-fn bind(path: &Path) -> io::Result<UnixListener> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let before = umask(Mode::from_bits_truncate(0o177));
-    let listener = UnixListener::bind(path);
-    umask(before);
-    let listener = listener?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
-fn file_id(path: &Path) -> Option<(u64, u64)> {
-    let found = std::fs::symlink_metadata(path).ok()?;
-    Some((found.dev(), found.ino()))
-}
-
-/// The socket and all connections to it.
-#[derive(Debug)]
-pub(super) struct Peers {
-    listener: UnixListener,
-    path: PathBuf,
-    /// Device and number of the socket's file.
-    file: Option<(u64, u64)>,
-    peers: Vec<Peer>,
-    last_number: u64,
-    /// Who was asked for a request last.
-    next_index: usize,
-    /// How many changes a second each may ask for.
-    rate: u32,
-    /// Whether connections ended since somebody asked.
-    has_lost: bool,
-    /// When the operating system had no descriptor for a connection.
-    short: Option<Moment>,
-}
-
-impl Peers {
-    /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is locked.
-    pub(super) fn listen(path: &Path, rate: u32) -> io::Result<Peers> {
-        let listener = bind(path)?;
-        Ok(Peers {
-            listener,
-            path: path.to_owned(),
-            file: file_id(path),
-            peers: Vec::new(),
-            last_number: 0,
-            next_index: 0,
-            rate,
-            has_lost: false,
-            short: None,
-        })
-    }
-
-    /// Adds connections of the server's own listener.
-    pub(super) fn adopt(&mut self, streams: Vec<UnixStream>, now: Moment) -> io::Result<()> {
-        for stream in streams {
-            self.last_number += 1;
-            let peer = Peer::new(self.last_number, stream, Bucket::new(INSIDE_RATE, now), now)?;
-            self.peers.push(Peer { is_inside: true, ..peer });
-        }
-        Ok(())
-    }
-
-    /// Makes the socket again if it is not where it was. Who is connected stays so. Returns whether it was gone.
-    pub(super) fn listen_again(&mut self) -> io::Result<bool> {
-        if self.file.is_some() && file_id(&self.path) == self.file {
-            return Ok(false);
-        }
-        self.listener = bind(&self.path)?;
-        self.file = file_id(&self.path);
-        Ok(true)
-    }
-
-    /// Takes new connections, and reads what has come over all.
-    pub(super) fn read(&mut self, now: Moment) {
-        while let Some(stream) = self.accept(now) {
-            self.last_number += 1;
-            let bucket = Bucket::new(self.rate, now);
-            let Ok(mut peer) = Peer::new(self.last_number, stream, bucket, now) else { continue };
-            if self.has_room(now) {
-                self.peers.push(peer);
-            } else {
-                let message = format!("there are {MAX_CONNECTIONS} connections already, which is the limit");
-                peer.say(message, now);
-            }
-        }
-        for peer in &mut self.peers {
-            peer.read(now);
-            peer.look();
-        }
-    }
-
-    /// The next request, with the number of its connection: of each connection one, then of each the next.
-    pub(super) fn next_request(&mut self) -> Option<(u64, Asked)> {
-        for _ in 0..self.peers.len() {
-            self.next_index = (self.next_index + 1) % self.peers.len();
-            let peer = &mut self.peers[self.next_index];
-            if let Some(asked) = peer.next_request() {
-                return Some((peer.number, asked));
-            }
-        }
-        None
-    }
-
-    /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle one.
-    fn accept(&mut self, now: Moment) -> Option<UnixStream> {
-        if self.short.is_some_and(|short| now.since(short) < REST) {
-            return None;
-        }
-        self.short = None;
-        // Without this look accept says that there is no descriptor, also when nobody waits for one.
-        while is_readable(self.listener.as_fd()) {
-            match self.listener.accept() {
-                Ok((stream, _)) => return Some(stream),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return None,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) if is_shortage(&error) && self.drop_idle(now) => {}
-                Err(_) => {
-                    self.short = Some(now);
-                    return None;
-                }
-            }
-        }
-        None
-    }
-
-    /// When new connections are looked for again, if there was no descriptor for one.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.short.and_then(|short| short.monotonic.checked_add(REST))
-    }
-
-    /// Whether there is room for another connection, if need be in the place of an idle one.
-    fn has_room(&mut self, now: Moment) -> bool {
-        self.peers.iter().filter(|peer| !peer.is_inside).count() < MAX_CONNECTIONS || self.drop_idle(now)
-    }
-
-    /// Ends the connection that has been idle longest. Returns whether there was one.
-    fn drop_idle(&mut self, now: Moment) -> bool {
-        let idle = self.peers.iter().enumerate().filter(|(_, peer)| peer.is_idle());
-        let Some((index, _)) = idle.min_by_key(|(_, peer)| peer.active.monotonic) else { return false };
-        let mut peer = self.peers.remove(index);
-        peer.say(
-            "there is no room for more connections, and this one was idle for longer than any".into(),
-            now,
-        );
-        self.has_lost = true;
-        true
-    }
-
-    /// How many connections may stay idle for as long as they like.
-    pub(super) fn waiting_count(&self) -> usize {
-        self.peers.iter().filter(|peer| peer.is_waiting()).count()
-    }
-
-    /// How many answers come with the ends of runs.
-    pub(super) fn waited_count(&self) -> usize {
-        self.peers.iter().map(|peer| peer.waited_count).sum()
-    }
-
-    /// Whether any connection has ended since the last call.
-    pub(super) fn take_lost(&mut self) -> bool {
-        std::mem::take(&mut self.has_lost)
-    }
-
-    /// The connection with a number, if it is still there.
-    pub(super) fn get(&mut self, number: u64) -> Option<&mut Peer> {
-        self.peers.iter_mut().find(|peer| peer.number == number)
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
-        self.peers.iter_mut()
-    }
-
-    /// Writes what can be written, and forgets the connections that are over.
-    pub(super) fn write(&mut self, now: Moment) {
-        self.peers.iter_mut().for_each(|peer| peer.write(now));
-        let count = self.peers.len();
-        self.peers.retain(|peer| !peer.is_over());
-        self.has_lost |= self.peers.len() < count;
-    }
-
-    /// Whether requests have been read and not yet returned.
-    pub(super) fn has_request(&self) -> bool {
-        self.peers.iter().any(Peer::is_ready)
-    }
-
+    /// Adds what to poll.
     pub(super) fn watch<'a>(
         &'a self,
         readable: &mut Vec<BorrowedFd<'a>>,
         writable: &mut Vec<BorrowedFd<'a>>,
         left: &mut Vec<BorrowedFd<'a>>,
     ) {
-        if self.short.is_none() {
-            readable.push(self.listener.as_fd());
+        let stream = self.stream.as_fd();
+        if self.is_closed {
+            left.push(stream);
         }
-        for peer in &self.peers {
-            if peer.is_closed {
-                left.push(peer.stream.as_fd());
-            }
-            if !peer.is_full() && !peer.is_closed {
-                readable.push(peer.stream.as_fd());
-            }
-            if !peer.unsent.is_empty() {
-                writable.push(peer.stream.as_fd());
-            }
+        if !self.is_full() && !self.is_closed {
+            readable.push(stream);
+        }
+        if !self.unsent.is_empty() {
+            writable.push(stream);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The loop's side of the store's thread, which keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ thread (hand) ── Report ──▶ channel, bell ──▶ Writer ── loop
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, bell ──▶ Writer ── loop
 //! ```
 //!
-//! Cost: two switches between threads for each batch. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
+//! Cost: two switches between threads for each batch, and up to [`SPIN`] of a processor, of each of the two. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
 //! planner gathers what comes, and the next batch has all of it: the second is given only when it is large.
 //!
 //! Does not decide what becomes of a failure: the loop does.
@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
 
 use super::asking::Question;
-use super::hand::{Hand, Order, Report, Tell};
+use super::store_thread::{Order, Report, SPIN, StoreThread, Tell, spin};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
@@ -37,6 +37,9 @@ const WORTHWHILE: usize = 256;
 /// it, and what clients asked meanwhile is found together: it shares the next flush, and costs one wake-up instead of one each.
 /// A thousandth of a second is below what any timeout or kill is held to.
 const PATIENCE: Duration = Duration::from_millis(1);
+
+/// So many operations are written within [`PATIENCE`]. While more are, the loop hears what else comes: it is worth a batch of its own.
+const PROMPT: usize = 128;
 
 /// How often a batch is tried again for which the disk has no room.
 const ROOM_WAIT: Duration = Duration::from_secs(1);
@@ -65,6 +68,8 @@ pub(super) struct Writer {
     bell: Bell,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
+    /// Whether the last of them is written soon, unless something holds the store up.
+    is_prompt: bool,
     delay: Delay,
     /// When a batch was last tried that the store is too full for.
     tried: Option<Moment>,
@@ -90,8 +95,9 @@ impl Writer {
         let (orders, taken) = channel();
         let (sender, reports) = channel();
         let is_awaited = Arc::new(AtomicBool::new(false));
-        let hand = Hand::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
-        let work = move || hand.work(&taken);
+        let thread =
+            StoreThread::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
+        let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
             orders: Some(orders),
@@ -101,6 +107,7 @@ impl Writer {
             is_awaited,
             bell,
             in_flight: VecDeque::new(),
+            is_prompt: false,
             delay: Delay::None,
             tried: None,
             is_said_late: false,
@@ -139,6 +146,7 @@ impl Writer {
 
     pub(super) fn commit(&mut self, batch: Batch, now: Moment) {
         self.in_flight.push_back(now);
+        self.is_prompt = batch.operations.len() <= PROMPT;
         self.order(Order::Commit(batch));
     }
 
@@ -205,11 +213,12 @@ impl Writer {
     /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`. Returns whether there
     /// is a report.
     pub(super) fn linger(&mut self, now: Moment, longest: Duration) -> bool {
-        let Some(&given) = self.in_flight.back() else { return false };
+        let Some(&given) = self.in_flight.back().filter(|_| self.is_prompt) else { return false };
         let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
         if self.early.is_none() && !wait.is_zero() {
             self.is_awaited.store(true, Ordering::SeqCst);
-            let report = self.reports.recv_timeout(wait);
+            let report = spin(now, wait.min(SPIN), || self.reports.try_recv().ok());
+            let report = report.ok_or(()).or_else(|()| self.reports.recv_timeout(wait.saturating_sub(SPIN)));
             self.is_awaited.store(false, Ordering::SeqCst);
             // One that came in between was not rung for.
             self.early = report.or_else(|_| self.reports.try_recv()).ok();

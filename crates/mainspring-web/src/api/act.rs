@@ -86,9 +86,17 @@ impl Call {
         Ok(noted)
     }
 
-    fn log(&self, code: &'static str, text: &str, job: Option<&str>, run: Option<&str>, note: Option<&str>) {
+    /// Notes what somebody did.
+    pub(super) fn log(
+        &self,
+        code: &'static str,
+        text: &str,
+        job: Option<&str>,
+        run: Option<&str>,
+        note: Option<&str>,
+    ) {
         let actor = self.who.as_ref().map_or("", |who| who.name.as_str());
-        self.house.audit.add(self.now, actor, code, text, job, run, note);
+        self.app.audit.add(self.now, actor, code, text, job, run, note);
     }
 }
 
@@ -119,12 +127,12 @@ pub async fn run(call: Call) -> Reply {
     if MAX_CLICK_SECONDS < (clicked.as_second() - call.now.wall.as_second()).abs() {
         return Err(Problem::new(Code::Invalid, "`at` must be within a minute of now"));
     }
-    if let Some(run) = call.house.clicked(&job, &at, call.now) {
+    if let Some(run) = call.app.clicked(&job, &at, call.now) {
         return ok(&json!({ "run": run, "href": href(&run) }));
     }
-    let answered = call.house.change(call.who()?, Request::Run { job: job.clone(), wait: false }).await?;
+    let answered = call.app.change(call.who()?, Request::Run { job: job.clone(), wait: false }).await?;
     let Response::Planned { run } = answered else { return Err(strange()) };
-    call.house.click(&job, &at, &run, call.now);
+    call.app.click(&job, &at, &run, call.now);
     call.log("run", &format!("ran {job}"), Some(&job), Some(&run), None);
     let mut response = answer(StatusCode::ACCEPTED, &json!({ "run": run, "href": href(&run) }))?;
     if let Ok(value) = href(&run).parse() {
@@ -166,11 +174,11 @@ async fn rest(call: Call, code: &'static str, note: Option<String>) -> Reply {
         "pause" => Request::Pause { job: Some(job.clone()) },
         _ => Request::Resume { job: Some(job.clone()) },
     };
-    call.house.change(call.who()?, request).await?;
+    call.app.change(call.who()?, request).await?;
     call.log(code, &format!("{code}d {job}"), Some(&job), None, note.as_deref());
-    let known = call.house.catalogue.job(&call.house.desk, &job).await?;
-    let recent = call.house.catalogue.recent(&call.house.desk, &known).await?;
-    ok(&detail(&call.house, &known, &recent, call.now.wall))
+    let known = call.app.catalogue.job(&call.app.pool, &job).await?;
+    let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
+    ok(&detail(&call.app, &known, &recent, call.now.wall))
 }
 
 /// Lets everything rest.
@@ -180,9 +188,9 @@ async fn rest(call: Call, code: &'static str, note: Option<String>) -> Reply {
 /// What the loop says.
 pub async fn pause_all(call: Call) -> Reply {
     let noted = call.noted()?;
-    call.house.change(call.who()?, Request::Pause { job: None }).await?;
+    call.app.change(call.who()?, Request::Pause { job: None }).await?;
     call.log("pause", "paused everything", None, None, noted.note.as_deref());
-    ok(&look::status_of(&call.house, call.who()?, call.now.wall).await?)
+    ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// Lets everything go on.
@@ -192,9 +200,9 @@ pub async fn pause_all(call: Call) -> Reply {
 /// What the loop says.
 pub async fn resume_all(call: Call) -> Reply {
     let noted = call.noted()?;
-    call.house.change(call.who()?, Request::Resume { job: None }).await?;
+    call.app.change(call.who()?, Request::Resume { job: None }).await?;
     call.log("resume", "resumed everything", None, None, noted.note.as_deref());
-    ok(&look::status_of(&call.house, call.who()?, call.now.wall).await?)
+    ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// Runs a job for times that have passed.
@@ -211,12 +219,12 @@ pub async fn backfill(call: Call) -> Reply {
         to: asked.to.clone(),
         preview,
     };
-    let Response::Preview { times } = call.house.desk.look(request(true)).await? else {
+    let Response::Preview { times } = call.app.pool.look(request(true)).await? else {
         return Err(strange());
     };
     let count = times.len();
     if asked.preview {
-        let known = call.house.catalogue.job(&call.house.desk, &job).await?;
+        let known = call.app.catalogue.job(&call.app.pool, &job).await?;
         let plan = known.plan.as_ref().ok_or_else(strange)?;
         let shown = times.iter().take(MAX_TIMES).filter_map(|at| Some(moment(at.parse().ok()?, plan)));
         return ok(&json!({ "count": count, "times": shown.collect::<Vec<_>>() }));
@@ -224,10 +232,10 @@ pub async fn backfill(call: Call) -> Reply {
     if asked.expected.is_some_and(|expected| expected != count) {
         return Err(Problem::new(Code::Changed, format!("it is {count} now")));
     }
-    let answered = call.house.change(call.who()?, request(false)).await?;
+    let answered = call.app.change(call.who()?, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
     call.log("backfill", &format!("asked for {count} runs of {job} again"), Some(&job), None, None);
-    let id = call.house.bulk.finished(count);
+    let id = call.app.bulk.finished(count);
     answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": format!("api/v1/actions/{id}") }))
 }
 
@@ -241,7 +249,7 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
         return Err(Problem::new(Code::Conflict, text));
     }
     let run = found.run.run;
-    call.house.change(call.who()?, request(run.clone())).await?;
+    call.app.change(call.who()?, request(run.clone())).await?;
     call.log(code, &format!("{code} of {run}"), Some(&found.run.job), Some(&run), noted.note.as_deref());
     answer(StatusCode::ACCEPTED, &json!({ "run": run }))
 }
@@ -300,13 +308,13 @@ pub async fn many(call: Call) -> Reply {
     let count = ids.len();
     let name = asked.r#do.name();
     call.log(name, &format!("{name} of {count}"), None, None, asked.note.as_deref());
-    let id = call.house.bulk.begin(count)?;
-    let (house, who, deed) = (Arc::clone(&call.house), call.who()?.clone(), asked.r#do);
+    let id = call.app.bulk.begin(count)?;
+    let (app, who, deed) = (Arc::clone(&call.app), call.who()?.clone(), asked.r#do);
     // It goes on after the answer.
     tokio::spawn(async move {
         for name in ids {
-            let failure = house.change(&who, deed.request(name.clone())).await.err();
-            house.bulk.note(id, &name, failure);
+            let failure = app.change(&who, deed.request(name.clone())).await.err();
+            app.bulk.note(id, &name, failure);
         }
     });
     answer(StatusCode::ACCEPTED, &json!({ "id": id, "count": count, "href": format!("api/v1/actions/{id}") }))
@@ -323,12 +331,12 @@ async fn chosen(call: &Call, of: Of, filter: &HashMap<String, String>) -> Result
     match of {
         Of::Jobs => {
             let asked = call.asked(&jobs::FILTERS)?;
-            let found = jobs::chosen(&call.house, &asked).await?;
+            let found = jobs::chosen(&call.app, &asked).await?;
             Ok(found.iter().map(|known| known.wire.name.clone()).collect())
         }
         Of::Runs => {
             let asked = call.asked(&runs::FILTERS)?;
-            let (found, is_cut) = runs::chosen(&call.house, &asked, Bulk::MAX).await?;
+            let (found, is_cut) = runs::chosen(&call.app, &asked, Bulk::MAX).await?;
             if is_cut {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
                 return Err(Problem::new(Code::Invalid, text));
@@ -353,6 +361,6 @@ fn encoded(text: &str) -> String {
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
     call.asked(&[])?;
-    let found: Option<Value> = call.house.bulk.state(call.parameter("id"));
+    let found: Option<Value> = call.app.bulk.state(call.parameter("id"));
     ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
 }

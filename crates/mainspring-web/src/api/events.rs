@@ -24,7 +24,7 @@ pub async fn events(call: Call) -> Reply {
     let asked = call.asked(&["after"])?;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(asked.get("after")).map(str::to_owned);
-    let seat = Feed::seat(&call.house.feed).ok_or_else(too_many_streams)?;
+    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     tokio::spawn(async move {
         tell(&call, after.as_deref(), &sender).await;
@@ -34,10 +34,10 @@ pub async fn events(call: Call) -> Reply {
 }
 
 async fn tell(call: &Call, after: Option<&str>, sender: &Sender) {
-    let feed = &call.house.feed;
+    let feed = &call.app.feed;
     let (mut position, is_gap) = feed.position(after);
     let now = call.now.wall.to_string();
-    let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.house.assets.hash, "now": now });
+    let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
     let mut text = format!("id: {}\n{}", Feed::id(position), plain("hello", &hello));
     if is_gap {
         text.push_str(&plain("reset", &json!({})));

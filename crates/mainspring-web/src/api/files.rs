@@ -36,11 +36,10 @@ struct Sent {
 /// What the loop says.
 pub async fn list(call: Call) -> Reply {
     call.asked(&[])?;
-    let Response::Status(status) = call.house.desk.look(Request::Status).await? else {
+    let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
-    let items: Vec<Map<String, Value>> =
-        status.files.iter().map(|wire| file(wire, &call.house.zone)).collect();
+    let items: Vec<Map<String, Value>> = status.files.iter().map(|wire| file(wire, &call.app.zone)).collect();
     ok(&json!({ "total": items.len(), "items": items, "next": null }))
 }
 
@@ -61,7 +60,7 @@ pub async fn check(call: Call) -> Reply {
             return Err(Problem::new(Code::Invalid, text));
         }
         let source = Source::new(path.clone(), text);
-        let read = JobFile::parse(&source, &call.house.zone);
+        let read = JobFile::parse(&source, &call.app.zone);
         let faults: Vec<Value> = read.problems.iter().map(fault).collect();
         let sentence = |job: &mainspring_job::Job| {
             let triggers = job.timetable.triggers().iter();

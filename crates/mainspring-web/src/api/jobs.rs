@@ -12,9 +12,9 @@ use jiff::Timestamp;
 use mainspring_job::Next;
 use serde_json::{Value, json};
 
+use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
 use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
-use crate::house::House;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, detail, job, state_code, zone_of};
 
@@ -61,9 +61,9 @@ fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn chosen(house: &House, asked: &Asked) -> Result<Vec<Arc<Known>>, Problem> {
+pub async fn chosen(app: &App, asked: &Asked) -> Result<Vec<Arc<Known>>, Problem> {
     let states = asked.words("state");
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     Ok(jobs.iter().filter(|known| matches(known, asked, &states)).map(Arc::clone).collect())
 }
 
@@ -75,9 +75,9 @@ pub async fn chosen(house: &House, asked: &Asked) -> Result<Vec<Arc<Known>>, Pro
 pub async fn list(call: Call) -> Reply {
     let asked = call.asked(&["q", "state", "group", "label", "source", "sort", "after", "limit"])?;
     let limit = asked.number("limit", 100, MAX_ROWS)?;
-    let house = &call.house;
-    let mut found = chosen(house, &asked).await?;
-    sort(house, &mut found, asked.get("sort").unwrap_or("name")).await?;
+    let app = &call.app;
+    let mut found = chosen(app, &asked).await?;
+    sort(app, &mut found, asked.get("sort").unwrap_or("name")).await?;
     let total = found.len();
     let start = asked.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
     let start = start.map_or(0, |index| index + 1);
@@ -85,20 +85,20 @@ pub async fn list(call: Call) -> Reply {
     let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
     let mut items = Vec::with_capacity(page.len());
     for known in page {
-        let recent = house.catalogue.recent(&house.desk, known).await?;
-        items.push(job(house, known, &recent, call.now.wall));
+        let recent = app.catalogue.recent(&app.pool, known).await?;
+        items.push(job(app, known, &recent, call.now.wall));
     }
     ok(&json!({ "items": items, "next": next, "total": total }))
 }
 
-async fn sort(house: &House, found: &mut [Arc<Known>], sort: &str) -> Result<(), Problem> {
+async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<(), Problem> {
     let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
     let mut lengths = BTreeMap::new();
     match by {
         "name" | "state" | "next" | "last" => {}
         "median" | "p95" => {
             for known in found.iter().take(MAX_ROWS) {
-                let recent = house.catalogue.recent(&house.desk, known).await?;
+                let recent = app.catalogue.recent(&app.pool, known).await?;
                 lengths.insert(
                     known.wire.name.clone(),
                     if by == "median" { recent.median_ms } else { recent.p95_ms },
@@ -129,8 +129,8 @@ async fn sort(house: &House, found: &mut [Arc<Known>], sort: &str) -> Result<(),
 }
 
 async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
-    let known = call.house.catalogue.job(&call.house.desk, call.parameter("job")).await?;
-    let recent = call.house.catalogue.recent(&call.house.desk, &known).await?;
+    let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
+    let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
     Ok((known, recent))
 }
 
@@ -142,7 +142,7 @@ async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
 pub async fn show(call: Call) -> Reply {
     call.asked(&[])?;
     let (known, recent) = known(&call).await?;
-    ok(&detail(&call.house, &known, &recent, call.now.wall))
+    ok(&detail(&call.app, &known, &recent, call.now.wall))
 }
 
 /// An instant with its civil time, and what a change of the clock does to it.
@@ -195,7 +195,7 @@ pub async fn next(call: Call) -> Reply {
     let count = asked.number("n", 10, MAX_NEXT)?;
     let from = asked.get("from").map_or(Ok(call.now.wall), str::parse);
     let from = from.map_err(|_| Problem::new(Code::Usage, "`from` must be a time in RFC 3339"))?;
-    let known = call.house.catalogue.job(&call.house.desk, call.parameter("job")).await?;
+    let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
     let plan = known.plan.as_ref().filter(|_| known.wire.next.is_some());
     let times = plan
         .map(|plan| next_times(plan, from, count).into_iter().map(|at| moment(at, plan)).collect::<Vec<_>>());
@@ -224,7 +224,7 @@ pub async fn stats(call: Call) -> Reply {
         Some(_) => return Err(Problem::new(Code::Usage, "`window` is 7d, 30d or 90d")),
     };
     let (known, recent) = known(&call).await?;
-    let zone = zone_of(&call.house, Some(&known));
+    let zone = zone_of(&call.app, Some(&known));
     let from = call.now.wall - jiff::SignedDuration::from_hours(24 * days);
     let mut points = Vec::new();
     let (mut lengths, mut delays) = (Vec::new(), Vec::new());
@@ -268,10 +268,10 @@ fn badness(state: &str) -> u8 {
 pub async fn heatmap(call: Call) -> Reply {
     let asked = call.asked(&["year"])?;
     let (known, _) = known(&call).await?;
-    let zone = zone_of(&call.house, Some(&known));
+    let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
     let year = asked.number("year", this_year, 9_999)?;
-    let runs = history(&call.house.desk, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
+    let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
     let mut days: BTreeMap<String, (String, u64, u64, u64)> = BTreeMap::new();
     for run in runs.iter().filter(|run| run.ended.is_some()) {
         let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };

@@ -52,7 +52,7 @@ fn is_over(run: &RunWire) -> bool {
 
 /// The file of a run's output; `None` if it has written nothing, or it is no longer kept.
 fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
-    let Some(path) = output_path(&call.house, run) else { return Ok(None) };
+    let Some(path) = output_path(&call.app, run) else { return Ok(None) };
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -132,7 +132,7 @@ pub async fn follow(call: Call) -> Reply {
     let after: u64 =
         after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;
-    let seat = Feed::seat(&call.house.feed).ok_or_else(too_many_streams)?;
+    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     tokio::spawn(async move {
         follow_file(&call, run, after, sender).await;
@@ -184,7 +184,7 @@ async fn follow_file(call: &Call, mut run: RunWire, after: u64, sender: Sender) 
             sender.send(plain("end", &json!({ "state": run.state }))).await;
             return;
         }
-        if call.house.feed.is_ending() {
+        if call.app.feed.is_ending() {
             return;
         }
         looks += 1;

@@ -2,27 +2,25 @@
 //!
 //! Cost: two or three questions of the loop.
 //!
-//! Does not judge by itself: the level of a finding is that of what it was made of.
+//! Does not judge: [`diagnosis`] does, for `doctor` too.
 
 use jiff::Timestamp;
-use mainspring_server::protocol::{HealthWire, JobState, NamesWire, Request, Response, StatusWire};
+use mainspring_server::diagnosis;
+use mainspring_server::finding::Level;
+use mainspring_server::protocol::{JobState, Request, Response};
 use serde_json::{Map, Value, json};
 
+use crate::app::App;
 use crate::call::{Call, Reply, ok};
 use crate::catalogue::strange;
-use crate::desk::LINES;
 use crate::feed::MAX_STREAMS;
-use crate::house::House;
+use crate::pool::CONNECTIONS;
 use crate::problem::Problem;
 use crate::sessions::Who;
 use crate::view::{civil, civils, fields, paused, state_code, zone_name};
 
 /// The longest page of the audit.
 const MAX_ENTRIES: usize = 1_000;
-
-/// Less free room than this is worth a word, and with less than that commits fail: as `doctor` has it.
-const LITTLE_FREE_BYTES: u64 = 256 << 20;
-const MIN_FREE_BYTES: u64 = 32 << 20;
 
 /// The status.
 ///
@@ -31,7 +29,7 @@ const MIN_FREE_BYTES: u64 = 32 << 20;
 /// What the loop says.
 pub async fn status(call: Call) -> Reply {
     call.asked(&[])?;
-    ok(&status_of(&call.house, call.who()?, call.now.wall).await?)
+    ok(&status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// The status for somebody.
@@ -39,9 +37,9 @@ pub async fn status(call: Call) -> Reply {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<String, Value>, Problem> {
-    let Response::Status(wire) = house.desk.look(Request::Status).await? else { return Err(strange()) };
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<String, Value>, Problem> {
+    let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let is_troubled = |state: JobState, failures: u32| {
         matches!(state, JobState::PausedAfterFailures | JobState::PausedAfterCrashes) || 0 < failures
@@ -52,13 +50,13 @@ pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<S
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);
     document.insert("now".to_owned(), json!(now.to_string()));
-    let civil = civils(&document, &["started", "next", "now"], &house.zone);
+    let civil = civils(&document, &["started", "next", "now"], &app.zone);
     let bad_files = wire.files.iter().filter(|file| !file.problems.is_empty()).count();
     let more = [
         ("state_code", json!(wire.state)),
         ("host", json!(host())),
         ("next_job", json!(next_job.map(|known| &known.wire.name))),
-        ("zone", json!(zone_name(&house.zone))),
+        ("zone", json!(zone_name(&app.zone))),
         ("tzdata", json!("of the system, or the program's own")),
         ("troubled", json!(troubled)),
         ("resting", json!(resting)),
@@ -66,7 +64,7 @@ pub async fn status_of(house: &House, who: &Who, now: Timestamp) -> Result<Map<S
         ("bad_files", json!(bad_files)),
         ("you", json!({ "name": who.name, "scope": who.scope })),
         ("pause", if wire.paused { paused("asked", "somebody paused everything") } else { Value::Null }),
-        ("assets", json!(house.assets.hash)),
+        ("assets", json!(app.assets.hash)),
         ("civil", civil),
     ];
     document.extend(more.map(|(name, value)| (name.to_owned(), value)));
@@ -86,21 +84,19 @@ fn host() -> String {
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
     call.asked(&[])?;
-    let house = &call.house;
-    let Response::Status(status) = house.desk.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = house.desk.look(Request::Health).await? else { return Err(strange()) };
-    let findings = findings(&status, &health);
-    let worst =
-        ["bad", "warning"].into_iter().find(|level| findings.iter().any(|found| found["level"] == **level));
-    let streams = house.feed.stream_count();
+    let app = &call.app;
+    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
+    let findings = diagnosis::of_server(&status, &health, call.now.wall);
+    let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
+    let streams = app.feed.stream_count();
     let limits = json!([
         { "code": "running", "text": "runs at once", "used": status.running, "max": health.running_max.unwrap_or(0) },
         { "code": "streams", "text": "streams", "used": streams, "max": MAX_STREAMS },
-        { "code": "lines", "text": "questions at once over HTTP", "used": 0, "max": LINES },
+        { "code": "connections", "text": "questions at once over HTTP", "used": 0, "max": CONNECTIONS },
     ]);
     let mut store = Vec::new();
-    let size =
-        |name: &str| std::fs::metadata(house.place.directory().join(name)).ok().map(|found| found.len());
+    let size = |name: &str| std::fs::metadata(app.place.directory().join(name)).ok().map(|found| found.len());
     for (part, bytes) in [
         ("database", size("mainspring.db")),
         ("journal", size("mainspring.db-wal")),
@@ -109,112 +105,8 @@ pub async fn health(call: Call) -> Reply {
         store.extend(bytes.map(|bytes| json!({ "part": part, "bytes": bytes })));
     }
     ok(&json!({
-        "asked": "server", "level": worst.unwrap_or("ok"), "findings": findings, "limits": limits, "store": store
+        "asked": "server", "level": level, "findings": findings, "limits": limits, "store": store
     }))
-}
-
-fn finding(code: &str, subject: &str, level: &str, text: impl Into<String>, hint: &str) -> Value {
-    let mut found = json!({ "code": code, "subject": subject, "level": level, "text": text.into() });
-    if !hint.is_empty() {
-        found["hint"] = json!(hint);
-    }
-    found
-}
-
-fn names(names: &NamesWire) -> String {
-    let more = if (names.first.len() as u64) < names.count { ", .." } else { "" };
-    format!("{}{more}", names.first.join(", "))
-}
-
-fn findings(status: &StatusWire, health: &HealthWire) -> Vec<Value> {
-    let mut found = Vec::new();
-    let is_running = status.state == "running";
-    let level = if is_running { "ok" } else { "warning" };
-    found.push(finding("server", "server", level, format!("Process {}, {}.", status.pid, status.state), ""));
-    match &health.fault {
-        Some(fault) => {
-            found.push(finding(
-                "store_fault",
-                "store",
-                "bad",
-                fault.clone(),
-                "Look at the log and at the disk.",
-            ));
-        }
-        None => found.push(finding("store", "store", "ok", "It answers.", "")),
-    }
-    let room = "Make room on the disk of the data directory; all goes on by itself then.";
-    found.extend(status.troubles.iter().map(|text| finding("trouble", "trouble", "bad", text.clone(), room)));
-    if let Some(free) = health.free_bytes {
-        let level = match free {
-            ..MIN_FREE_BYTES => "bad",
-            MIN_FREE_BYTES..LITTLE_FREE_BYTES => "warning",
-            LITTLE_FREE_BYTES.. => "ok",
-        };
-        let hint = if level == "ok" { "" } else { room };
-        found.push(finding("disk", "room", level, format!("{} MiB are free.", free >> 20), hint));
-    }
-    for file in status.files.iter().filter(|file| !file.problems.is_empty()) {
-        let text = file.problems.lines().next().unwrap_or_default();
-        let mut wrong = finding("file_problems", "file", "bad", text, "The set before is in force.");
-        wrong["file"] = json!(file.name);
-        found.push(wrong);
-    }
-    found.extend(of_jobs(health));
-    if 0 < health.dead {
-        let text = format!("Dead letters to be looked at: {}.", health.dead);
-        found.push(finding("dead", "dead", "warning", text, "Retry them or drop them."));
-    }
-    if 0 < status.refused {
-        let text = format!("Requests refused because clients asked too fast: {}.", status.refused);
-        found.push(finding("rate", "rate", "warning", text, "See serve --max-changes."));
-    }
-    found
-}
-
-/// What there is to say of jobs that rest.
-fn of_jobs(health: &HealthWire) -> Vec<Value> {
-    let mut found = Vec::new();
-    let of_jobs = [
-        (
-            "behind",
-            "planned",
-            "bad",
-            &health.behind,
-            "The clock was set back: they rest until it shows what is planned",
-            "Set the clock right, or wait: nothing fires twice.",
-        ),
-        (
-            "paused_failures",
-            "paused",
-            "warning",
-            &health.failing,
-            "Paused after too many failures",
-            "Look at their logs, mend them, and resume them.",
-        ),
-        (
-            "paused_crashes",
-            "paused",
-            "warning",
-            &health.crash_loops,
-            "Paused, because the server died in them",
-            "Mend them, and resume them.",
-        ),
-        (
-            "quarantine",
-            "quarantine",
-            "warning",
-            &health.quarantined,
-            "They ran when the server died, and start a few at a time",
-            "Each is let out when it has ended or has run for ten seconds.",
-        ),
-    ];
-    for (code, subject, level, jobs, text, hint) in of_jobs {
-        if 0 < jobs.count {
-            found.push(finding(code, subject, level, format!("{text}: {}.", names(jobs)), hint));
-        }
-    }
-    found
 }
 
 /// What people asked.
@@ -228,7 +120,7 @@ pub async fn audit(call: Call) -> Reply {
     let since: Option<Timestamp> = asked.get("since").and_then(|text| text.parse().ok());
     let is_wanted =
         |name: &str, value: Option<&str>| asked.get(name).is_none_or(|wanted| value == Some(wanted));
-    let all = call.house.audit.all();
+    let all = call.app.audit.all();
     let mut wanted: Vec<_> = all
         .iter()
         .filter(|entry| {
@@ -250,7 +142,7 @@ pub async fn audit(call: Call) -> Reply {
             json!({
                 "id": entry.id, "at": entry.at.to_string(), "actor": entry.actor, "origin": "HTTP", "code": entry.code,
                 "text": entry.text, "job": entry.job, "run": entry.run, "note": entry.note,
-                "civil": { "at": civil(entry.at, &call.house.zone) }
+                "civil": { "at": civil(entry.at, &call.app.zone) }
             })
         })
         .collect();

@@ -9,10 +9,10 @@ use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
 use mainspring_server::protocol::{Request, Response};
 use serde::Deserialize;
 
+use crate::app::SignIn;
 use crate::call::{Call, Reply, nothing, text};
 use crate::catalogue::strange;
-use crate::gate::Proof;
-use crate::house::SignIn;
+use crate::guard::Proof;
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::LIFE;
@@ -23,7 +23,7 @@ use crate::sessions::LIFE;
 ///
 /// None.
 pub async fn index(call: Call) -> Reply {
-    let mut response = text("text/html; charset=utf-8", call.house.assets.index.clone());
+    let mut response = text("text/html; charset=utf-8", call.app.assets.index.clone());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     Ok(response)
 }
@@ -34,7 +34,7 @@ pub async fn index(call: Call) -> Reply {
 ///
 /// 404 for another name, or the hash of another version.
 pub async fn asset(call: Call) -> Reply {
-    let assets = &call.house.assets;
+    let assets = &call.app.assets;
     let found = assets.find(call.parameter("name")).filter(|_| call.parameter("hash") == assets.hash);
     let found = found.ok_or_else(|| Problem::new(Code::NotFound, "there is nothing here"))?;
     let mut response = text(found.media_type, found.bytes.clone());
@@ -58,7 +58,7 @@ pub async fn livez(_: Call) -> Reply {
 ///
 /// 503 with what is wrong. Whoever asks need not have signed in, so the troubles themselves are not told.
 pub async fn readyz(call: Call) -> Reply {
-    let Response::Status(status) = call.house.desk.look(Request::Status).await? else {
+    let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
     let not_ready = |text: &str| Err(Problem::new(Code::Temporary, text));
@@ -78,7 +78,7 @@ pub async fn readyz(call: Call) -> Reply {
 /// What the loop says.
 pub async fn metrics(call: Call) -> Reply {
     call.asked(&[])?;
-    let body = metrics::text(&call.house, call.now).await?;
+    let body = metrics::text(&call.app, call.now).await?;
     Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", body))
 }
 
@@ -100,7 +100,7 @@ pub async fn sign_in(call: Call) -> Reply {
         SignInWire { token: None, code: Some(code) } => SignIn::Code(code),
         _ => return Err(Problem::new(Code::Invalid, "expected a token or a code")),
     };
-    let cookie = call.house.sign_in(proof, call.now).await?;
+    let cookie = call.app.sign_in(proof, call.now).await?;
     Ok(with_cookie(&call, &cookie, LIFE.as_secs()))
 }
 
@@ -111,13 +111,13 @@ pub async fn sign_in(call: Call) -> Reply {
 /// None.
 pub async fn sign_out(call: Call) -> Reply {
     if let Some(Proof::Cookie(cookie)) = &call.proof {
-        call.house.sign_out(cookie);
+        call.app.sign_out(cookie);
     }
     Ok(with_cookie(&call, "", 0))
 }
 
 fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<axum::body::Body> {
-    let settings = &call.house.settings;
+    let settings = &call.app.settings;
     let (path, secure) = if settings.is_secure() { ("/", "; Secure") } else { (settings.prefix(), "") };
     let name = settings.cookie_name();
     let value = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path={path}; Max-Age={seconds}{secure}");

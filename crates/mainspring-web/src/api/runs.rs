@@ -14,9 +14,9 @@ use std::sync::Arc;
 use mainspring_server::protocol::{FoundWire, OnceWire, Request, Response, RunWire};
 use serde_json::{Map, Value, json};
 
+use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
 use crate::catalogue::{Known, between_ms, history, strange};
-use crate::house::House;
 use crate::problem::{Code, Problem};
 use crate::view::{civils, fields, output_path, run as run_document, zone_of};
 
@@ -36,8 +36,8 @@ fn is_open(run: &RunWire) -> bool {
 }
 
 /// The jobs by their names.
-async fn by_name(house: &House) -> Result<HashMap<String, Arc<Known>>, Problem> {
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     Ok(jobs.iter().map(|known| (known.wire.name.clone(), Arc::clone(known))).collect())
 }
 
@@ -46,13 +46,13 @@ async fn by_name(house: &House) -> Result<HashMap<String, Arc<Known>>, Problem> 
 /// # Errors
 ///
 /// What the loop says.
-pub async fn chosen(house: &House, asked: &Asked, limit: usize) -> Result<(Vec<RunWire>, bool), Problem> {
+pub async fn chosen(app: &App, asked: &Asked, limit: usize) -> Result<(Vec<RunWire>, bool), Problem> {
     let own = ["q", "cause", "group", "line", "since", "until"];
     let is_plain = own.iter().all(|name| asked.get(name).is_none()) && asked.get("order") == Some("nominal");
     let seen = if is_plain { limit } else { MAX_SEEN };
-    let mut runs = history(&house.desk, asked.get("job"), asked.words("state"), seen).await?;
+    let mut runs = history(&app.pool, asked.get("job"), asked.words("state"), seen).await?;
     let is_cut = seen <= runs.len();
-    let jobs = by_name(house).await?;
+    let jobs = by_name(app).await?;
     let last_of = |run: &RunWire| run.ended.clone().unwrap_or_else(|| run.due.clone());
     runs.retain(|run| {
         let group = || jobs.get(&run.job).and_then(|known| known.wire.group.clone());
@@ -62,8 +62,7 @@ pub async fn chosen(house: &House, asked: &Asked, limit: usize) -> Result<(Vec<R
             && asked.get("since").is_none_or(|since| *since <= *last_of(run))
             && asked.get("until").is_none_or(|until| *last_of(run) < *until)
             && asked.get("line").is_none_or(|line| {
-                let last =
-                    run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(house, run)?));
+                let last = run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(app, run)?));
                 [last.as_deref(), run.outcome.as_deref(), Some(run.reason.as_str())].contains(&Some(line))
             })
     });
@@ -90,8 +89,8 @@ pub async fn list(call: Call) -> Reply {
             return Err(Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339")));
         }
     }
-    let house = &call.house;
-    let (mut runs, is_cut) = chosen(house, &asked, MAX_SEEN).await?;
+    let app = &call.app;
+    let (mut runs, is_cut) = chosen(app, &asked, MAX_SEEN).await?;
     if by_end {
         // What is open comes first, then what ended last.
         runs.sort_by_cached_key(|run| Reverse((is_open(run), run.ended.clone(), run.nominal.clone())));
@@ -101,13 +100,13 @@ pub async fn list(call: Call) -> Reply {
     let start = start.map_or(0, |index| index + 1);
     let page = &runs[start..runs.len().min(start + limit)];
     let next = page.last().filter(|_| start + limit < runs.len()).map(|run| run.run.clone());
-    let jobs = by_name(house).await?;
+    let jobs = by_name(app).await?;
     let items: Vec<Value> = page
         .iter()
         .map(|run| {
             let known = jobs.get(&run.job);
-            let usual = house.catalogue.recent_known(&run.job).and_then(|recent| recent.median_ms);
-            Value::Object(run_document(house, run, zone_of(house, known.map(|known| &**known)), usual))
+            let usual = app.catalogue.recent_known(&run.job).and_then(|recent| recent.median_ms);
+            Value::Object(run_document(app, run, zone_of(app, known.map(|known| &**known)), usual))
         })
         .collect();
     ok(&json!({ "items": items, "next": next, "total": total }))
@@ -128,7 +127,7 @@ pub fn name(call: &Call) -> String {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn found(call: &Call) -> Result<FoundWire, Problem> {
-    let answer = call.house.desk.look(Request::Find { run: name(call) }).await?;
+    let answer = call.app.pool.look(Request::Find { run: name(call) }).await?;
     let Response::Found(found) = answer else { return Err(strange()) };
     Ok(*found)
 }
@@ -140,16 +139,16 @@ pub async fn found(call: &Call) -> Result<FoundWire, Problem> {
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
     call.asked(&[])?;
-    let house = &call.house;
+    let app = &call.app;
     let FoundWire { run, planned, attempts } = found(&call).await?;
-    let jobs = by_name(house).await?;
+    let jobs = by_name(app).await?;
     let known = jobs.get(&run.job);
-    let zone = zone_of(house, known.map(|known| &**known));
+    let zone = zone_of(app, known.map(|known| &**known));
     let usual = match known {
-        Some(known) => house.catalogue.recent(&house.desk, known).await?.median_ms,
+        Some(known) => app.catalogue.recent(&app.pool, known).await?.median_ms,
         None => None,
     };
-    let mut document = run_document(house, &run, zone, usual);
+    let mut document = run_document(app, &run, zone, usual);
     document.insert("planned".to_owned(), json!(planned));
     document.insert(
         "civil".to_owned(),
@@ -164,8 +163,7 @@ pub async fn show(call: Call) -> Reply {
     };
     let attempts: Vec<Map<String, Value>> = attempts.iter().map(attempt).collect();
     let path = format!("api/v1/runs/{}/{}/{}", run.job, run.nominal, document["series"]);
-    let bytes =
-        output_path(house, &run).and_then(|path| std::fs::metadata(path).ok()).map(|found| found.len());
+    let bytes = output_path(app, &run).and_then(|path| std::fs::metadata(path).ok()).map(|found| found.len());
     let more = [
         ("attempts", json!(attempts)),
         ("waits", json!(waits(&run))),
@@ -199,13 +197,13 @@ pub async fn once(call: Call) -> Reply {
     let asked = call.asked(&["after", "limit"])?;
     let limit = asked.number("limit", 100, MAX_ROWS)?;
     let after = asked.get("after").map(str::to_owned);
-    let answer = call.house.desk.look(Request::Pending { after, limit }).await?;
+    let answer = call.app.pool.look(Request::Pending { after, limit }).await?;
     let Response::Pending { pending, after } = answer else { return Err(strange()) };
     let item = |wire: &OnceWire| {
         let mut document = fields(wire);
         // Cancelling takes a name as well as an id.
         document.insert("id".to_owned(), json!(wire.name));
-        document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.house.zone));
+        document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.app.zone));
         document
     };
     let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());

@@ -54,8 +54,8 @@ pub async fn upcoming(call: Call) -> Reply {
     if to <= from || MAX_SPAN < to.duration_since(from) {
         return Err(Problem::new(Code::Usage, "`to` must lie after `from`, and at most eight days after it"));
     }
-    let house = Arc::clone(&call.house);
-    let jobs = house.catalogue.jobs(&house.desk).await?;
+    let app = Arc::clone(&call.app);
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     let wanted = |known: &&Arc<Known>| {
         asked.get("q").is_none_or(|part| known.wire.name.contains(part))
             && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
@@ -63,7 +63,7 @@ pub async fn upcoming(call: Call) -> Reply {
     let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
     let medians: Vec<Option<u64>> = jobs
         .iter()
-        .map(|known| house.catalogue.recent_known(&known.wire.name).and_then(|recent| recent.median_ms))
+        .map(|known| app.catalogue.recent_known(&known.wire.name).and_then(|recent| recent.median_ms))
         .collect();
     let searched = tokio::task::spawn_blocking(move || document(jobs, medians, from, to)).await;
     ok(&searched.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?)

@@ -1,6 +1,6 @@
-//! A connection whose other side must take what it asked for.
+//! A connection that is closed when its client does not read for [`WRITE_TIMEOUT`].
 //!
-//! Without this a client that reads nothing would keep its place for ever.
+//! Without it a client that reads nothing would keep its connection for ever.
 //!
 //! Cost: a timer while a write waits.
 //!
@@ -15,19 +15,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// How long a write may wait for its reader.
-pub const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection.
 #[derive(Debug)]
-pub struct Patient<S> {
+pub struct WriteTimeout<S> {
     stream: S,
     waiting: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
+impl<S> WriteTimeout<S> {
     /// Bounds the writes of a connection.
-    pub fn new(stream: S) -> Patient<S> {
-        Patient { stream, waiting: None }
+    pub fn new(stream: S) -> WriteTimeout<S> {
+        WriteTimeout { stream, waiting: None }
     }
 
     /// Ends with an error where a write has waited for too long.
@@ -36,7 +36,7 @@ impl<S> Patient<S> {
             self.waiting = None;
             return polled;
         }
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(WRITE_PATIENCE)));
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(WRITE_TIMEOUT)));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,
@@ -44,7 +44,7 @@ impl<S> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -54,7 +54,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -1,9 +1,9 @@
-//! What all handlers share: the way to the loop, who may ask, and what is known of jobs already.
+//! The state that all handlers share: connections to the loop, who may ask, what is known of jobs already.
 //!
 //! | field | guard | held |
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
-//! | `desk`, `catalogue`, `feed` | their own | see there |
+//! | `pool`, `catalogue`, `feed` | their own | see there |
 //!
 //! Cost: none of its own.
 //!
@@ -24,10 +24,10 @@ use crate::assets::Assets;
 use crate::audit::Audit;
 use crate::bulk::Bulk;
 use crate::catalogue::Catalogue;
-use crate::desk::Desk;
 use crate::feed::Feed;
 use crate::lock::locked;
 use crate::meter::Meter;
+use crate::pool::Pool;
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::{Sessions, Who};
@@ -42,7 +42,7 @@ const MAX_CLICKS: usize = 10_000;
 
 /// What is shared.
 #[derive(Debug)]
-pub struct House {
+pub struct App {
     /// How the server is reached.
     pub settings: Settings,
     /// Where its data are.
@@ -52,7 +52,7 @@ pub struct House {
     /// The zone of the server.
     pub zone: TimeZone,
     /// The way to the loop.
-    pub desk: Arc<Desk>,
+    pub pool: Arc<Pool>,
     /// The page.
     pub assets: Assets,
     /// What is known of jobs.
@@ -71,14 +71,14 @@ pub struct House {
     clicks: Mutex<HashMap<(String, String), (String, Moment)>>,
 }
 
-impl House {
-    /// A house that has not been asked anything.
+impl App {
+    /// A app that has not been asked anything.
     ///
     /// # Errors
     ///
     /// When the file of tokens cannot be believed.
-    pub fn new(settings: Settings, place: Place, zone: TimeZone, desk: Arc<Desk>) -> std::io::Result<House> {
-        Ok(House {
+    pub fn new(settings: Settings, place: Place, zone: TimeZone, pool: Arc<Pool>) -> std::io::Result<App> {
+        Ok(App {
             tokens: Mutex::new(Tokens::open(path(&place))?),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
@@ -92,13 +92,17 @@ impl House {
             settings,
             place,
             zone,
-            desk,
+            pool,
         })
     }
 
-    /// What somebody may do here: less where nothing may be changed.
+    /// What somebody may do here: less where nothing may be changed, or nothing defined.
     fn allowed(&self, who: Who) -> Who {
-        let most = if self.settings.is_read_only { Scope::Look } else { Scope::Operate };
+        let most = match &self.settings {
+            settings if settings.is_read_only => Scope::Look,
+            settings if settings.is_defining => Scope::Define,
+            _ => Scope::Operate,
+        };
         Who { scope: who.scope.min(most), ..who }
     }
 
@@ -149,8 +153,8 @@ impl House {
                 found.ok_or_else(unknown)?
             }
             SignIn::Code(code) => {
-                let answer = self.desk.ask(None, Request::Redeem { code }).await;
-                let Ok(Response::Door(_)) = answer else { return Err(unknown()) };
+                let answer = self.pool.ask(None, Request::Redeem { code }).await;
+                let Ok(Response::LoginCode(_)) = answer else { return Err(unknown()) };
                 self.allowed(Who { name: "local".to_owned(), scope: Scope::Define, token: None })
             }
         };
@@ -185,7 +189,7 @@ impl House {
     ///
     /// What the loop says.
     pub async fn change(&self, who: &Who, request: Request) -> Result<Response, Problem> {
-        let answer = self.desk.ask(Some(who.name.clone()), request).await;
+        let answer = self.pool.ask(Some(who.name.clone()), request).await;
         self.catalogue.forget();
         answer.map_err(Problem::from)
     }

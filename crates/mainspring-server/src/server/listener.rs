@@ -15,7 +15,7 @@
 use std::os::unix::net::UnixStream;
 
 use super::changes::Changes;
-use super::door::Door;
+use super::login_codes::LoginCodes;
 
 /// A listener that serves with the server, as it is handed over.
 #[derive(Debug, Default)]
@@ -28,13 +28,13 @@ pub struct Listener {
 
 /// What the loop keeps of the listener.
 #[derive(Debug, Default)]
-pub(super) struct Inside {
-    pub(super) door: Door,
+pub(super) struct ListenerState {
+    pub(super) codes: LoginCodes,
     pub(super) changes: Changes,
 }
 
-impl Inside {
-    pub(super) fn new(addresses: Vec<String>) -> Inside {
-        Inside { door: Door::new(addresses), changes: Changes::default() }
+impl ListenerState {
+    pub(super) fn new(addresses: Vec<String>) -> ListenerState {
+        ListenerState { codes: LoginCodes::new(addresses), changes: Changes::default() }
     }
 }

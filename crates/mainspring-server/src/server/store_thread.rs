@@ -1,7 +1,7 @@
 //! The store's thread: it owns the connection that writes, and does what the loop orders.
 //!
 //! ```text
-//! Order ──▶ channel ──▶ Hand: store ── Report ──▶ channel ──▶ loop
+//! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ channel ──▶ loop
 //!                                  └─ a byte on a socket pair, so that poll wakes, unless the loop waits for the channel itself
 //! ```
 //!
@@ -15,7 +15,7 @@
 //! Batches are written in the order in which they were given. Loads, renewals and questions are answered between two tries,
 //! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
 //!
-//! Cost: that of the store. The thread sleeps while there is nothing to do.
+//! Cost: that of the store, and up to [`SPIN`] of a processor for each batch. The thread sleeps while there is nothing to do.
 //!
 //! Does not decide how much is on its way: [`writer`](super::writer) does, the loop's side.
 
@@ -23,6 +23,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -30,9 +31,14 @@ use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store
 
 use super::asking::{Answered, Question};
 use mainspring_exec::bell::Ring;
+use mainspring_exec::clock::Moment;
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
+
+/// How long each of the two threads asks again and again, and lets others have the processor in between, before it sleeps until the
+/// other has done its part: to be woken takes as long as a small batch, and twice in each. A batch on a fast disk takes about so long.
+pub(super) const SPIN: Duration = Duration::from_micros(200);
 
 /// What the thread is to do.
 pub(super) enum Order {
@@ -97,7 +103,7 @@ impl Tell {
 }
 
 /// The thread's side.
-pub(super) struct Hand {
+pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
     tell: Tell,
@@ -107,11 +113,14 @@ pub(super) struct Hand {
     is_full: bool,
     /// The loop knows that the first waits.
     is_said_busy: bool,
+    /// A batch was written after the last order.
+    has_written: bool,
 }
 
-impl Hand {
-    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> Hand {
-        Hand { store, lease, tell, batches: VecDeque::new(), is_full: false, is_said_busy: false }
+impl StoreThread {
+    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> StoreThread {
+        let batches = VecDeque::new();
+        StoreThread { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
@@ -124,14 +133,12 @@ impl Hand {
     fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
         loop {
             let can_write = !self.batches.is_empty() && !self.is_full;
-            let wait = match (can_write, self.is_said_busy) {
-                (false, _) => None,
-                (true, false) => Some(Duration::ZERO),
-                (true, true) => Some(TRY_WAIT),
+            let order = match (can_write, self.is_said_busy) {
+                (false, _) => self.next_order(orders),
+                (true, false) => orders.recv_timeout(Duration::ZERO),
+                (true, true) => orders.recv_timeout(TRY_WAIT),
             };
-            match wait
-                .map_or_else(|| orders.recv().map_err(RecvTimeoutError::from), |it| orders.recv_timeout(it))
-            {
+            match order {
                 Ok(order) => self.take(order)?,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => self.write()?,
@@ -140,6 +147,16 @@ impl Hand {
                 self.tell.say(Report::Note(note));
             }
         }
+    }
+
+    /// Waits for the next order. After a batch was written the next often comes at once.
+    fn next_order(&mut self, orders: &Receiver<Order>) -> Result<Order, RecvTimeoutError> {
+        if std::mem::take(&mut self.has_written)
+            && let Some(order) = spin(Moment::now(), SPIN, || orders.try_recv().ok())
+        {
+            return Ok(order);
+        }
+        orders.recv().map_err(RecvTimeoutError::from)
     }
 
     fn take(&mut self, order: Order) -> Result<(), StoreError> {
@@ -180,6 +197,7 @@ impl Hand {
             Ok(committed) => {
                 let report = Report::Committed { number: batch.number, answers: committed.answers };
                 self.batches.pop_front();
+                self.has_written = true;
                 self.is_said_busy = false;
                 self.tell.say(report);
             }
@@ -196,6 +214,17 @@ impl Hand {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread has it meanwhile.
+pub(super) fn spin<T>(since: Moment, longest: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    loop {
+        let answer = ask();
+        if answer.is_some() || longest <= Moment::now().since(since) {
+            return answer;
+        }
+        thread::yield_now();
     }
 }
 

@@ -1,13 +1,13 @@
-//! What asks the loop: some connections to it, each with one question at a time.
+//! A pool of connections to the loop, each with one question at a time.
 //!
 //! ```text
-//! handlers ─▶ a free line of LINES ─▶ socket pair ─▶ the loop, as if a client of the socket asked
+//! handlers ─▶ an idle one of CONNECTIONS ─▶ socket pair ─▶ the loop, as if a client of the socket asked
 //! ```
 //!
 //! A question that a browser gives up is asked to its end all the same, so that no answer is taken for that
 //! of the next.
 //!
-//! Cost: two documents on a socket pair for each question. While all lines are taken, who asks waits for one.
+//! Cost: two documents on a socket pair for each question. A handler waits while no connection is idle.
 //!
 //! Does not ask again.
 
@@ -26,21 +26,21 @@ use tokio::time::timeout;
 use crate::problem::Problem;
 
 /// How many questions are asked at one time: as many heavy reads as there may be.
-pub const LINES: usize = 8;
+pub const CONNECTIONS: usize = 8;
 
 /// How long an answer is waited for: the loop answers within milliseconds unless the disk does not write.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The connections to the loop.
 #[derive(Debug)]
-pub struct Desk {
+pub struct Pool {
     free: Semaphore,
-    lines: Mutex<Vec<Line>>,
+    idle: Mutex<Vec<Connection>>,
 }
 
 /// One connection to the loop.
 #[derive(Debug)]
-pub struct Line {
+pub struct Connection {
     stream: BufReader<tokio::net::UnixStream>,
     last_id: u64,
 }
@@ -49,15 +49,15 @@ fn gone() -> ErrorWire {
     ErrorWire::new(ErrorKind::Temporary, "the server is stopping")
 }
 
-impl Line {
+impl Connection {
     /// Our end of a connection.
     ///
     /// # Errors
     ///
     /// The operating system's.
-    pub fn new(stream: UnixStream) -> std::io::Result<Line> {
+    pub fn new(stream: UnixStream) -> std::io::Result<Connection> {
         stream.set_nonblocking(true)?;
-        Ok(Line { stream: BufReader::new(tokio::net::UnixStream::from_std(stream)?), last_id: 0 })
+        Ok(Connection { stream: BufReader::new(tokio::net::UnixStream::from_std(stream)?), last_id: 0 })
     }
 
     /// Asks, and waits for the answer however long it takes. An error that the loop answers is one here.
@@ -71,6 +71,15 @@ impl Line {
         let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
         text.push(b'\n');
         self.stream.write_all(&text).await.map_err(|_| gone())?;
+        self.next().await
+    }
+
+    /// Waits for the next answer to what was asked last.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub async fn next(&mut self) -> Result<Response, ErrorWire> {
         loop {
             let mut line = Vec::new();
             let count = self.stream.read_until(b'\n', &mut line).await.map_err(|_| gone())?;
@@ -88,7 +97,7 @@ impl Line {
     }
 }
 
-impl Line {
+impl Connection {
     /// Waits for something while nothing is asked; `None` if the loop ends before.
     pub async fn until_end<F: Future>(&mut self, waiting: F) -> Option<F::Output> {
         let (mut waiting, mut end) = (pin!(waiting), pin!(self.stream.fill_buf()));
@@ -101,10 +110,10 @@ impl Line {
     }
 }
 
-impl Desk {
-    /// Takes the lines.
-    pub fn new(lines: Vec<Line>) -> Arc<Desk> {
-        Arc::new(Desk { free: Semaphore::new(lines.len()), lines: Mutex::new(lines) })
+impl Pool {
+    /// Makes the pool of these connections.
+    pub fn new(connections: Vec<Connection>) -> Arc<Pool> {
+        Arc::new(Pool { free: Semaphore::new(connections.len()), idle: Mutex::new(connections) })
     }
 
     /// Asks something that only looks.
@@ -116,7 +125,7 @@ impl Desk {
         self.ask(None, request).await.map_err(Problem::from)
     }
 
-    /// Asks on a line of its own. `actor` is who changes something, for the log.
+    /// Asks on an idle connection. `actor` is who changes something, for the log.
     ///
     /// # Errors
     ///
@@ -126,17 +135,17 @@ impl Desk {
         actor: Option<String>,
         request: Request,
     ) -> Result<Response, ErrorWire> {
-        let desk = Arc::clone(self);
+        let pool = Arc::clone(self);
         // A task of its own: it ends with its answer even if nobody waits for it any more.
         let asking = tokio::spawn(async move {
-            let _place = desk.free.acquire().await.map_err(|_| gone())?;
-            let taken = desk.lines.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut line = taken.ok_or_else(gone)?;
-            let answer = line.ask(actor, request).await;
-            desk.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            let _place = pool.free.acquire().await.map_err(|_| gone())?;
+            let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let mut connection = taken.ok_or_else(gone)?;
+            let answer = connection.ask(actor, request).await;
+            pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             answer
         });
         let late = || ErrorWire::new(ErrorKind::Temporary, "the server has not answered in time");
-        timeout(PATIENCE, asking).await.map_err(|_| late())?.map_err(|_| gone())?
+        timeout(ANSWER_TIMEOUT, asking).await.map_err(|_| late())?.map_err(|_| gone())?
     }
 }

@@ -21,7 +21,7 @@ use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use mainspring_exec::clock::Moment;
 
-use crate::house::House;
+use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::Who;
@@ -66,13 +66,13 @@ fn only(headers: &HeaderMap, name: impl axum::http::header::AsHeaderName) -> Res
 /// # Errors
 ///
 /// 421 for every other host.
-pub fn check_host(house: &House, port: Option<u16>, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check_host(app: &App, port: Option<u16>, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
     let wrong = |host: &str| {
         let text = format!("this server is not `{}`: serve --public-url names other hosts", printable(host));
         Problem::new(Code::Misdirected, text)
     };
     let host = only(headers, HOST).map_err(|()| wrong(".."))?.ok_or_else(|| wrong(""))?;
-    let is_ours = house.settings.has_host(host, port);
+    let is_ours = app.settings.has_host(host, port);
     let is_same = uri.authority().is_none_or(|authority| authority.as_str() == host);
     if is_ours && is_same { Ok(()) } else { Err(wrong(host)) }
 }
@@ -96,25 +96,25 @@ pub enum Proof {
 /// # Errors
 ///
 /// 401 if nobody is known by what the request has.
-pub fn identify(house: &House, headers: &HeaderMap, now: Moment) -> Result<(Who, Proof), Problem> {
+pub fn identify(app: &App, headers: &HeaderMap, now: Moment) -> Result<(Who, Proof), Problem> {
     let unknown = |text: &str| Problem::new(Code::Unauthenticated, text);
     if let Some(value) = only(headers, AUTHORIZATION).map_err(|()| unknown("there are two tokens"))? {
         let (kind, token) = value.split_once(' ').unwrap_or((value, ""));
         if !kind.eq_ignore_ascii_case("bearer") {
             return Err(unknown("only tokens are known: Authorization: Bearer TOKEN"));
         }
-        let who = house.who_has(token.trim()).map_err(|why| unknown(&why))?;
+        let who = app.who_has(token.trim()).map_err(|why| unknown(&why))?;
         return who.map(|who| (who, Proof::Bearer)).ok_or_else(|| unknown("the token is not known"));
     }
-    let cookie = cookie(house, headers)
+    let cookie = cookie(app, headers)
         .ok_or_else(|| unknown("sign in: with mainspring open, or with a token of mainspring token add"))?;
-    let who = house.who_is(&cookie, now).ok_or_else(|| unknown("the session has ended: sign in again"))?;
+    let who = app.who_is(&cookie, now).ok_or_else(|| unknown("the session has ended: sign in again"))?;
     Ok((who, Proof::Cookie(cookie)))
 }
 
 /// The session's cookie.
-pub fn cookie(house: &House, headers: &HeaderMap) -> Option<String> {
-    let name = house.settings.cookie_name();
+pub fn cookie(app: &App, headers: &HeaderMap) -> Option<String> {
+    let name = app.settings.cookie_name();
     let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
     pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
@@ -143,12 +143,12 @@ pub fn is_safe(method: &Method) -> bool {
 /// # Errors
 ///
 /// 403 where it comes from elsewhere, or nothing says where from.
-pub fn check_site(house: &House, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check_site(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
     let denied = |text: &str| Err(Problem::new(Code::Denied, text));
     let twice = Problem::new(Code::Denied, "the request says twice where it comes from");
     let site = only(headers, "sec-fetch-site").map_err(|()| twice.clone())?;
     let origin = only(headers, ORIGIN).map_err(|()| twice)?;
-    let is_own = |origin| house.settings.is_own_origin(origin, only(headers, HOST).ok().flatten());
+    let is_own = |origin| app.settings.is_own_origin(origin, only(headers, HOST).ok().flatten());
     match (site, origin) {
         (Some("same-origin"), _) => Ok(()),
         (None, Some(origin)) if is_own(origin) => Ok(()),

@@ -160,7 +160,7 @@ const DOCUMENTS = {
 };
 
 test("each field that the command line prints is in the API under the same name", () => {
-  const rust = read("../src/protocol.rs") + read("../src/protocol/job.rs");
+  const rust = read("../../mainspring-server/src/protocol.rs") + read("../../mainspring-server/src/protocol/job.rs");
   const types = read("api.d.ts");
   /** @param {string} name @returns {string[]} */
   const fieldsOf = (name) => {

@@ -6,27 +6,30 @@
 
 use super::Server;
 use super::asking::{Asker, Asking, Next};
-use crate::protocol::{DoorWire, ErrorKind, ErrorWire, Request, Response};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
     /// Answers what has to do with the listener; `None` if the request has not.
-    pub(super) fn ask_inside(&mut self, asker: Asker, request: &Request, now: Moment) -> Option<Asking> {
+    pub(super) fn ask_of_listener(&mut self, asker: Asker, request: &Request, now: Moment) -> Option<Asking> {
         let denied = || {
             let text = "only the listener of the server may ask that";
             Some(Err(ErrorWire::new(ErrorKind::Denied, text)))
         };
         match request {
-            Request::Door => Some(self.inside.door.give(now).map(|door| Next::Answer(Response::Door(door)))),
-            Request::Redeem { .. } | Request::Watch if !self.clients.is_inside(asker) => denied(),
-            Request::Redeem { code } => Some(match self.inside.door.redeem(code, now) {
-                true => {
-                    Ok(Next::Answer(Response::Door(DoorWire { code: String::new(), addresses: Vec::new() })))
-                }
+            Request::LoginCode => {
+                Some(self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login))))
+            }
+            Request::Redeem { .. } | Request::Watch if !self.clients.is_listener(asker) => denied(),
+            Request::Redeem { code } => Some(match self.listener.codes.redeem(code, now) {
+                true => Ok(Next::Answer(Response::LoginCode(LoginWire {
+                    code: String::new(),
+                    addresses: Vec::new(),
+                }))),
                 false => Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used")),
             }),
             Request::Watch => {
-                self.inside.changes.watch(asker);
+                self.listener.changes.watch(asker);
                 Some(Ok(Next::Nothing))
             }
             _ => None,
@@ -35,16 +38,14 @@ impl Server {
 
     /// Says in the log who asked for a change over the listener.
     pub(super) fn say_actor(&mut self, actor: &str, request: &Request, now: Moment) {
-        let document = serde_json::to_value(request).unwrap_or_default();
-        let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-        let of = ["job", "run", "of"].map(text).concat();
-        let what = format!("{} {of}", text("command"));
-        self.note(now.wall, &format!("{actor} asked over HTTP: {}", what.trim_end()));
+        let (command, of) = request.subject();
+        let what = of.map_or_else(|| command.to_owned(), |of| format!("{command} {of}"));
+        self.note(now.wall, &format!("{actor} asked over HTTP: {what}"));
     }
 
     /// Tells the listener what has changed, if it waits for that.
     pub(super) fn tell_changes(&mut self, now: Moment) {
-        if let Some((asker, changes)) = self.inside.changes.take(now) {
+        if let Some((asker, changes)) = self.listener.changes.take(now) {
             self.clients.answer(asker, Response::Changes(changes));
         }
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 
-use crate::protocol::{DoorWire, ErrorKind, ErrorWire};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire};
 
 /// How long a code is good: a browser that has to be started first takes some seconds.
 pub const CODE_LIFE: Duration = Duration::from_secs(60);
@@ -29,19 +29,19 @@ const CODE_BYTES: usize = 32;
 
 /// The codes that are good now.
 #[derive(Debug, Default)]
-pub(super) struct Door {
+pub(super) struct LoginCodes {
     /// Where the server listens; empty if it does not.
     addresses: Vec<String>,
     codes: Vec<(String, Moment)>,
 }
 
-impl Door {
-    pub(super) fn new(addresses: Vec<String>) -> Door {
-        Door { addresses, codes: Vec::new() }
+impl LoginCodes {
+    pub(super) fn new(addresses: Vec<String>) -> LoginCodes {
+        LoginCodes { addresses, codes: Vec::new() }
     }
 
     /// A new code.
-    pub(super) fn give(&mut self, now: Moment) -> Result<DoorWire, ErrorWire> {
+    pub(super) fn give(&mut self, now: Moment) -> Result<LoginWire, ErrorWire> {
         if self.addresses.is_empty() {
             let text = "the server has no page: serve --listen gives it one";
             return Err(ErrorWire::new(ErrorKind::Conflict, text));
@@ -52,7 +52,7 @@ impl Door {
             self.codes.remove(0);
         }
         self.codes.push((code.clone(), now));
-        Ok(DoorWire { code, addresses: self.addresses.clone() })
+        Ok(LoginWire { code, addresses: self.addresses.clone() })
     }
 
     /// Takes a code. Returns whether it was good.
@@ -82,17 +82,17 @@ mod tests {
     fn a_code_is_good_once_and_for_a_minute() {
         let now = Moment::now();
         let later = |life| Moment { monotonic: now.monotonic + life, ..now };
-        assert!(Door::default().give(now).is_err(), "nothing listens");
-        let mut door = Door::new(vec!["http://127.0.0.1:7411/".to_owned()]);
-        let first = door.give(now).unwrap();
+        assert!(LoginCodes::default().give(now).is_err(), "nothing listens");
+        let mut codes = LoginCodes::new(vec!["http://127.0.0.1:7411/".to_owned()]);
+        let first = codes.give(now).unwrap();
         assert_eq!(first.code.len(), 2 * CODE_BYTES);
-        assert!(!door.redeem("", now));
-        assert!(door.redeem(&first.code, now));
-        assert!(!door.redeem(&first.code, now), "only once");
-        let late = door.give(now).unwrap().code;
-        assert!(!door.redeem(&late, later(CODE_LIFE)));
-        let oldest = door.give(now).unwrap().code;
-        (0..MAX_CODES).for_each(|_| drop(door.give(now).unwrap()));
-        assert!(!door.redeem(&oldest, now));
+        assert!(!codes.redeem("", now));
+        assert!(codes.redeem(&first.code, now));
+        assert!(!codes.redeem(&first.code, now), "only once");
+        let late = codes.give(now).unwrap().code;
+        assert!(!codes.redeem(&late, later(CODE_LIFE)));
+        let oldest = codes.give(now).unwrap().code;
+        (0..MAX_CODES).for_each(|_| drop(codes.give(now).unwrap()));
+        assert!(!codes.redeem(&oldest, now));
     }
 }
