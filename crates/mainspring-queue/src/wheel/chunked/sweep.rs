@@ -111,6 +111,7 @@ impl Sweep {
             Ordering::Greater => Some(Cursor::START),
         };
     }
+
     /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
     pub(super) fn run<T>(&mut self, ground: &mut Ground<'_, T>) {
         let mut swept_count = 0;
