@@ -9,6 +9,8 @@ mod check;
 mod codes;
 mod doctor;
 mod durable;
+#[cfg(feature = "web")]
+mod equal;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]

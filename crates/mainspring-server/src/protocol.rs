@@ -21,12 +21,17 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Exit;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 
+mod expression;
 mod health;
 mod job;
 mod page;
 
+pub use expression::{
+    ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
+    read_expression,
+};
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire};
+pub use job::{JobState, JobWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
