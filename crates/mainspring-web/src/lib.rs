@@ -21,6 +21,7 @@ pub mod audit;
 pub mod bulk;
 pub mod call;
 pub mod catalogue;
+mod dashboard;
 pub mod feed;
 pub mod flow;
 pub mod guard;
