@@ -26,6 +26,8 @@ mod next;
 mod people;
 mod program;
 #[cfg(feature = "web")]
+mod proxy;
+#[cfg(feature = "web")]
 mod remote;
 mod run;
 mod serve;
