@@ -10,6 +10,8 @@ mod check;
 mod codes;
 mod doctor;
 mod durable;
+#[cfg(feature = "web")]
+mod equal;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
@@ -26,6 +28,8 @@ mod next;
 mod notify;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod proxy;
 #[cfg(feature = "web")]
 mod remote;
 mod run;
