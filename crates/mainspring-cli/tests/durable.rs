@@ -174,6 +174,7 @@ fn at_sends_a_webhook_and_refuses_what_could_not_be_sent() {
     let url = "http://127.0.0.1:1/{job}";
     served.says(&["at", "+1h", "--name", "hook", "--webhook", url, "--body", "it is {nominal}"], 0, "hook");
     served.says(&["show", "hook"], 0, "POST http://127.0.0.1:1/{job}");
+    served.says(&["show", "hook"], 0, "body = \"it is {nominal}\"");
     served.says(&["at", "+1h", "--webhook", "ftp://a/"], 2, "begins with http:// or https://");
     served.says(&["at", "+1h", "--webhook", "http://a/{nothing}"], 2, "nothing");
     served.says(&["at", "+1h", "--webhook", url, "--", "true"], 2, "cannot be used with");
