@@ -20,13 +20,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 
+mod expression;
 mod health;
 mod job;
 mod page;
 mod work;
 
+pub use expression::{
+    ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
+    read_expression,
+};
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire};
+pub use job::{JobState, JobWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use work::{EveryWire, SubmitWire, WorkWire};
 

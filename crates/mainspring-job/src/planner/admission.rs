@@ -102,9 +102,9 @@ impl Planner {
         }
     }
 
-    /// Drops what waits, where the rule lets the next one take its place. Done before that one is planned,
-    /// because each is a unit of its own.
-    pub(super) fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
+    /// Drops what waits, where the rule lets the next one take its place: that one is on record as new. Each
+    /// is a unit of its own.
+    fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
         if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }

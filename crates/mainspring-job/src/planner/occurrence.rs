@@ -15,7 +15,7 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
-use crate::policy::CatchUp;
+use crate::policy::{CatchUp, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -94,9 +94,6 @@ impl Planner {
         let runs = self.jobs.mark(&job.name).map_or(0, |mark| mark.runs);
         let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(runs));
         let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
-        if plan.on_time.is_some_and(|nominal| nominal <= now && job.work.policies.jitter.is_zero()) {
-            self.make_way(now, &job.name, job.work.policies.overlap);
-        }
         self.jobs.count_planned(&job.name, plan.last, plan.run_count());
         for stretch in plan.missed {
             let reason = self.why_missed(delay, stretch.0);
@@ -150,8 +147,14 @@ impl Planner {
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let live = Live::new(run, Arc::clone(&job.work));
-        if now < due {
+        let mut live = Live::new(run, Arc::clone(&job.work));
+        let displaces =
+            !cause.is_kept() && matches!(job.work.policies.overlap, Overlap::Replace | Overlap::KillOld);
+        if displaces && (now < due || !self.runs.is_clear(&job.name)) {
+            // After a rewind the store may know this time already: then nothing is to make way for it.
+            live.unconfirmed = Some(self.record_run(live.run.clone()));
+            self.schedule(now, live);
+        } else if now < due {
             self.record_run(live.run.clone());
             self.schedule(now, live);
         } else {

@@ -7,7 +7,7 @@
 //!
 //! | a run is | it has an entry on the agenda | it is at the gate of its job | it is at a place |
 //! |---|---|---|---|
-//! | scheduled | yes | no | no |
+//! | scheduled | yes, once the store knows it where others make way for it | no | no |
 //! | queued | no | yes, before it or past it | in line, once it is past its gate |
 //! | running | no | yes, past it | yes |
 //!
@@ -26,6 +26,7 @@ use jiff::Timestamp;
 use super::agenda::{Agenda, Item};
 use super::gate::Gate;
 use super::jobs::Rest;
+use super::ledger::Position;
 use super::live::Live;
 use super::places::Places;
 use super::wait;
@@ -164,12 +165,25 @@ impl OpenRuns {
     pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, agenda: &mut Agenda) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         assert!(live.wakes.is_none(), "a run is on the agenda once");
+        if live.unconfirmed.is_some() {
+            self.runs.insert(live.run.key.clone(), live);
+            return;
+        }
         let mut at = wait::end(&live.run, now);
         if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
             at = at.max(before.at);
         }
         live.wakes = Some(agenda.add(at, Item::Run(live.run.key.clone())));
         self.runs.insert(live.run.key.clone(), live);
+    }
+
+    /// The store says that a record was new. Where others make way for its run, that is on the agenda from now on.
+    pub(super) fn confirm(&mut self, now: Timestamp, key: &RunKey, record: Position, agenda: &mut Agenda) {
+        if self.runs.get(key).is_some_and(|live| live.unconfirmed == Some(record)) {
+            let mut live = self.runs.remove(key).expect("it was there a moment ago");
+            live.unconfirmed = None;
+            self.schedule(now, live, agenda);
+        }
     }
 
     /// Takes a run whose entry on the agenda was due, to be admitted.
@@ -372,7 +386,11 @@ impl OpenRuns {
             assert!(state.is_open(), "{key} is {state} and still kept");
             let is_scheduled = state == RunState::Scheduled;
             let is_on_agenda = live.wakes.is_some_and(|entry| agenda.holds(entry));
-            assert_eq!(is_on_agenda, is_scheduled, "{key} is on the agenda iff scheduled");
+            let is_expected = is_scheduled && live.unconfirmed.is_none();
+            assert_eq!(
+                is_on_agenda, is_expected,
+                "{key} is on the agenda iff scheduled and known to the store"
+            );
             let is_gated = self.gates.get(&key.job).is_some_and(|gate| gate.holds(live));
             assert_eq!(is_gated, !is_scheduled, "{key} is at its gate iff queued or running");
         }

@@ -71,13 +71,24 @@ pub async fn readyz(call: Call) -> Reply {
     Ok(text("text/plain; charset=utf-8", "ok\n"))
 }
 
+/// The description of the API.
+///
+/// # Errors
+///
+/// None.
+pub async fn openapi(call: Call) -> Reply {
+    call.asked()?;
+    let description = call.app.description.get().cloned().unwrap_or_default();
+    Ok(text("application/json", description))
+}
+
 /// The metrics.
 ///
 /// # Errors
 ///
 /// What the loop says.
 pub async fn metrics(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let body = metrics::text(&call.app, call.now).await?;
     Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", body))
 }
