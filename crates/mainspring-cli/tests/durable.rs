@@ -29,7 +29,7 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     served.running.signal(Signal::SIGKILL);
     let (status, _, _) = served.running.end();
     assert_eq!(status.code(), None);
-    // What it left behind is nobody's any more.
+    // What it left behind belongs to no process any more.
     nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     let data = served.folder.join("data").to_str().unwrap().to_owned();
     let alone = |args: &[&str]| mainspring(&[&[args[0], "--data", &data], &args[1..]].concat());
