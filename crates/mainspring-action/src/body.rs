@@ -6,8 +6,8 @@
 //!                                                   executor ◀── Body ◀────── decode ◀──────┘
 //! ```
 //!
-//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so neither a user's
-//! number nor a secret is on disk, and a change of either needs no reload.
+//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so
+//! neither a user's number nor a secret is on disk, and a change of either needs no reload.
 //!
 //! Cost: one small JSON document per definition and per start.
 //!
@@ -103,7 +103,8 @@ pub struct WebhookBody {
     pub output_bytes: Option<u64>,
 }
 
-/// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else did.
+/// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else
+/// did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionError {
     /// What is wrong with it: lower case, no full stop.

@@ -9,6 +9,8 @@ mod check;
 mod codes;
 mod doctor;
 mod durable;
+#[cfg(feature = "web")]
+mod equal;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
@@ -23,6 +25,8 @@ mod names;
 mod next;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod proxy;
 #[cfg(feature = "web")]
 mod remote;
 mod run;

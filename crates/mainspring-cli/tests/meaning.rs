@@ -1,5 +1,5 @@
-//! A set clock has one meaning: the library's calendar and the scheduler's planner, which `simulate` runs, start the same
-//! occurrences at the same times by the wall clock.
+//! A set clock has one meaning: the library's calendar and the scheduler's planner, which `simulate` runs,
+//! start the same occurrences at the same times by the wall clock.
 
 use std::fmt::Write as _;
 use std::sync::mpsc::channel;

@@ -5,8 +5,8 @@
 //!                                         ended      ended        becomes ours; when it ends, somebody must wait for it
 //! ```
 //!
-//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do: the children are
-//! listed, and only those that no run knows are waited for, without blocking.
+//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do: the
+//! children are listed, and only those that no run knows are waited for, without blocking.
 //!
 //! Cost: nothing for a process that nobody's orphans fall to; else two small reads per thread and SIGCHLD.
 //!

@@ -112,7 +112,7 @@ impl Program {
 /// What an environment begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inheritance {
-    /// Nothing.
+    /// With nothing but what the job sets.
     #[default]
     Clean,
     /// The server's own environment.
@@ -122,7 +122,7 @@ pub enum Inheritance {
 /// A resource limit, soft and hard alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Which.
+    /// The resource that is limited.
     pub resource: Resource,
     /// In the unit of setrlimit(2).
     pub value: u64,
@@ -149,8 +149,8 @@ impl Limit {
     }
 }
 
-/// How a process group is ended: each step's signal, and how long to wait for the end before the next. After the last
-/// step comes SIGKILL, unless that was the last.
+/// How a process group is ended: each step's signal, and how long to wait for the end before the next. After
+/// the last step comes SIGKILL, unless that was the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillSequence(pub Vec<KillStep>);
 

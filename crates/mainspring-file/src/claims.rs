@@ -1,4 +1,4 @@
-//! Which file has which name.
+//! Claims: which file defines the job of a name.
 //!
 //! ```text
 //! files that are good ─▶ names they had before ─▶ two that say one name: a problem of the second ─┬─▶ all others get names
@@ -13,7 +13,8 @@
 //! | another file has it that is read now and does not say it any more | the job moves, with all that is known of it |
 //! | anything else has it | that is a problem of this file |
 //!
-//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that comes later.
+//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that
+//! comes later.
 //!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!
@@ -52,8 +53,8 @@ pub struct InForce<'k> {
     pub held: BTreeMap<JobName, Holder>,
     /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
-    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
-    /// files with such entries.
+    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them.
+    /// Asked only for files with such entries.
     pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
 }
 
@@ -134,8 +135,8 @@ fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
     }
 }
 
-/// Who has each name that is said, if the good files are taken over. Or the first file that says a name of another, with its
-/// problems.
+/// Who has each name that is said, if the good files are taken over. Or the first file that says a name of
+/// another, with its problems.
 fn owners(
     files: &[Claimant],
     held: &BTreeMap<JobName, Holder>,
@@ -252,7 +253,8 @@ mod tests {
 
     #[test]
     fn a_file_that_becomes_bad_keeps_what_it_had_from_the_others() {
-        // a says x, which is another's, so that a stays as it is, with y; so b cannot have y, and c cannot have z.
+        // a says x, which is another's, so that a stays as it is, with y; so b cannot have y, and c cannot
+        // have z.
         let files = vec![
             file("a.toml", &job("x")),
             file("b.toml", &job("y")),

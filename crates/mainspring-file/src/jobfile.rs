@@ -21,9 +21,9 @@
 //! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!
-//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and the job that it
-//! is in is left out; the others are read. A syntax error leaves out the job whose table it is in. A mistake in `[defaults]`
-//! leaves out all jobs, because each would be another one than was meant.
+//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and
+//! the job that it is in is left out; the others are read. A syntax error leaves out the job whose table it
+//! is in. A mistake in `[defaults]` leaves out all jobs, because each would be another one than was meant.
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
@@ -48,7 +48,8 @@ pub mod written;
 
 use fields::{Faults, Fields};
 
-/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or two each.
+/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
+/// two each.
 pub const MAX_JOBS: usize = 10_000;
 
 /// The tables of a file.
@@ -77,7 +78,8 @@ pub struct PlacedJob {
 }
 
 impl JobFile {
-    /// Reads a file. Never fails: what cannot be read is among the problems. `zone` is for jobs that name none.
+    /// Reads a file. Never fails: what cannot be read is among the problems. `zone` is for jobs that name
+    /// none.
     ///
     /// # Example
     ///

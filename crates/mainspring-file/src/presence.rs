@@ -33,7 +33,8 @@ pub fn is_program(name: &str) -> bool {
 fn of_process(process: &ProcessBody) -> Vec<String> {
     let mut found = Vec::new();
     let path = process.env.iter().find(|(name, _)| name == "PATH").map_or(DEFAULT_PATH, |(_, path)| path);
-    // A name relative to the working directory is looked for there, and a variable of the server's is not known here.
+    // A name relative to the working directory is looked for there, and a variable of the server's is not
+    // known here.
     let is_missing = |name: &str| match name.contains('/') {
         true => name.starts_with('/') && !is_executable(Path::new(name)),
         false => !process.inherit_env && !is_in(name, path),

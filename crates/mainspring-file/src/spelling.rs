@@ -4,7 +4,8 @@
 //!
 //! Does not know keyboards or languages.
 //!
-//! Source: V. I. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals" (1966).
+//! Source: V. I. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals"
+//! (1966).
 
 /// How many letters may be wrong in a word that is still recognised.
 const MAX_DISTANCE: usize = 2;
@@ -20,8 +21,8 @@ pub fn suggestion(found: &str, known: &[&str]) -> String {
     }
 }
 
-/// The number of single-character insertions, deletions and replacements from one word to the other. Words longer than any
-/// known one are as far away as they are long, so that hostile input costs nothing.
+/// The number of single-character insertions, deletions and replacements from one word to the other. Words
+/// longer than any known one are as far away as they are long, so that hostile input costs nothing.
 fn distance(found: &str, known: &str) -> usize {
     if 2 * known.len() < found.len() {
         return found.len();

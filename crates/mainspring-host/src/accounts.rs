@@ -1,6 +1,7 @@
 //! Users of the system: who we are, and who a system crontab names.
 //!
-//! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before anything runs.
+//! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before
+//! anything runs.
 //!
 //! Does not check passwords, expiry or PAM rules.
 //!
@@ -15,8 +16,8 @@ use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
 pub mod users;
 
-/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
-/// where that would not be safe.
+/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork
+/// and exec, where that would not be safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The login name: LOGNAME and USER.
@@ -69,8 +70,8 @@ impl fmt::Display for Refusal {
 }
 
 impl Account {
-    /// Who runs this program. A user without a line in the user database (as in many containers) is called by number
-    /// and lives in `/`.
+    /// Who runs this program. A user without a line in the user database (as in many containers) is called by
+    /// number and lives in `/`.
     ///
     /// # Errors
     ///
@@ -110,7 +111,8 @@ impl Account {
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
     }
 
-    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the primary one.
+    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the
+    /// primary one.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A number that looks drawn and is not: the same for the same job and time, on every machine and after every
+//! A hash in place of a random number: the same for the same job and time, on every machine and after every
 //! restart.
 //!
 //! FNV-1a over the name, a zero byte, the purpose and the numbers, then the finaliser of MurmurHash3, because

@@ -91,19 +91,19 @@ pub enum Input {
     Tick,
     /// An attempt has ended.
     Ended {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Which.
+        /// Its attempt, from 1.
         attempt: u32,
-        /// How.
+        /// How the attempt ended.
         outcome: Outcome,
     },
     /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says:
     /// its receiver asked for that. Told before the end of the attempt that it answers.
     Defer {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Before when.
+        /// The earliest time of the next attempt, by the store's clock.
         until: Timestamp,
     },
     /// The answer to [`Output::Load`](crate::Output::Load).
@@ -122,7 +122,7 @@ pub enum Input {
     },
     /// A batch is on disk.
     Committed {
-        /// Which.
+        /// The number of the batch: see [`Batch`](crate::Batch).
         number: u64,
         /// One for each operation.
         answers: Vec<Answer>,
@@ -134,16 +134,16 @@ pub enum Input {
     ///
     /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
     Stop,
-    /// Somebody wants something.
+    /// A person or a program asks for something.
     Command {
         /// Comes back with the reply.
         ticket: Ticket,
-        /// What.
+        /// What is asked for.
         command: Command,
     },
 }
 
-/// Says whom a pause is for.
+/// Says what a pause is for: one job or everything.
 ///
 /// # Example
 /// ```

@@ -91,9 +91,10 @@ pub struct Work {
     pub action: Action,
     /// By which rules.
     pub policies: Policies,
-    /// The group whose limit it shares, if any. A group that nobody defined has no limit.
+    /// The group whose limit it shares, if any. A group without a definition has no limit.
     pub group: Option<JobName>,
-    /// Who starts first when places are short: higher before lower, 0 is usual. Equals start by due time.
+    /// Which run starts first when places are short: higher before lower, 0 is usual. Equals start by due
+    /// time.
     pub priority: i8,
 }
 

@@ -56,16 +56,16 @@ pub enum Output {
     Start(Start),
     /// End an attempt that was started. Its `Ended` must still follow.
     Kill {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Which.
+        /// Its attempt, from 1.
         attempt: u32,
-        /// How.
+        /// By which signals, and after how long.
         kill: Kill,
     },
     /// Answer a command.
     Reply {
-        /// Whose.
+        /// The ticket of the command.
         ticket: Ticket,
         /// The answer.
         reply: Reply,
@@ -283,7 +283,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-/// What a log should say, because nobody asked and somebody may wonder.
+/// What a log should say, because no command asked for it and a person may wonder.
 ///
 /// # Example
 /// ```
@@ -314,14 +314,14 @@ pub enum Note {
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// What was in the way, as the record says.
         reason: Reason,
     },
     /// A run was running when the server ended.
     Abandoned {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// How the server ended, as the record says.
         reason: Reason,
@@ -336,11 +336,11 @@ pub enum Note {
     QuarantineOver,
     /// A failed run is tried again.
     Retrying {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// The attempt to come.
         attempt: u32,
-        /// When.
+        /// When it is due, by the store's clock.
         due: Timestamp,
     },
     /// A run became a dead letter.

@@ -15,19 +15,20 @@
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file can break it. The
-//! decisions stand beside them and go from one to the next: `restoration`, `definitions`, `tick`, `occurrence`, `admission`,
-//! `start`, `end`, `crash`, `one_shots`, `command`.
+//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file
+//! can break it. The decisions stand beside them and go from one to the next: `restoration`, `definitions`,
+//! `tick`, `occurrence`, `admission`, `start`, `end`, `crash`, `one_shots`, `command`.
 //!
 //! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
-//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
-//! order in which they were taken; there may be several on their way.
+//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered
+//! in the order in which they were taken; there may be several on their way.
 //!
-//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not: `wall_ticks` translates.
-//! The shell needs one timer, at [`Planner::next_due`].
+//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not:
+//! `wall_ticks` translates. The shell needs one timer, at [`Planner::next_due`].
 //!
-//! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
-//! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
+//! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`]
+//! jobs and runs, and `next_due` says at once that there is more. Memory: open runs, jobs, and the near
+//! one-shot jobs, each with a limit.
 //!
 //! Does not measure how long something takes: see [`Timeout`](crate::Timeout).
 
@@ -50,6 +51,7 @@ mod occurrence;
 mod one_shots;
 mod open_runs;
 mod places;
+mod preview;
 mod pruning;
 mod quarantine;
 mod restoration;
@@ -79,9 +81,9 @@ use quarantine::Quarantine;
 use window::Window;
 
 #[doc(inline)]
-pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
-#[doc(inline)]
 pub use limits::Limits;
+#[doc(inline)]
+pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
 /// Decides. The [module's page](self) says how.
@@ -125,7 +127,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the owner of an epoch. It first wants to be told what the store holds, then [`Input::Begin`].
+    /// A planner for the owner of an epoch. It first wants to be told what the store holds, then
+    /// [`Input::Begin`].
     pub fn new(epoch: u64, limits: Limits) -> Planner {
         Planner {
             activity: Activity::default(),
@@ -184,8 +187,8 @@ impl Planner {
         debug_assert!(!self.near.is_firing(), "a one-shot job that fires is recorded in the same turn");
     }
 
-    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may be more. What belongs
-    /// together is in one batch. `None` if there is nothing.
+    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may
+    /// be more. What belongs together is in one batch. `None` if there is nothing.
     pub fn take_batch(&mut self) -> Option<Batch> {
         self.ledger.take_batch()
     }
@@ -195,8 +198,8 @@ impl Planner {
         !self.ledger.is_empty()
     }
 
-    /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
-    /// happens.
+    /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until
+    /// something else happens.
     pub fn next_due(&self) -> Option<Timestamp> {
         if !self.activity.is_planning() || self.activity.rests() {
             return None;

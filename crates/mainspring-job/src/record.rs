@@ -20,7 +20,7 @@ use crate::name::JobName;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Somebody paused it.
+    /// A person paused it.
     Asked,
     /// It failed as often in a row as its policy allows.
     Failures,

@@ -127,9 +127,9 @@ pub enum Cause {
     CatchUp,
     /// The scheduler started, and the job is for that (`@reboot`).
     Boot,
-    /// Somebody asked for one run now.
+    /// A person asked for one run now.
     Request,
-    /// Somebody asked for a range of times to be run again.
+    /// A person asked for a range of times to be run again.
     Backfill,
     /// A delayed job came due.
     Once,
@@ -162,7 +162,7 @@ impl Cause {
         matches!(self, Cause::Trigger | Cause::CatchUp | Cause::Boot)
     }
 
-    /// Whether somebody asked for this very run, so that no overlap rule may drop it: it waits instead.
+    /// Whether a person asked for this very run, so that no overlap rule may drop it: it waits instead.
     pub const fn is_kept(self) -> bool {
         !matches!(self, Cause::Trigger | Cause::Boot)
     }
@@ -184,7 +184,7 @@ impl Cause {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
-    /// Which.
+    /// Its job, its nominal time, and its series.
     pub key: RunKey,
     /// Why it is there.
     pub cause: Cause,

@@ -53,7 +53,7 @@ pub const MAX_COUNTED: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a moment, a wait, or neither: there is no fourth answer")]
 pub enum Next {
-    /// Then.
+    /// The next occurrence is at this moment.
     At(Timestamp),
     /// There is none up to this moment; ask again from there.
     NotBefore(Timestamp),

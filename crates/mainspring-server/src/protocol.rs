@@ -19,15 +19,21 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use mainspring_action::body::{ProcessBody, WebhookBody};
 
+mod expression;
 mod health;
 mod job;
 mod page;
+mod work;
 
+pub use expression::{
+    ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
+    read_expression,
+};
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire};
+pub use job::{JobState, JobWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
+pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -44,7 +50,7 @@ pub struct Asked {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
-    /// Who asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
+    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// What is asked.
@@ -77,8 +83,8 @@ pub enum Request {
     Wait { run: String },
     /// Do something once.
     Submit(Box<SubmitWire>),
-    /// Define one job, given as a table of a job file.
-    Define { text: String, replace: bool },
+    /// Define one job that is due again and again.
+    Every(Box<EveryWire>),
     /// Remove one job that came by command.
     Remove { job: String },
     /// Rest; without a job everything does.
@@ -123,7 +129,7 @@ impl Request {
             Request::Run { job, .. } => ("run", Some(job)),
             Request::Wait { run } => ("wait", Some(run)),
             Request::Submit(submit) => ("submit", submit.name.as_deref()),
-            Request::Define { .. } => ("define", None),
+            Request::Every(every) => ("every", Some(&every.name)),
             Request::Remove { job } => ("remove", Some(job)),
             Request::Pause { job } => ("pause", job.as_deref()),
             Request::Resume { job } => ("resume", job.as_deref()),
@@ -140,25 +146,6 @@ impl Request {
             Request::Watch => ("watch", None),
         }
     }
-}
-
-/// Something to do once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the fields are the arguments of `at`")]
-pub struct SubmitWire {
-    pub due: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// What is started, unless there is a webhook.
-    #[serde(default)]
-    pub process: ProcessBody,
-    /// What is sent instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub webhook: Option<WebhookBody>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub policies: String,
 }
 
 /// A file of jobs.

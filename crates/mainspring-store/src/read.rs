@@ -1,4 +1,5 @@
-//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one row.
+//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one
+//! row.
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -113,10 +114,11 @@ pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, S
     rows(connection, &sql, params_from_iter(values), row::run)
 }
 
-/// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a statement for each would
-/// cost ten times as much.
+/// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a
+/// statement for each would cost ten times as much.
 pub(super) fn last_ended_sql() -> String {
-    // Told to use the index, because SQLite would walk over the open runs of a job, of which there may be thousands.
+    // Told to use the index, because SQLite would walk over the open runs of a job, of which there may be
+    // thousands.
     let last = |column: &str| {
         format!(
             "(SELECT {column} FROM run AS ended INDEXED BY run_over WHERE ended.job = wanted.value

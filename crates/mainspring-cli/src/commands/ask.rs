@@ -94,7 +94,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// That of whoever calls: now, in the system's zone unless UTC is asked for, on standard output.
+    /// That of the caller: now, in the system's zone unless UTC is asked for, on standard output.
     pub(super) fn of(args: &AskArgs) -> View {
         let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
         View { now: Moment::now().wall, zone, screen: Screen::stdout() }

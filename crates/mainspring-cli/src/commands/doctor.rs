@@ -121,7 +121,7 @@ fn directory(place: &Place) -> Finding {
     }
 }
 
-/// A socket that others may write to: whoever can has commands run as the server's user.
+/// A socket that others may write to: a user who can has commands run as the server's user.
 fn open_socket(place: &Place) -> Option<Finding> {
     let path = place.socket();
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;

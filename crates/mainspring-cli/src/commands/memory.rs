@@ -7,10 +7,11 @@
 //!
 //! The new folder goes when the server ends, and nothing else does: whatever DIR held before stays.
 //!
-//! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are in memory.
+//! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are
+//! in memory.
 //!
-//! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
-//! removed. After `kill -9` the new folder is left behind.
+//! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what
+//! runs wrote is removed. After `kill -9` the new folder is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -73,7 +73,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         other => other,
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
-    // Whoever stands by has no address yet: the server before has it.
+    // A standby has no address yet: the server before has it.
     let serving = serving(place.clone())?;
     let (store, lease) = owned_store(&directory, &place)?;
     let reader = Box::new(store.reader());

@@ -1,4 +1,4 @@
-//! Nothing that a file, a false server or a job says is obeyed by the terminal of whoever looks.
+//! Nothing that a file, a false server or a job says is obeyed by the terminal of the person who looks.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

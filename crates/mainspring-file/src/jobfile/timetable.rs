@@ -60,8 +60,8 @@ pub(super) fn read(
     let made = Timetable::new(triggers).and_then(|made| made.without(exclusions));
     match made.and_then(|made| made.between(start, end)) {
         Ok(timetable) => Some(timetable),
-        // With a faulty trigger there is none left, which need not be said as well; that there is none at all is said
-        // elsewhere.
+        // With a faulty trigger there is none left, which need not be said as well; that there is none at all
+        // is said elsewhere.
         Err(TimetableError::NoTrigger) if before_count < faults.count() || !has_trigger(fields) => None,
         Err(error) => {
             faults.push(Fault::new(name.span(), error.to_string()));

@@ -1,5 +1,5 @@
-//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the work that they
-//! started with.
+//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the
+//! work that they started with.
 //!
 //! | a job of the set | becomes |
 //! |---|---|
@@ -7,16 +7,18 @@
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
 //!
-//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of them defines it.
+//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of
+//! them defines it.
 //!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
-//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at once, or recorded as
-//! missed, or as skipped if the job was paused.
+//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at
+//! once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its end and is not tried
-//! again; what waits is cancelled, a retry too, as it would be at a start that finds the job gone. Of its record the mark stays,
-//! so that nothing fires again if it comes back, with the timetable that it had, while the clock shows an earlier time.
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its
+//! end and is not tried again; what waits is cancelled, a retry too, as it would be at a start that finds the
+//! job gone. Of its record the mark stays, so that nothing fires again if it comes back, with the timetable
+//! that it had, while the clock shows an earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
@@ -97,7 +99,8 @@ impl Planner {
         }
     }
 
-    /// Only what says who may define a job changes; that it is written is left to the definition that follows.
+    /// Only what says who may define a job changes; that it is written is left to the definition that
+    /// follows.
     pub(super) fn adopt(&mut self, jobs: &[JobName], source: &str) -> Reply {
         for name in jobs {
             self.jobs.adopt(name, source);
@@ -124,7 +127,8 @@ impl Planner {
         self.ledger.record(Operation::Forget(name.clone()));
     }
 
-    /// The timetable of a job ends: what it has named up to now is planned where that can be, and else recorded with the reason.
+    /// The timetable of a job ends: what it has named up to now is planned where that can be, and else
+    /// recorded with the reason.
     fn close(&mut self, now: Timestamp, name: &JobName, reason: Reason) {
         let is_behind = self.jobs.mark(name).is_some_and(|mark| mark.watermark < now);
         if self.jobs.source(name).is_none() || !is_behind {

@@ -130,10 +130,12 @@ impl Planner {
         self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
     }
 
-    /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
+    /// Counts failures in a row, and pauses the job when there are too many, or when the server died too
+    /// often.
     ///
-    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned and the policy names
-    /// that. Only success ends the row. Any other end, such as that of a run that the end of the server cut off, is neither.
+    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned
+    /// and the policy names that. Only success ends the row. Any other end, such as that of a run that the
+    /// end of the server cut off, is neither.
     fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
         let policies = &live.work.policies;
@@ -169,7 +171,8 @@ impl Planner {
         }
     }
 
-    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations stays small.
+    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations
+    /// stays small.
     pub(super) fn prune_histories(&mut self, now: Timestamp) {
         for prune in self.pruning.take_due(now) {
             self.ledger.end_unit();

@@ -97,7 +97,10 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.quarantine.recorded(&key, position, now),
+                (Subject::Run(key), Answer::New) => {
+                    self.runs.confirm(now, &key, position, &mut self.agenda);
+                    self.quarantine.recorded(&key, position, now);
+                }
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }

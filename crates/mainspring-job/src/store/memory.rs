@@ -15,7 +15,7 @@ use super::{
 };
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
+use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 use crate::reason::Reason;
 use crate::record::{JobRecord, Mark};
 use crate::run::{Attempt, Cause, Run, RunKey};
@@ -50,7 +50,7 @@ pub struct MemoryStore {
     keys: BTreeMap<String, (OnceId, RunKey)>,
     runs: BTreeMap<RunKey, Run>,
     attempts: BTreeMap<(RunKey, u32), Attempt>,
-    /// Whether somebody has released it since hints were last asked for.
+    /// Whether it was released since hints were last asked for.
     is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
@@ -273,6 +273,8 @@ impl Store for MemoryStore {
             return Ok(Committed::new(answers.clone()));
         }
         let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
+        debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
+        debug_assert_eq!(self.names.len(), self.pending.len(), "each pending job has its name");
         self.last = Some((batch.number, answers.clone()));
         Ok(Committed::new(answers))
     }

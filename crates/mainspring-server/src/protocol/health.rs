@@ -23,7 +23,7 @@ pub struct HealthWire {
     pub planned: Option<String>,
     /// Jobs that rest because the clock stands before what is planned of them already.
     pub behind: NamesWire,
-    /// Jobs that somebody paused.
+    /// Jobs that a person paused.
     pub paused: NamesWire,
     /// Jobs that failed too often in a row.
     pub failing: NamesWire,

@@ -74,7 +74,7 @@ pub struct Serving {
     pub keeping: Keeping,
     /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
     pub running_max: usize,
-    /// Who serves people over HTTP, if anybody does.
+    /// What serves people over HTTP, if anything does.
     pub listener: Listener,
 }
 
@@ -235,7 +235,7 @@ impl Server {
         }
     }
 
-    /// A store that nobody had before, beside what earlier runs wrote, has lost what it knew.
+    /// A store that no server had before, beside what earlier runs wrote, has lost what it knew.
     fn say_if_store_is_lost(&mut self, now: Moment) {
         let has_output =
             || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());

@@ -14,7 +14,7 @@ use super::files::Served;
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState, JobWire,
-    OnceWire, Response, RunWire,
+    OnceWire, Response, RunWire, SourceCode,
 };
 use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
@@ -53,6 +53,10 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
         source: Origin::of(&job.source).to_string(),
+        source_code: match Origin::of(&job.source) {
+            Origin::Command => SourceCode::Command,
+            Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
+        },
         runs: mark.runs,
         failures: mark.failures,
         ..JobWire::default()

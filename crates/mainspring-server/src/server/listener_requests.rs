@@ -36,7 +36,7 @@ impl Server {
         }
     }
 
-    /// Says in the log who asked for a change over the listener.
+    /// Says in the log which user asked for a change over the listener.
     pub(super) fn say_actor(&mut self, actor: &str, request: &Request, now: Moment) {
         let (command, of) = request.subject();
         let what = of.map_or_else(|| command.to_owned(), |of| format!("{command} {of}"));

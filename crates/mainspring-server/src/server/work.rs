@@ -46,7 +46,7 @@ pub(super) struct Work {
     postponed: Postponed,
     /// What runs, by its attempt.
     started: HashMap<Attempted, Started>,
-    /// The run of each job that started last, for those who follow its output.
+    /// The run of each job that started last, for clients that follow its output.
     latest: HashMap<JobName, RunKey>,
     outputs: Outputs,
     users: Users,
@@ -108,7 +108,8 @@ impl Work {
             Ok(what) => {
                 let text = format!("{what}, due {:.3}, {late} late", start.due);
                 log.line(now.wall, &subject(&attempted), Kind::Start, &text);
-                self.started.insert(attempted, Started { is_once, keep });
+                let replaced = self.started.insert(attempted, Started { is_once, keep });
+                debug_assert!(replaced.is_none(), "an attempt is started once");
                 if !is_once {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
@@ -281,6 +282,7 @@ impl Work {
         let mut inputs = Vec::new();
         for Ended { attempted, outcome, retry_at } in ends {
             let started = self.started.remove(&attempted);
+            debug_assert!(started.is_some(), "what has ended was started");
             let (key, attempt) = attempted;
             if let Some(started) = started {
                 self.outputs.close(&key, started.is_once, started.keep);

@@ -29,7 +29,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
         ("a lease says whether the machine was started anew since the owner before", reboot_told),
-        ("whoever never asks for hints can do all that others can", needs_no_hints),
+        ("an owner that never asks for hints can do all that others can", needs_no_hints),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),

@@ -32,7 +32,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
         &["attempts::check_retries", "starting::watch_dead_first"],
     ),
     (
-        "It is recorded as `abandoned`; nobody knows what it has done, so it is not started again.",
+        "It is recorded as `abandoned`; what it has done is unknown, so it is not started again.",
         &["attempts::check_retries", "starting::watch_dead_first"],
     ),
     (
@@ -45,7 +45,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
          `$MAINSPRING_KEY`, and the header `Idempotency-Key` of a webhook.",
         &[],
     ),
-    ("Never \"exactly once\": nobody can promise that of an effect outside.", &[]),
+    ("Never \"exactly once\": no scheduler can promise that of an effect outside.", &[]),
     (
         "**Never silently lost.** What was due while no server was there is made good for by the job's \
          misfire policy, or recorded as `missed` with the reason.",
