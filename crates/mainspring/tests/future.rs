@@ -212,7 +212,7 @@ fn a_waker_is_woken_with_no_lock_held() {
     assert_eq!(*busy.1.lock().unwrap(), [1]);
 }
 
-/// A driver that has no thread for whoever asks, for a while.
+/// A driver that has no thread for a caller that asks, for a while.
 struct Reluctant {
     driver: Arc<Single<Chunked<Task>>>,
     has_thread: AtomicBool,
