@@ -36,6 +36,7 @@ impl Body {
         match self {
             Body::Process(body) => check_process(body),
             Body::Webhook(body) => check_webhook(body),
+            Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
         }
     }
 }

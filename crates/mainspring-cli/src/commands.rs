@@ -66,6 +66,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Health(args) => doctor::health(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         Command::Check(args) => check::check(&args),

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod after;
 mod check;
 mod codes;
 mod doctor;
@@ -17,12 +18,14 @@ mod golden;
 mod hostile;
 #[cfg(feature = "web")]
 mod http;
+mod install;
 mod json;
 mod live;
 mod locked;
 mod meaning;
 mod names;
 mod next;
+mod notify;
 mod people;
 mod program;
 #[cfg(feature = "web")]

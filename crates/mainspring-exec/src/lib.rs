@@ -22,6 +22,7 @@ pub mod bell;
 pub mod clock;
 pub mod deliveries;
 pub mod descriptors;
+mod env_file;
 pub mod executor;
 mod launch;
 pub mod orphans;

@@ -97,7 +97,11 @@ impl Process {
         let (stderr, its_stderr) = pipe()?;
         let (its_stdin, stdin) = match spec.input {
             Some(_) => pipe().map(|(reader, writer)| (reader, Some(writer)))?,
-            None => (File::open("/dev/null").map_err(StartError::Pipe)?.into(), None),
+            // A container may lack it; a pipe that nothing writes to is as empty.
+            None => match File::open("/dev/null") {
+                Ok(empty) => (empty.into(), None),
+                Err(_) => (pipe()?.0, None),
+            },
         };
         let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
         let (pid, failure) =

@@ -40,6 +40,10 @@ pub struct ProcessSpec {
     pub inheritance: Inheritance,
     /// Names and values on top of that.
     pub environment: Vec<(String, String)>,
+    /// Files of more names and values, read when it starts; they count for more, and the later one most.
+    pub env_files: Vec<PathBuf>,
+    /// Names and values that count for more than those.
+    pub settings: Vec<(String, String)>,
     /// Variables whose values nobody is shown.
     pub secrets: Vec<SecretVariable>,
     /// The bits that its new files do not get.
@@ -71,6 +75,8 @@ impl ProcessSpec {
             account,
             inheritance: Inheritance::Clean,
             environment: Vec::new(),
+            env_files: Vec::new(),
+            settings: Vec::new(),
             secrets: Vec::new(),
             umask: None,
             nice: None,

@@ -18,6 +18,7 @@ use mainspring_action::body::Body;
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{Job, JobError, JobName, Policies, Timetable, Work};
 
+use crate::hook::JobHook;
 use crate::jobfile::written::Table;
 
 /// What an expression that names a period begins with.
@@ -42,6 +43,8 @@ pub struct Definition {
     pub priority: i8,
     /// After how many runs it is done.
     pub max_runs: Option<u64>,
+    /// Who gets what it writes; all else of a hook is for job files.
+    pub hook: JobHook,
 }
 
 impl Definition {
@@ -49,7 +52,8 @@ impl Definition {
     pub fn new(name: JobName, schedule: Schedule, body: Body) -> Definition {
         let hash_text = name.to_string();
         let (policies, group, priority, max_runs) = (Policies::default(), None, 0, None);
-        Definition { name, schedule, hash_text, body, policies, group, priority, max_runs }
+        let hook = JobHook::default();
+        Definition { name, schedule, hash_text, body, policies, group, priority, max_runs, hook }
     }
 
     /// The job, from a source.
@@ -92,6 +96,10 @@ impl Definition {
         }
         if let Some(count) = self.max_runs {
             table.raw("max_runs", &count.to_string());
+        }
+        if !self.hook.mail_output.is_empty() {
+            table.text("mail_output", &self.hook.mail_output.join(","));
+            table.text("sendmail", &self.hook.sendmail.to_string_lossy());
         }
         table.body(&self.body);
         table.finish()

@@ -21,6 +21,7 @@
 pub mod claims;
 pub mod crontab;
 pub mod definition;
+pub mod hook;
 pub mod jobfile;
 pub mod loaded;
 pub mod origin;

@@ -12,6 +12,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
 pub mod users;
@@ -78,7 +79,7 @@ impl Account {
     /// When the user database does not answer.
     pub fn ourselves() -> io::Result<Account> {
         let uid = Uid::effective();
-        let user = User::from_uid(uid)?;
+        let user = found(User::from_uid(uid))?;
         let (name, home) =
             user.map_or_else(|| (uid.to_string(), PathBuf::from("/")), |user| (user.name, user.dir));
         Ok(Account { name, home, identity: None })
@@ -98,8 +99,7 @@ impl Account {
 
     /// The user called `name`, in this group if there is one, else in the user's own.
     fn other(name: &str, group: Option<Gid>, ourselves: &Account) -> Result<Account, Refusal> {
-        let user =
-            User::from_name(name).map_err(|error| Refusal::Lookup(error.into()))?.ok_or(Refusal::Unknown)?;
+        let user = found(User::from_name(name)).map_err(Refusal::Lookup)?.ok_or(Refusal::Unknown)?;
         if !Uid::effective().is_root() {
             return Err(Refusal::NotRoot { ourselves: ourselves.name.clone() });
         }
@@ -132,6 +132,15 @@ impl Account {
     /// When the user database does not answer.
     pub fn exists(name: &str) -> io::Result<bool> {
         Ok(User::from_name(name)?.is_some())
+    }
+}
+
+/// What the user database says, where some of its errors say that there is no such user: it may not be there at all, as in a
+/// container that holds a program and no more. See getpwnam(3).
+fn found(answer: nix::Result<Option<User>>) -> io::Result<Option<User>> {
+    match answer {
+        Err(Errno::ENOENT | Errno::ESRCH | Errno::EBADF | Errno::EPERM) => Ok(None),
+        other => Ok(other?),
     }
 }
 

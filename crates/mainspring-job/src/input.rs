@@ -80,6 +80,13 @@ pub enum Input {
         /// Whether everything is paused.
         is_paused: bool,
     },
+    /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
+    Heard {
+        /// Which job.
+        job: JobName,
+        /// When.
+        at: Timestamp,
+    },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
     /// running are abandoned now; if the last owner died, it may be one of them that killed it: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).

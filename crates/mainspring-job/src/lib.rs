@@ -64,6 +64,7 @@
 //! | to read | see |
 //! |---|---|
 //! | what a job is | [`Job`], [`Timetable`], [`Trigger`], [`Once`] |
+//! | a job that follows another | [`After`] |
 //! | a rule of one's own that says when | [`Rule`] |
 //! | the policies, each with its exact rule | [`policy`]: [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
@@ -96,16 +97,19 @@ pub mod policy;
 pub mod timetable;
 pub mod trigger;
 
+mod circle;
 pub mod job;
 pub mod once;
 pub mod record;
 pub mod run;
+pub mod work;
 
 pub mod input;
 pub mod operation;
 pub mod output;
 
 mod hash;
+pub mod hook;
 pub mod planner;
 
 pub mod store;
@@ -116,12 +120,15 @@ mod serde;
 pub use jiff;
 pub use mainspring_cron as cron;
 
+pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
 #[doc(inline)]
+pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
+#[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+pub use job::{Group, Job};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
@@ -134,7 +141,8 @@ pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 #[doc(inline)]
 pub use planner::{
-    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview, rewind_preview,
+    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner, preview,
+    rewind_preview,
 };
 #[doc(inline)]
 pub use policy::{
@@ -163,7 +171,9 @@ pub use timetable::{
     MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
 };
 #[doc(inline)]
-pub use trigger::{Rule, Trigger};
+pub use trigger::{After, Ending, Rule, Trigger};
+#[doc(inline)]
+pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::job::Work;
 use crate::name::JobName;
 use crate::run::{Cause, KeyError, Run, RunKey};
 use crate::state::RunState;
+use crate::work::Work;
 
 /// The longest idempotency key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::input::Ticket;
-use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
 use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
+use crate::work::Work;
 
 /// One thing to do.
 ///
@@ -221,7 +221,8 @@ pub struct Applied {
     pub removed: Vec<JobName>,
     /// Jobs that are as they were.
     pub unchanged_count: usize,
-    /// Jobs that were not taken over, because another holds the name.
+    /// Jobs that were not taken over: another holds the name, they would follow themselves by way of others,
+    /// or they follow a job that has [`MAX_FOLLOWERS`](crate::MAX_FOLLOWERS) already.
     pub refused: Vec<JobName>,
 }
 
@@ -356,6 +357,13 @@ pub enum Note {
         job: JobName,
         /// How far it is planned.
         watermark: Timestamp,
+    },
+    /// A job follows the ends of another that there is not, so that nothing comes of it.
+    FollowsNothing {
+        /// Which.
+        job: JobName,
+        /// The name that no job has.
+        of: JobName,
     },
     /// The store knew the run already, and it was not started a second time. Only another owner of the store,
     /// or a fault, can cause this.

@@ -8,6 +8,9 @@
 //!                 │ jobs        definitions, marks, and what waits for room                 │ ──▶ take_batch
 //!                 │ runs        open runs: their gates, and the places that they take       │
 //!                 │ near        ids of the one-shot jobs of the near future                 │
+//!                 │ followers   who follows the end of whose runs                           │
+//!                 │ silences    when which job has been silent for too long                 │
+//!                 │ told        how many notifications went where                           │
 //!                 │ quarantine  what may have killed the server                             │
 //!                 │ pruning     which history has grown enough                              │
 //!                 │ numbers     for what has no name of its own                             │
@@ -17,7 +20,8 @@
 //!
 //! Each of these owns its fields: what holds among them is said and checked in its file, and no other file
 //! can break it. The decisions stand beside them and go from one to the next: `restoration`, `definitions`,
-//! `tick`, `occurrence`, `admission`, `start`, `end`, `crash`, `one_shots`, `command`.
+//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`,
+//! `hooks`, `crash`, `one_shots`, `command`.
 //!
 //! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
 //! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered
@@ -40,7 +44,10 @@ mod command;
 mod crash;
 mod definitions;
 mod end;
+mod follow;
+mod followers;
 mod gate;
+mod hooks;
 mod jobs;
 mod ledger;
 mod limits;
@@ -55,8 +62,10 @@ mod preview;
 mod pruning;
 mod quarantine;
 mod restoration;
+mod silences;
 mod start;
 mod tick;
+mod told;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
@@ -71,6 +80,7 @@ use crate::output::Output;
 use activity::Activity;
 use agenda::Agenda;
 use clock_watch::ClockWatch;
+use followers::Followers;
 use jobs::Jobs;
 use ledger::Ledger;
 use live::Live;
@@ -78,8 +88,12 @@ use numbers::Numbers;
 use open_runs::OpenRuns;
 use pruning::Pruning;
 use quarantine::Quarantine;
+use silences::Silences;
+use told::Told;
 use window::Window;
 
+#[doc(inline)]
+pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]
@@ -120,6 +134,9 @@ pub struct Planner {
     jobs: Jobs,
     runs: OpenRuns,
     near: Window,
+    followers: Followers,
+    silences: Silences,
+    told: Told,
     quarantine: Quarantine,
     pruning: Pruning,
     numbers: Numbers,
@@ -137,6 +154,9 @@ impl Planner {
             jobs: Jobs::default(),
             runs: OpenRuns::new(limits.max_running),
             near: Window::default(),
+            followers: Followers::default(),
+            silences: Silences::default(),
+            told: Told::default(),
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
@@ -158,6 +178,7 @@ impl Planner {
             Input::Restore { jobs, former, runs, is_paused } => {
                 self.restore(jobs, former, runs, is_paused);
             }
+            Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
@@ -222,6 +243,7 @@ impl Planner {
     /// When it is not.
     pub fn check(&self) {
         self.jobs.check(&self.agenda);
+        self.silences.check(&self.agenda);
         self.runs.check(&self.agenda, |job| self.jobs.rest(job));
         self.quarantine.check(|key| self.run(key));
     }

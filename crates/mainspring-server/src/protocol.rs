@@ -390,6 +390,9 @@ pub struct RunWire {
     /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`, `killed`.
     #[serde(default)]
     pub outcome_code: Option<String>,
+    /// The number of an exit status, of a signal or of a server's answer, where the outcome is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome_number: Option<i32>,
     /// The sentence for people; empty if the state says it all.
     pub reason: String,
     /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.

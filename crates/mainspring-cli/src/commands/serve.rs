@@ -40,10 +40,12 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     check_files(&args.files)?;
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
+    let log = args.log_style();
     let reader = Reader {
         format: Format::from(args.format),
         zone: zone_or_system(args.zone),
         users: Users::new(ourselves),
+        notify: args.notify,
     };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let stopping = Stopping { drain: args.drain, grace: args.grace };
@@ -54,7 +56,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let listen = args.listen;
     let serving = |place: Place| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
-        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener })
+        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), serving);

@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 44] = [
+const COMMANDS: [&str; 45] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -172,6 +172,7 @@ const COMMANDS: [&str; 44] = [
     "status --data data",
     "doctor --data data",
     "doctor --json --data data",
+    "health --data data",
     "export --data data",
     "remove \"$ODD\" --data data",
     "remove typed --data data",

@@ -17,6 +17,7 @@ use mainspring_job::{Job, JobError, JobName};
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
 use crate::definition::Definition;
+use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
@@ -41,7 +42,11 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
         }
         let is_named = own.is_some();
         match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
-            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, is_named, job }),
+            Ok(job) => {
+                let (line_number, follows) = (placed.line_number, Vec::new());
+                let hook = hook(placed);
+                jobs.push(PlacedJob { line_number, is_named, follows, hook, job }.hooked());
+            }
             Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
     }
@@ -58,9 +63,23 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
         group: note.group.clone(),
         priority: note.priority,
         max_runs: note.max_runs,
+        hook: hook(placed),
         ..Definition::new(name, schedule, Body::Process(body(placed)))
     };
     definition.job(source)
+}
+
+/// Mails of what an entry writes, as its `MAILTO` says; none where that is not set or empty.
+fn hook(placed: &PlacedEntry) -> JobHook {
+    let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
+    let usual = JobHook::default();
+    JobHook {
+        // What is no address is warned of elsewhere, and cron would mail nobody either.
+        mail_output: setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default(),
+        sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
+        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        ..JobHook::default()
+    }
 }
 
 fn body(placed: &PlacedEntry) -> ProcessBody {
@@ -131,7 +150,7 @@ mod tests {
                     body.env.sort();
                     body
                 }
-                Body::Webhook(_) => unreachable!("a crontab has no webhooks"),
+                Body::Webhook(_) | Body::Mail(_) => unreachable!("a crontab has no webhooks"),
             });
             assert_eq!(sorted[0], sorted[1]);
         }

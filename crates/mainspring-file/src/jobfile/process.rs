@@ -27,6 +27,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "user",
     "cwd",
     "env",
+    "env_file",
     "inherit_env",
     "secrets",
     "umask",
@@ -53,6 +54,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         cwd: path(fields, "cwd", faults),
         inherit_env: fields.boolean("inherit_env", faults).unwrap_or(false),
         env: environment(fields, faults),
+        env_file: fields.values("env_file").into_iter().filter_map(|value| absolute(value, faults)).collect(),
         secrets: secrets(fields, faults),
         umask: umask(fields, faults),
         nice: fields

@@ -98,6 +98,8 @@ pub fn once_table(once: &Once) -> String {
     table.text("at", &once.id.due.to_string());
     let work = &once.work;
     match Body::decode(&work.action) {
+        // A notification, which its job's hook makes again elsewhere.
+        Ok(body @ Body::Mail(_)) => return format!("# {}: {}\n", once.name, body.summary()),
         Ok(body) => table.body(&body),
         Err(error) => return format!("# {}: {error}\n", once.name),
     }
@@ -145,6 +147,8 @@ impl Table {
         match body {
             Body::Process(body) => self.process(body),
             Body::Webhook(body) => self.webhook(body),
+            // Only a hook makes one, and no job has it.
+            Body::Mail(_) => {}
         }
     }
 
@@ -164,6 +168,9 @@ impl Table {
         }
         body.cwd.iter().for_each(|cwd| self.text("cwd", &cwd.to_string_lossy()));
         self.inline("env", body.env.iter().map(pair));
+        if !body.env_file.is_empty() {
+            self.raw("env_file", &list(body.env_file.iter().map(|path| quoted(&path.to_string_lossy()))));
+        }
         let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
         for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
             self.raw(key, "true");

@@ -56,10 +56,10 @@ impl Planner {
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
-    /// Whether a trigger's run stood on disk for so long that the misfire policy drops it.
+    /// Whether the run of a trigger, or of another run's end, stood on disk for so long that the misfire policy drops it.
     fn is_stale(&self, now: Timestamp, live: &Live) -> bool {
         let (run, policies) = (&live.run, &live.work.policies);
-        if run.cause != Cause::Trigger || 0 < run.attempt {
+        if !matches!(run.cause, Cause::Trigger | Cause::After) || 0 < run.attempt {
             return false;
         }
         let late = std::time::Duration::try_from(now.duration_since(run.due)).unwrap_or_default();
@@ -170,6 +170,7 @@ impl Planner {
                 self.ledger.perform(Output::Note(note));
             }
             RunState::Missed => {
+                self.tell_of_missed(now, &key, 1, &reason);
                 let note = Note::Missed { key: key.clone(), count: 1, reason };
                 self.ledger.perform(Output::Note(note));
             }

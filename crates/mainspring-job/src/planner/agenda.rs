@@ -30,6 +30,8 @@ pub(super) enum Item {
     Run(RunKey),
     /// A job with an occurrence.
     Job(JobName),
+    /// A job that has been silent for too long.
+    Silence(JobName),
 }
 
 /// An entry on the agenda, as its job or run keeps it.

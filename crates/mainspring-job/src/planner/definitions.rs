@@ -6,6 +6,7 @@
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
+//! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
 //! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of
 //! them defines it.
@@ -47,6 +48,7 @@ impl Planner {
         let groups = groups.into_iter().map(|group| (group.name, group.limit));
         self.runs.define_groups(&source, groups, prune);
         let mut applied = Applied::default();
+        let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();
         for mut job in jobs {
             job.source.clone_from(&source);
@@ -54,7 +56,8 @@ impl Planner {
             let is_new = seen.insert(name.clone());
             let is_full = !self.jobs.is_known(&name) && self.limits.max_jobs <= self.jobs.len();
             let is_of_another = self.jobs.source(&name).is_some_and(|holder| holder != source);
-            if !is_new || is_full || is_of_another {
+            let is_barred = is_full || barred.contains(&name);
+            if !is_new || is_barred || is_of_another {
                 applied.refused.push(name);
             } else {
                 self.define(now, job, &mut applied);
@@ -67,6 +70,9 @@ impl Planner {
                 self.ledger.end_unit();
                 applied.removed.push(name);
             }
+        }
+        if self.activity.is_planning() {
+            self.note_followers(|job, of| seen.contains(job) || applied.removed.contains(of));
         }
         applied
     }
@@ -83,6 +89,10 @@ impl Planner {
         }
         self.pruning.keep(&name, job.work.policies.retention);
         let (source, text) = (job.source.clone(), job.text.clone());
+        if let Some(before) = self.jobs.definition(&name) {
+            self.followers.remove(before);
+        }
+        self.followers.add(&job);
         let Defined { change, is_retimed, mark } = self.jobs.define(now, Arc::new(job));
         match change {
             Change::Added => applied.added.push(name.clone()),
@@ -96,6 +106,7 @@ impl Planner {
         }
         if self.activity.is_planning() {
             self.expect(&name);
+            self.expect_silence(now, &name);
         }
     }
 
@@ -123,6 +134,10 @@ impl Planner {
             self.ledger.end_unit();
         }
         self.release_job(name);
+        if let Some(job) = self.jobs.definition(name) {
+            self.followers.remove(job);
+        }
+        self.silences.expect(now, name, None, &mut self.agenda);
         self.jobs.remove(name, &mut self.agenda);
         self.ledger.record(Operation::Forget(name.clone()));
     }

@@ -10,9 +10,9 @@ use jiff::Timestamp;
 
 use super::agenda::Entry;
 use super::ledger::Position;
-use crate::job::Work;
 use crate::reason::Reason;
 use crate::run::Run;
+use crate::work::Work;
 
 /// An open run.
 #[derive(Clone, Debug)]

@@ -188,6 +188,7 @@ impl Planner {
         // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
         self.ledger.record(Operation::Plan(run));
         if state == RunState::Missed {
+            self.tell_of_missed(now, &key, span.count, &reason);
             self.ledger.perform(Output::Note(Note::Missed { key, count: span.count, reason }));
         }
         self.pruning.count_ended(&job.name);
@@ -285,7 +286,7 @@ fn gaps(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Action, Work};
+    use crate::work::{Action, Work};
     use jiff::tz::TimeZone;
     use mainspring_cron::{Expression, Schedule};
 
@@ -298,6 +299,7 @@ mod tests {
             timetable: Timetable::new(vec![trigger]).unwrap(),
             max_runs: None,
             work: Arc::new(work),
+            hooks: None,
             source: String::new(),
             text: String::new(),
         }

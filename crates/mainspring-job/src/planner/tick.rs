@@ -37,6 +37,7 @@ impl Planner {
                 match self.agenda.pop_due(now) {
                     Some(Item::Run(key)) => self.run_due(now, &key),
                     Some(Item::Job(name)) => self.job_due(now, &name),
+                    Some(Item::Silence(name)) => self.silence_due(now, &name),
                     None => break,
                 }
             }

@@ -31,6 +31,12 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
     }
 }
 
+/// Whether it may be due at something else than a time.
+fn may_be_due(job: &Job, mark: &Mark) -> bool {
+    let is_done = job.max_runs.is_some_and(|max| max <= mark.runs);
+    job.timetable.is_at_boot() || job.timetable.follows().next().is_some() && !is_done
+}
+
 pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
@@ -38,7 +44,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         Some(Pause::Crashes) => JobState::PausedAfterCrashes,
         Some(_) => JobState::Paused,
         None if 0 < mark.crashes => JobState::Quarantined,
-        None if next.is_none() && !job.timetable.is_at_boot() => JobState::Done,
+        None if next.is_none() && !may_be_due(job, mark) => JobState::Done,
         None => JobState::Active,
     };
     let work = &job.work;
@@ -101,6 +107,7 @@ pub(super) fn run(run: &Run) -> RunWire {
         ended: text(run.ended),
         outcome: run.outcome.as_ref().map(ToString::to_string),
         outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+        outcome_number: run.outcome.as_ref().and_then(mainspring_job::Outcome::number),
         reason: run.why(),
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
@@ -213,6 +220,9 @@ pub(super) fn note(note: &Note) -> (String, String) {
             job.to_string(),
             format!("rests until {watermark}: the clock stands before what is planned already"),
         ),
+        Note::FollowsNothing { job, of } => {
+            (job.to_string(), format!("follows `{of}`, and there is no job of that name"))
+        }
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }

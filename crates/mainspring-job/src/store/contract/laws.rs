@@ -5,7 +5,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ground::{Ground, Held, committed, same, text};
-use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Operation, Takeover};
@@ -14,6 +13,7 @@ use crate::record::Mark;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
+use crate::work::{Action, Work};
 
 pub(super) type Law<G> = (&'static str, fn(&mut G) -> Held);
 
