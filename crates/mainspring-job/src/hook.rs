@@ -164,11 +164,11 @@ impl Call {
 pub struct Notice {
     /// To which job.
     pub job: JobName,
-    /// What.
+    /// What happened to it.
     pub kind: NoticeKind,
     /// In which run: of several that were missed the first.
     pub run: Option<RunKey>,
-    /// When.
+    /// When it happened, by the store's clock.
     pub at: Timestamp,
     /// How it ended, or why it was missed, as a sentence.
     pub detail: String,

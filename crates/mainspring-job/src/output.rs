@@ -360,7 +360,7 @@ pub enum Note {
     },
     /// A job follows the ends of another that there is not, so that nothing comes of it.
     FollowsNothing {
-        /// Which.
+        /// The job that follows.
         job: JobName,
         /// The name that no job has.
         of: JobName,
