@@ -66,7 +66,7 @@ pub fn group() -> Group {
 pub enum Target {
     /// These addresses.
     Mail(Vec<String>),
-    /// What answers at this URL.
+    /// The server at this URL.
     Url(String),
     /// A line for a shell.
     Command(String),

@@ -84,7 +84,7 @@ pub enum Input {
     Heard {
         /// Which job.
         job: JobName,
-        /// When that run ended, by the store's clock.
+        /// The end of that run.
         at: Timestamp,
     },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were

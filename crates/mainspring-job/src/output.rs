@@ -360,7 +360,7 @@ pub enum Note {
     },
     /// A job follows the ends of another that there is not, so that nothing comes of it.
     FollowsNothing {
-        /// The job that follows.
+        /// Its name.
         job: JobName,
         /// The name that no job has.
         of: JobName,

@@ -133,7 +133,7 @@ pub struct ServeArgs {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Columns
+    /// As columns, for people.
     Text,
     /// A JSON object a line.
     Json,
