@@ -34,5 +34,6 @@ mod serve;
 mod served;
 #[cfg(feature = "web")]
 mod site;
+mod top;
 mod typed;
 mod usage;
