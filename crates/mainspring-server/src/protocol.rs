@@ -85,6 +85,8 @@ pub enum Request {
     Submit(Box<SubmitWire>),
     /// Define one job that is due again and again.
     Every(Box<EveryWire>),
+    /// Define one job, given as a table of a job file: over HTTP, where programs write definitions.
+    Define { text: String, replace: bool },
     /// Remove one job that came by command.
     Remove { job: String },
     /// Rest; without a job everything does.
@@ -130,6 +132,7 @@ impl Request {
             Request::Wait { run } => ("wait", Some(run)),
             Request::Submit(submit) => ("submit", submit.name.as_deref()),
             Request::Every(every) => ("every", Some(&every.name)),
+            Request::Define { .. } => ("define", None),
             Request::Remove { job } => ("remove", Some(job)),
             Request::Pause { job } => ("pause", job.as_deref()),
             Request::Resume { job } => ("resume", job.as_deref()),

@@ -35,8 +35,8 @@ const MAX_BODY_BYTES: usize = 4 << 20;
 /// The longest body of a route that takes files of jobs: the longest request of the loop.
 const MAX_FILES_BYTES: usize = 16 << 20;
 
-/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. Whoever has not
-/// signed in fills no memory.
+/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. A client that has
+/// not signed in fills no memory.
 const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
 
 /// Who may ask.

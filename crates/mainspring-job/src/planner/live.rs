@@ -25,7 +25,8 @@ pub(super) struct Live {
     pub(super) wakes: Option<Entry>,
     /// The turn in which it was admitted to its gate.
     pub(super) admitted: u64,
-    /// Its first record, until the store has said that it is new: nothing makes way for it before, and it is on no agenda.
+    /// Its first record, until the store has said that it is new. Until then nothing makes way for it, and it
+    /// is on no agenda.
     pub(super) unconfirmed: Option<Position>,
     /// The record that says that it is queued, as long as it may be changed.
     pub(super) open: Option<Position>,

@@ -177,7 +177,8 @@ impl OpenRuns {
         self.runs.insert(live.run.key.clone(), live);
     }
 
-    /// The store says that a record was new. Where others make way for its run, that is on the agenda from now on.
+    /// The store says that a record was new. Where others make way for its run, that run is on the agenda
+    /// now.
     pub(super) fn confirm(&mut self, now: Timestamp, key: &RunKey, record: Position, agenda: &mut Agenda) {
         if self.runs.get(key).is_some_and(|live| live.unconfirmed == Some(record)) {
             let mut live = self.runs.remove(key).expect("it was there a moment ago");

@@ -12,7 +12,7 @@
 use jiff::Timestamp;
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Command, Definitions, JobName, OnceId, Policies, Reader, Refusal, Reply, RunKey, Scope, Submission,
+    Command, Definitions, Job, JobName, OnceId, Policies, Reader, Refusal, Reply, RunKey, Scope, Submission,
     Ticket, Work, preview, rewind_preview,
 };
 
@@ -32,7 +32,9 @@ use crate::protocol::{
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_file::definition::Definition;
+use mainspring_file::jobfile::JobFile;
 use mainspring_file::origin::Origin;
+use mainspring_file::source::Source;
 
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
@@ -244,7 +246,8 @@ impl Server {
                 Ok(Next::End(run_key(&run).ok_or_else(missing)?))
             }
             Request::Submit(submission) => submit(*submission).map(Next::Command),
-            Request::Every(wire) => self.define(*wire),
+            Request::Every(wire) => self.every(*wire),
+            Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
             Request::Pause { job } => Ok(Next::Command(Command::Pause(scope(job)?))),
             Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
@@ -287,7 +290,19 @@ impl Server {
         is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
     }
 
-    fn define(&mut self, wire: EveryWire) -> Asking {
+    fn define(&mut self, text: &str, replace: bool) -> Asking {
+        let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
+        if let Some(problem) = file.problems.first() {
+            return Err(ErrorWire::new(ErrorKind::Invalid, problem.in_file("definition").to_string()));
+        }
+        let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
+        let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
+        self.check_free(&job.name, replace)?;
+        let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
+        Ok(Next::Command(Command::Apply(definitions)))
+    }
+
+    fn every(&mut self, wire: EveryWire) -> Asking {
         let EveryWire { name, period, replace, work } = wire;
         let (body, policies) = work_of(work)?;
         let every = format!("@every {period}");
@@ -297,16 +312,22 @@ impl Server {
         let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
         let source = Origin::Command.source();
         let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
-        let known = self.owner.planner().job(&job.name);
+        self.check_free(&job.name, replace)?;
+        Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
+    }
+
+    /// Refuses a name that another job has, unless that came by command and is to be replaced.
+    fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
+        let known = self.owner.planner().job(name);
         if let Some((known, _)) = known
             && !(replace && Origin::of(&known.source) == Origin::Command)
         {
             let hint =
                 if Origin::of(&known.source) == Origin::Command { "; --replace replaces it" } else { "" };
-            let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
+            let message = format!("there is a job `{name}` already: choose another --name{hint}");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
-        Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
+        Ok(())
     }
 
     fn remove(&mut self, text: &str) -> Asking {
@@ -392,6 +413,7 @@ fn adds(request: &Request) -> bool {
         Request::Run { .. }
             | Request::Submit(_)
             | Request::Every(_)
+            | Request::Define { .. }
             | Request::Backfill { preview: false, .. }
             | Request::Rewind { preview: false, .. }
             | Request::DeadRetry { .. }

@@ -53,7 +53,7 @@ struct Sent {
 }
 
 /// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
-/// change it, so that whoever edits a definition is not refused because of one.
+/// change it, so that an edit of a definition is not refused because of one.
 pub fn tag(known: &Known) -> String {
     let state = crate::view::state_code(known.wire.state_code);
     let mut tag = hash(format!("{state}\n{}", known.definition));

@@ -11,7 +11,7 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_action::body::{ProcessBody, WebhookBody};
-use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire};
+use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -109,7 +109,8 @@ fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<Subm
         _ => return Err(wrong("expected `work.process` or `work.webhook`")),
     };
     let key = asked.key.or(key);
-    Ok(SubmitWire { due: due.to_string(), name: asked.name, key, process, webhook, policies: asked.policies })
+    let work = WorkWire { process, webhook, policies: asked.policies };
+    Ok(SubmitWire { due: due.to_string(), name: asked.name, key, work })
 }
 
 /// What came of one: its status, and its document.

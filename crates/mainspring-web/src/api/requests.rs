@@ -58,9 +58,11 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
         | Request::DeadRetry { .. }
         | Request::DeadDrop { .. } => Some(Scope::Operate),
         // What these say is run as the server's user, or is taken away for good.
-        Request::Submit(_) | Request::Every(_) | Request::Remove { .. } | Request::Apply { .. } => {
-            Some(Scope::Define)
-        }
+        Request::Submit(_)
+        | Request::Every(_)
+        | Request::Define { .. }
+        | Request::Remove { .. }
+        | Request::Apply { .. } => Some(Scope::Define),
         Request::LoginCode | Request::Redeem { .. } | Request::Watch => None,
     }
 }
