@@ -162,7 +162,7 @@ impl Call {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Notice {
-    /// To which job.
+    /// The job that it is about.
     pub job: JobName,
     /// Which kind of thing it is.
     pub kind: NoticeKind,

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens,
-//! so a crash leaves nothing to clean up. The folder is made with mode 0700, because commands and their
-//! output are nobody's business, and refused if anybody but root and us decides what is in it: see
-//! [`folder`](mainspring_host::folder). The files in it are for their owner alone in any folder: a user who
-//! may read the store or the lock can hold a lock on it, and the server would wait for that.
+//! so a crash leaves nothing to clean up. The folder is made with mode 0700, because other
+//! users are not to read commands and their output, and refused if another user than root decides what is in
+//! it: see [`folder`](mainspring_host::folder). The files in it are for their owner alone in any folder: a
+//! user who may read the store or the lock can hold a lock on it, and the server would wait for that.
 //!
 //! Does not work between machines that share a folder over a network: that is what a shared store is for.
 

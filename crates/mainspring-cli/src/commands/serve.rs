@@ -65,7 +65,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     }
     let place = args.place.place();
     place.make()?;
-    // Who stands by has all the time in the world, and says at once that it does.
+    // A standby waits without limit, and says so first.
     let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
     let directory = match taken {
         Err(error @ DirectoryError::Taken { .. }) if args.standby => {

@@ -1,5 +1,5 @@
 //! The users of the system as a server asks for them again and again: a user database that hangs holds up
-//! nobody but those who have never been heard of.
+//! only a look at a user that was never asked for before.
 //!
 //! ```text
 //! account("backup") ─▶ a thread of its own asks the database ─ within ANSWER_WAIT ─▶ its answer
@@ -74,7 +74,7 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// See [`Refusal`]; a database that does not answer is one only for who was never heard of.
+    /// See [`Refusal`]; a database that does not answer is one only for a user that was never asked for.
     pub fn account(&self, text: &str) -> Result<Account, Refusal> {
         if text == self.ourselves.name {
             return Ok(self.ourselves.clone());
