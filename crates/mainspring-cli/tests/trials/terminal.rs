@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 45] = [
+const COMMANDS: [&str; 46] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
