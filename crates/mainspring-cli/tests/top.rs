@@ -6,6 +6,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use mainspring_cli::top::raw::Raw;
@@ -31,11 +32,16 @@ struct Terminal {
     child: Child,
     bytes: Receiver<Vec<u8>>,
     screen: vt100::Parser,
+    _turn: MutexGuard<'static, ()>,
 }
+
+/// One terminal at a time: the programs of another would be given its descriptors while they start.
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Terminal {
     fn start(mut command: Command, rows: u16, columns: u16) -> Terminal {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
@@ -55,7 +61,7 @@ impl Terminal {
             }
         };
         thread::Builder::new().name("terminal".into()).spawn(read).unwrap();
-        Terminal { master, slave, child, bytes, screen: vt100::Parser::new(rows, columns, 0) }
+        Terminal { master, slave, child, bytes, screen: vt100::Parser::new(rows, columns, 0), _turn: turn }
     }
 
     fn top(served: &Served, rows: u16, columns: u16) -> Terminal {
@@ -199,6 +205,8 @@ fn a_panic_puts_the_terminal_back_and_is_read() {
     command
         .args(["--exact", "top::a_panic_puts_the_terminal_back_and_is_read", "--nocapture"])
         .env(PANICS, "1");
-    let (status, text) = Terminal::start(command, 24, 100).ended();
+    let mut terminal = Terminal::start(command, 24, 100);
+    terminal.until_text("somebody has to read this");
+    let (status, text) = terminal.ended();
     assert!(!status.success() && text.contains("somebody has to read this"), "{text}");
 }

@@ -5,7 +5,8 @@
 //!
 //! Cost: a comparison of each line.
 //!
-//! Does not cut lines: the board gives no more than there is room for.
+//! Does not cut lines, and clears none below them: the board gives as many as the terminal has, and who
+//! draws on another size clears all first.
 //!
 //! Source: <https://gist.github.com/christianparpart/d8a62cc1ab659194337d73e399004036>, synchronized output.
 
@@ -32,9 +33,6 @@ impl Frame {
                 // it would go too.
                 let _ = write!(text, "\u{1b}[{};1H\u{1b}[K{line}\u{1b}[0m", index + 1);
             }
-        }
-        if lines.len() != self.shown.len() {
-            let _ = write!(text, "\u{1b}[{};1H\u{1b}[J", lines.len() + 1);
         }
         self.shown = lines;
         if text.is_empty() { text } else { format!("\u{1b}[?2026h{text}\u{1b}[?2026l") }
