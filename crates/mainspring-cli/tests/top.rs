@@ -108,8 +108,9 @@ impl Terminal {
 
     /// Waits for the end, and holds the terminal to what it was before.
     fn ended(mut self) -> (ExitStatus, String) {
-        let status = self.child.wait().unwrap();
+        // First what has a bound: a program that does not end fails the test instead of holding it up.
         self.until("the first screen", |screen| !screen.alternate_screen() && !screen.hide_cursor());
+        let status = self.child.wait().unwrap();
         while let Ok(bytes) = self.bytes.try_recv() {
             self.screen.process(&bytes);
         }
