@@ -313,7 +313,8 @@ impl Board {
     pub fn lines(&mut self, now: Timestamp, screen: Screen, height: usize) -> Vec<String> {
         let room = height.saturating_sub(OTHER_LINES);
         self.selected = self.selected.min(self.row_count().saturating_sub(1));
-        self.first = self.first.min(self.selected).max((self.selected + 1).saturating_sub(room));
+        // Where there is room for no row the selected one is the first all the same.
+        self.first = self.first.min(self.selected).max((self.selected + 1).saturating_sub(room.max(1)));
         let mut lines = vec![self.head(now, screen), self.tabs(screen)];
         lines.extend(self.rows(now, screen, room));
         lines.resize(height.saturating_sub(1).max(1), String::new());
