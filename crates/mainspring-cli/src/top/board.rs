@@ -326,6 +326,9 @@ impl Board {
     fn head(&self, now: Timestamp, screen: Screen) -> String {
         let clock = now.to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string();
         let held = if self.is_held { "held  " } else { "" };
+        if screen.width <= held.len() + clock.len() {
+            return cut(&clock, screen.width);
+        }
         let text = match (&self.snapshot.trouble, &self.snapshot.status) {
             (Some(trouble), _) => trouble.clone(),
             (None, None) => "asking ..".to_owned(),
