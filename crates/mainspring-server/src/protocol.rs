@@ -24,6 +24,7 @@ mod expression;
 mod health;
 mod job;
 mod page;
+mod power;
 mod work;
 
 pub use expression::{
@@ -33,6 +34,7 @@ pub use expression::{
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
+pub use power::Power;
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.

@@ -27,7 +27,7 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, ErrorKind, ErrorWire, EveryWire, Request, Response, SubmitWire, WorkWire,
+    AppliedWire, ErrorKind, ErrorWire, EveryWire, Power, Request, Response, SubmitWire, WorkWire,
 };
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
@@ -66,13 +66,14 @@ impl Server {
             return self.go_on(asker, asking);
         }
         // Rates do not limit requests that only look.
-        let weighed =
-            |clients: &mut Clients| if looks(&request) { Ok(()) } else { clients.weigh(asker, now) };
+        let weighed = |clients: &mut Clients| {
+            if request.power() == Power::Looks { Ok(()) } else { clients.weigh(asker, now) }
+        };
         let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
         if let Err(error) = admitted {
             return self.clients.answer(asker, Response::Error(error));
         }
-        if let Some(actor) = actor.filter(|_| !looks(&request)) {
+        if let Some(actor) = actor.filter(|_| request.power() != Power::Looks) {
             self.say_actor(&actor, &request, now);
         }
         let asking = self.consider(request, now);
@@ -213,7 +214,7 @@ impl Server {
     }
 
     fn consider(&mut self, request: Request, now: Moment) -> Asking {
-        if !looks(&request) && self.phase != Phase::Running {
+        if request.power() != Power::Looks && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
         self.has_room_for(&request, now)?;
@@ -276,7 +277,7 @@ impl Server {
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
     fn has_room_for(&self, request: &Request, now: Moment) -> Result<(), ErrorWire> {
         let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
-            true => !looks(request),
+            true => request.power() != Power::Looks,
             false => self.room.is_full() && adds(request),
         };
         let text = || self.troubles(now).join("; ");
@@ -387,23 +388,6 @@ impl Server {
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
     run_key(text).ok_or_else(|| not_found(&format!("dead letter `{text}`")))
-}
-
-/// Whether a request changes nothing.
-fn looks(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Status
-            | Request::Health
-            | Request::List { .. }
-            | Request::Pending { .. }
-            | Request::Show { .. }
-            | Request::History { .. }
-            | Request::Logs { .. }
-            | Request::Wait { .. }
-            | Request::Export { .. }
-            | Request::Find { .. }
-    )
 }
 
 /// Whether a request asks for new work.
