@@ -14,6 +14,7 @@ mod durable;
 mod equal;
 mod fault;
 mod golden;
+mod habits;
 #[cfg(feature = "web")]
 mod hostile;
 #[cfg(feature = "web")]
