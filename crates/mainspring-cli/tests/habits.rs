@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use crate::program::Running;
+
 /// Runs a line of shell in which `$0` is the program; returns its exit code and all that it wrote.
 fn shell(line: &str) -> (i32, String) {
     let mut command = Command::new("/bin/sh");
@@ -20,4 +22,19 @@ fn help_that_cannot_be_written_is_a_failure() {
         let (code, text) = shell(&format!("{{ \"$0\" {words}; echo \"$?\" >&2; }} | :"));
         assert_eq!((code, text.as_str()), (0, "0\n"), "{words}");
     }
+}
+
+#[test]
+fn a_time_zone_that_is_not_known_is_spoken_of_at_the_start() {
+    let mut running = Running::start_with(&[("TZ", "Bad/Zone")], &[], "0 1 * * * true\n");
+    running.wait_for(&["1 job"]);
+    running.wait_for_error("the system's time zone is not known");
+    running.stop();
+    let mut running = Running::start_with(&[("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")], &[], "0 1 * * * true\n");
+    running.wait_for(&["1 job"]);
+    running.wait_for_error("has no name");
+    running.stop();
+    let running = Running::start_with(&[("TZ", "Bad/Zone")], &["--tz", "Asia/Tokyo"], "0 1 * * * true\n");
+    let (_, _, errors) = running.stop();
+    assert_eq!(errors, "");
 }
