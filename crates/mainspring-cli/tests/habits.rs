@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use crate::program::Running;
+use crate::served::{IDLE, Served};
 
 /// Runs a line of shell in which `$0` is the program; returns its exit code and all that it wrote.
 fn shell(line: &str) -> (i32, String) {
@@ -37,4 +38,14 @@ fn a_time_zone_that_is_not_known_is_spoken_of_at_the_start() {
     let running = Running::start_with(&[("TZ", "Bad/Zone")], &["--tz", "Asia/Tokyo"], "0 1 * * * true\n");
     let (_, _, errors) = running.stop();
     assert_eq!(errors, "");
+}
+
+#[test]
+fn a_reader_of_followed_logs_that_goes_ends_them() {
+    let served = Served::start("logs-reader", IDLE);
+    served.says(&["run", "idle", "--wait"], 0, "");
+    let line = format!("\"$0\" logs idle -f --data '{}' | head -n 1", served.data());
+    // head goes after the first line; nothing more is ever written.
+    assert_eq!(shell(&line), (0, "ran\n".to_owned()));
+    served.stop();
 }

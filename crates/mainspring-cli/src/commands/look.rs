@@ -5,6 +5,7 @@
 //! Does not change anything.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
@@ -129,6 +130,9 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
     while let Response::Line(_) = &response {
         show(&response)?;
+        if args.follow && !client.waits_with_reader(io::stdout().as_fd())? {
+            break;
+        }
         response = client.next_answer()?;
     }
     Ok(Exit::Ok)
