@@ -86,6 +86,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
+pub mod audit;
 pub mod name;
 pub mod outcome;
 pub mod reason;
@@ -117,6 +118,8 @@ pub use jiff;
 pub use mainspring_cron as cron;
 
 #[doc(inline)]
+pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
+#[doc(inline)]
 pub use exclusion::Exclusion;
 #[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
@@ -145,7 +148,7 @@ pub use policy::{
 #[doc(inline)]
 pub use reason::Reason;
 #[doc(inline)]
-pub use record::{JobRecord, Mark, Pause};
+pub use record::{JobRecord, LastRun, Mark, Pause, Rest};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]
@@ -155,8 +158,8 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Committed, Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Reader, Renewed, Shard, Store,
-    StoreError,
+    Committed, Counts, Cursor, Hint, Lease, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewed,
+    Shard, Spread, Stats, Store, StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

@@ -51,12 +51,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 
+use crate::audit::Audit;
 use crate::input::Input;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Batch;
 use crate::output::Output;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
@@ -104,7 +105,9 @@ pub struct Planner {
     limits: Limits,
     phase: Phase,
     /// Everything rests: no tick does anything, and nothing starts.
-    is_paused: bool,
+    paused: Option<Rest>,
+    /// Who asks for what with the next command.
+    audit: Option<Audit>,
     /// The server is about to end: as with a pause, and no store knows.
     is_stopping: bool,
     /// The latest time that was told, to notice when the clock is set back.
@@ -151,7 +154,8 @@ impl Planner {
             places: Places::new(limits.max_running),
             limits,
             phase: Phase::Restoring,
-            is_paused: false,
+            paused: None,
+            audit: None,
             is_stopping: false,
             latest: Timestamp::MIN,
             began: Timestamp::MIN,
@@ -184,8 +188,8 @@ impl Planner {
         self.near.tell(now);
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
-            Input::Restore { jobs, former, runs, is_paused } => {
-                self.restore(jobs, runs, is_paused);
+            Input::Restore { jobs, former, runs, paused } => {
+                self.restore(jobs, runs, paused);
                 self.remember(former);
             }
             Input::Begin { takeover } => self.begin(now, takeover),
@@ -196,6 +200,7 @@ impl Planner {
             Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.is_stopping = true,
+            Input::Audit(audit) => self.audit = Some(audit),
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
@@ -225,8 +230,11 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if self.phase == Phase::Restoring || self.rests() {
+        if self.phase == Phase::Restoring || self.is_stopping {
             return None;
+        }
+        if let Some(rest) = &self.paused {
+            return rest.until;
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_scan(&self.limits);
@@ -263,7 +271,12 @@ impl Planner {
 
     /// Whether everything is paused.
     pub fn is_paused(&self) -> bool {
-        self.is_paused
+        self.paused.is_some()
+    }
+
+    /// How everything rests, if it is paused.
+    pub fn rest(&self) -> Option<&Rest> {
+        self.paused.as_ref()
     }
 
     /// Whether [`Input::Stop`] was told.
@@ -273,7 +286,7 @@ impl Planner {
 
     /// Whether nothing is to start, whatever the reason.
     fn rests(&self) -> bool {
-        self.is_paused || self.is_stopping
+        self.is_paused() || self.is_stopping
     }
 
     fn has_room(&self) -> bool {

@@ -30,7 +30,7 @@ use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Applied, Reply};
 use crate::reason::Reason;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Span;
@@ -92,7 +92,7 @@ impl Planner {
         if !was_known {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
-            tracked.mark.pause = None;
+            (tracked.mark.pause, tracked.mark.rest) = (None, Rest::default());
         }
         let is_other = tracked.mark.timetable != timetable;
         let is_retimed = !was_known || is_other;
@@ -147,7 +147,8 @@ impl Planner {
         }
         self.release_job(name);
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
-        (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
+        (tracked.job, tracked.source) = (None, None);
+        (tracked.mark.pause, tracked.mark.rest) = (None, Rest::default());
         if let Some(entry) = tracked.next.take() {
             self.agenda.cancel(entry);
         }
@@ -167,7 +168,7 @@ impl Planner {
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         let watermark = tracked.mark.watermark;
         tracked.mark.watermark = watermark.max(now);
-        let (state, why) = match is_job_paused || self.is_paused {
+        let (state, why) = match is_job_paused || self.is_paused() {
             true => (RunState::SkippedPaused, Reason::Paused),
             false => (RunState::Missed, reason),
         };

@@ -17,14 +17,14 @@ use crate::job::Job;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::reason::Reason;
-use crate::record::JobRecord;
+use crate::record::{JobRecord, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 impl Planner {
-    pub(super) fn restore(&mut self, jobs: Vec<JobRecord>, runs: Vec<Run>, is_paused: bool) {
+    pub(super) fn restore(&mut self, jobs: Vec<JobRecord>, runs: Vec<Run>, paused: Option<Rest>) {
         assert_eq!(self.phase, Phase::Restoring, "a planner is restored before it begins");
-        self.is_paused |= is_paused;
+        self.paused = self.paused.take().or(paused);
         for record in jobs {
             let JobRecord { mark, source, .. } = record;
             let tracked = Tracked {

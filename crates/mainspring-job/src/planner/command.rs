@@ -6,13 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ledger::{Otherwise, Subject};
 use super::{Phase, Planner};
+use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, Scope, Ticket};
 use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
 use crate::reason::Reason;
-use crate::record::Pause;
+use crate::record::{Pause, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Timetable;
@@ -78,7 +79,18 @@ pub fn rewind_preview(
 }
 
 impl Planner {
+    /// Obeys a command, and has who asked for it written with it.
     pub(super) fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
+        let audit = self.audit.take();
+        self.obey(now, ticket, command);
+        if let Some(audit) = audit.filter(|_| !self.ledger.has_refused(ticket)) {
+            self.ledger.record(Operation::Audit(audit));
+            // The answer says that all of it is on disk.
+            self.ledger.postpone_last();
+        }
+    }
+
+    fn obey(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
         let is_early = self.phase == Phase::Restoring;
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
@@ -88,7 +100,7 @@ impl Planner {
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
             Command::Cancel(key) => self.cancel(now, &key),
-            Command::Pause(scope) => self.pause(scope),
+            Command::Pause(scope, rest) => self.pause(scope, rest),
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(name) => return self.trigger(now, ticket, &name),
             Command::Backfill { job, from, to } => self.backfill(now, &job, from, to),
@@ -161,17 +173,20 @@ impl Planner {
         self.promote(&key.job);
     }
 
-    fn pause(&mut self, scope: Scope) -> Reply {
+    fn pause(&mut self, scope: Scope, rest: Rest) -> Reply {
+        if MAX_NOTE_BYTES < rest.note.len() {
+            return Reply::Refused(Refusal::NoteTooLong);
+        }
         match scope {
             Scope::All => {
-                self.is_paused = true;
-                self.ledger.record(Operation::PauseAll(true));
+                self.ledger.record(Operation::PauseAll(Some(rest.clone())));
+                self.paused = Some(rest);
             }
             Scope::Job(name) => {
                 let Some(tracked) = self.jobs.get_mut(&name).filter(|it| it.source.is_some()) else {
                     return Reply::Refused(Refusal::NoSuchJob);
                 };
-                tracked.mark.pause = Some(Pause::Asked);
+                (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
                 let mark = tracked.mark.clone();
                 self.ledger.record(Operation::Mark(mark));
                 self.expect(&name);
@@ -183,8 +198,8 @@ impl Planner {
 
     fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
         match scope {
-            Scope::All if self.is_paused => {
-                self.is_paused = false;
+            Scope::All if self.is_paused() => {
+                self.paused = None;
                 let rests = |mark: &crate::record::Mark| mark.pause.is_some();
                 let awake = self.jobs.values().filter(|tracked| !rests(&tracked.mark));
                 let names: Vec<JobName> = awake.map(|tracked| tracked.mark.job.clone()).collect();
@@ -193,21 +208,43 @@ impl Planner {
                     self.ledger.end_unit();
                 }
                 // Last: a server that dies in between finds everything paused, and what was skipped on record.
-                self.ledger.record(Operation::PauseAll(false));
+                self.ledger.record(Operation::PauseAll(None));
             }
             Scope::All => (),
             Scope::Job(name) => {
-                let Some(tracked) = self.jobs.get_mut(&name) else {
+                if !self.jobs.contains_key(&name) {
                     return Reply::Refused(Refusal::NoSuchJob);
-                };
-                if tracked.mark.pause.take().is_some() {
-                    (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
-                    self.release_job(&name);
-                    self.wake(now, &name);
                 }
+                self.resume_job(now, &name);
             }
         }
         Reply::Done
+    }
+
+    /// A pause that was for a while is over: the job goes on as it was.
+    pub(super) fn end_pause(&mut self, now: Timestamp, name: &JobName) {
+        if let Some(tracked) = self.jobs.get_mut(name) {
+            (tracked.mark.pause, tracked.mark.rest) = (None, Rest::default());
+        }
+        self.wake(now, name);
+    }
+
+    /// A job goes on, if it rests.
+    fn resume_job(&mut self, now: Timestamp, name: &JobName) {
+        let Some(tracked) = self.jobs.get_mut(name) else { return };
+        tracked.mark.rest = Rest::default();
+        if tracked.mark.pause.take().is_some() {
+            (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
+            self.release_job(name);
+            self.wake(now, name);
+        }
+    }
+
+    /// Everything goes on whose rest is over.
+    pub(super) fn end_rest(&mut self, now: Timestamp) {
+        if !self.is_stopping && self.paused.as_ref().is_some_and(|rest| rest.is_over(now)) {
+            self.resume(now, Scope::All);
+        }
     }
 
     /// A job plans again.

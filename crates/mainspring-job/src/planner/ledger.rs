@@ -14,6 +14,7 @@
 
 use std::collections::VecDeque;
 
+use crate::input::Ticket;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply};
@@ -134,6 +135,20 @@ impl Ledger {
     pub(super) fn perform_if_new(&mut self, place: Place, output: Output, otherwise: Otherwise) {
         let after = Place(place.0 + 1);
         self.effects.push(Effect { after, needs: Some(place), output, otherwise });
+    }
+
+    /// Whether the last effect is a refusal of this command.
+    pub(super) fn has_refused(&self, asked: Ticket) -> bool {
+        let last = self.effects.last().map(|effect| &effect.output);
+        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == asked)
+    }
+
+    /// Has the last effect wait for all that was recorded so far.
+    pub(super) fn postpone_last(&mut self) {
+        let end = self.end();
+        if let Some(effect) = self.effects.last_mut() {
+            effect.after = end;
+        }
     }
 
     /// The operations that come next: whole units, as many as a batch holds.

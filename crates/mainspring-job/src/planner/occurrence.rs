@@ -77,6 +77,9 @@ impl Planner {
             self.agenda.cancel(entry);
         }
         let was_crowded = std::mem::take(&mut tracked.is_crowded);
+        if tracked.mark.pause.is_some() && tracked.mark.rest.is_over(now) {
+            return self.end_pause(now, name);
+        }
         let Some(job) = tracked.job.clone() else { return };
         if tracked.mark.pause.is_none() {
             match job.timetable.next_after(tracked.mark.watermark) {
@@ -106,7 +109,12 @@ impl Planner {
             self.agenda.cancel(entry);
         }
         let Some(job) = &tracked.job else { return };
-        if tracked.mark.pause.is_some() || is_done(job, tracked.mark.runs) {
+        if tracked.mark.pause.is_some() {
+            tracked.next =
+                tracked.mark.rest.until.map(|until| self.agenda.add(until, Item::Job(name.clone())));
+            return;
+        }
+        if is_done(job, tracked.mark.runs) {
             return;
         }
         if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {

@@ -25,6 +25,7 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_probation(now);
+        self.end_rest(now);
         if self.rests() {
             return;
         }

@@ -18,11 +18,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
+use mainspring_job::{Batch, Lease, Store, StoreError};
 
 use super::asking::Question;
-use super::store_thread::{Order, Report, SPIN, StoreThread, Tell, spin};
+use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
@@ -166,13 +165,9 @@ impl Writer {
         self.order(Order::Renew);
     }
 
-    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
-        self.order(Order::Load { up_to, limit });
-    }
-
-    /// Reads ids of pending one-shot jobs.
-    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.order(Order::LoadIds { after, up_to, limit });
+    /// Reads what the planner asked for.
+    pub(super) fn load(&self, load: Load) {
+        self.order(Order::Load(load));
     }
 
     /// Asks the store that writes, where it has no reader.
