@@ -6,6 +6,7 @@
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use crate::program::succeed;
 
@@ -53,9 +54,11 @@ const STEPS: [Step; 13] = [
     },
 ];
 
-/// Runs every step in `root` until one fails.
+/// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
+    let begun = now();
     for step in &STEPS {
+        let step_begun = now();
         println!("== {}: cargo {}", step.name, step.arguments.join(" "));
         let mut command = Command::new("cargo");
         command.args(step.arguments).envs(step.environment.iter().copied()).current_dir(root);
@@ -63,7 +66,17 @@ pub fn run(root: &Path) -> ExitCode {
             println!("== {} failed: {problem}", step.name);
             return ExitCode::FAILURE;
         }
+        println!("== {} took {}", step.name, minutes(now() - step_begun));
     }
-    println!("== all {} steps passed", STEPS.len());
+    println!("== all {} steps passed in {}", STEPS.len(), minutes(now() - begun));
     ExitCode::SUCCESS
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a step took is told, and decides nothing")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn minutes(time: Duration) -> String {
+    format!("{} min {:02} s", time.as_secs() / 60, time.as_secs() % 60)
 }

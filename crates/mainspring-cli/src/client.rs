@@ -1,6 +1,6 @@
-//! A connection to the server, for the commands.
+//! The way from a command to the server: the socket of a data directory, or the HTTP API of another machine.
 //!
-//! Cost: one connection per command.
+//! Cost: one connection per command; over HTTP one per request.
 //!
 //! Does not retry.
 //!
@@ -11,36 +11,67 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::client::http::{Http, Site};
 use mainspring_exec::span::Span;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{Answered, Asked, Request, Response};
 
+pub mod http;
+
 /// The longest answer in bytes: some times that of the largest page, and what a machine has to spare. Another user's server may
 /// say anything.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
-/// A connection.
+/// Where a server is.
+#[derive(Clone, Debug)]
+pub enum Address {
+    /// On this machine: a socket in a data directory.
+    Here(Place),
+    /// Elsewhere, by its HTTP API.
+    There(Site),
+}
+
+/// A way to a server.
 #[derive(Debug)]
 pub struct Client {
+    channel: Channel,
+    last_id: u64,
+}
+
+#[derive(Debug)]
+enum Channel {
+    Socket(Socket),
+    Http(Box<Http>),
+}
+
+#[derive(Debug)]
+struct Socket {
     reader: BufReader<UnixStream>,
     path: PathBuf,
-    last_id: u64,
     wait: Option<Duration>,
 }
 
 impl Client {
-    /// Connects to the server of a data directory.
+    /// Connects to the server of an address. That of a URL is asked with the first request.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreachable`] when no server answers there.
-    pub fn connect(place: &Place) -> Result<Client, Error> {
-        let path = place.socket();
-        match UnixStream::connect(&path) {
-            Ok(stream) => Ok(Client { reader: BufReader::new(stream), path, last_id: 0, wait: None }),
-            Err(source) => Err(Error::Unreachable { path, source }),
-        }
+    /// [`Error::Unreachable`] when no server answers there, and what is wrong with a file of a token.
+    pub fn connect(address: &Address) -> Result<Client, Error> {
+        let channel = match address {
+            Address::There(site) => Channel::Http(Box::new(Http::new(site)?)),
+            Address::Here(place) => {
+                let path = place.socket();
+                match UnixStream::connect(&path) {
+                    Ok(stream) => {
+                        Channel::Socket(Socket { reader: BufReader::new(stream), path, wait: None })
+                    }
+                    Err(source) => return Err(Error::Unreachable { path, source }),
+                }
+            }
+        };
+        Ok(Client { channel, last_id: 0 })
     }
 
     /// Gives the server so long for each answer from now on.
@@ -49,8 +80,13 @@ impl Client {
     ///
     /// When the operating system refuses that.
     pub fn answers_within(&mut self, wait: Duration) -> Result<(), Error> {
-        self.reader.get_ref().set_read_timeout(Some(wait)).map_err(|error| self.broken(error))?;
-        self.wait = Some(wait);
+        match &mut self.channel {
+            Channel::Socket(socket) => {
+                socket.reader.get_ref().set_read_timeout(Some(wait)).map_err(|error| socket.broken(error))?;
+                socket.wait = Some(wait);
+            }
+            Channel::Http(http) => http.answers_within(wait),
+        }
         Ok(())
     }
 
@@ -60,7 +96,15 @@ impl Client {
     ///
     /// When the connection breaks off, and the server's own errors as [`Error::Refused`].
     pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
-        match self.send(request) {
+        self.last_id += 1;
+        let asked = Asked { id: self.last_id, actor: None, request };
+        let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
+        let sent = match &mut self.channel {
+            Channel::Socket(socket) => socket.send(&text),
+            // What is wrong with an answer over HTTP stands in its head.
+            Channel::Http(http) => return http.send(&text).and_then(|()| self.next_answer()),
+        };
+        match sent {
             Ok(()) => self.next_answer(),
             // A server that takes no more connections says so and closes, perhaps before the request has come.
             Err(error) => match self.next_answer() {
@@ -78,18 +122,19 @@ impl Client {
     pub fn next_answer(&mut self) -> Result<Response, Error> {
         loop {
             let mut line = String::new();
-            match self.reader.by_ref().take(MAX_ANSWER_BYTES).read_line(&mut line) {
+            let count = match &mut self.channel {
+                Channel::Socket(socket) => socket.reader.by_ref().take(MAX_ANSWER_BYTES).read_line(&mut line),
+                Channel::Http(http) => http.read_line(&mut line, MAX_ANSWER_BYTES),
+            };
+            match count {
                 Ok(count) if count as u64 == MAX_ANSWER_BYTES => {
                     let text = format!("an answer is longer than {} MiB", MAX_ANSWER_BYTES >> 20);
                     return Err(self.broken(io::Error::other(text)));
                 }
                 Ok(0) => return Err(self.broken(io::Error::other("the server closed the connection"))),
+                // By it the server says over HTTP that it is still there.
+                Ok(_) if line == "\n" => continue,
                 Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let wait = Span(self.wait.unwrap_or_default());
-                    let text = format!("it takes requests, and has not answered within {wait}");
-                    return Err(self.broken(io::Error::new(io::ErrorKind::TimedOut, text)));
-                }
                 Err(error) => return Err(self.broken(error)),
             }
             let answered: Answered =
@@ -103,16 +148,28 @@ impl Client {
         }
     }
 
-    fn send(&mut self, request: Request) -> Result<(), Error> {
-        self.last_id += 1;
-        let asked = Asked { id: self.last_id, actor: None, request };
-        let mut line = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
-        line.push('\n');
+    fn broken(&self, source: io::Error) -> Error {
+        match &self.channel {
+            Channel::Socket(socket) => socket.broken(source),
+            Channel::Http(http) => http.broken(&source),
+        }
+    }
+}
+
+impl Socket {
+    fn send(&mut self, text: &str) -> Result<(), Error> {
+        let line = format!("{text}\n");
         self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))
     }
 
     fn broken(&self, source: io::Error) -> Error {
-        Error::Unreachable { path: self.path.clone(), source }
+        let path = self.path.clone();
+        if source.kind() != io::ErrorKind::WouldBlock {
+            return Error::Unreachable { path, source };
+        }
+        let wait = Span(self.wait.unwrap_or_default());
+        let text = format!("it takes requests, and has not answered within {wait}");
+        Error::Unreachable { path, source: io::Error::new(io::ErrorKind::TimedOut, text) }
     }
 }
 
@@ -129,7 +186,7 @@ mod tests {
         let place = Place::find(Some(&folder));
         let _ = std::fs::remove_file(place.socket());
         let listener = UnixListener::bind(place.socket()).unwrap();
-        let mut client = Client::connect(&place).unwrap();
+        let mut client = Client::connect(&Address::Here(place)).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         let response = ErrorWire::response(ErrorKind::Temporary, "full");
         writeln!(stream, "{}", serde_json::to_string(&Answered { id: 0, response }).unwrap()).unwrap();

@@ -18,7 +18,6 @@ mod check;
 mod doctor;
 mod explain;
 mod expression;
-mod finding;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
 mod look;

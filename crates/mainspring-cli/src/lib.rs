@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! arguments ─▶ cli ─▶ commands ─┬─▶ serve: files, store and loop, as mainspring-server has them
-//!                               ├─▶ client ─▶ the socket of a server ─▶ table, relative: text for people
+//!                               ├─▶ client ─▶ the socket of a server ─▶ table: text for people
 //!                               ├─▶ check, simulate: jobs of files, on the virtual clock of simulation
 //!                               └─▶ next, explain, translate: one expression, as mainspring-cron has it
 //! ```
@@ -21,7 +21,6 @@
 pub mod cli;
 pub mod client;
 pub mod commands;
-pub mod relative;
 pub mod simulation;
 pub mod table;
 pub mod terminal;

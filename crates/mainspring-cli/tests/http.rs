@@ -2,127 +2,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::served::{IDLE, Served, folder, write};
-
-/// How long an answer is waited for: only a test that hangs needs it.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A server that listens.
-struct Site {
-    served: Served,
-    host: String,
-}
-
-/// An answer.
-#[derive(Debug)]
-struct Answer {
-    status: u16,
-    head: String,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("{error}: {} {}", self.head, String::from_utf8_lossy(&self.body)))
-    }
-
-    fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then_some(value.trim())
-        })
-    }
-}
-
-impl Site {
-    fn start(name: &str, jobs: &str, args: &[&str]) -> Site {
-        let folder = folder(name);
-        write(&folder.join("jobs.toml"), jobs);
-        let served = Served::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat());
-        let opened = served.ask(&["open", "--print"]);
-        let address = opened.stdout.trim().strip_prefix("http://").unwrap().to_owned();
-        let host = address.split('/').next().unwrap().to_owned();
-        Site { served, host }
-    }
-
-    fn token(&self, name: &str, scope: Scope) -> String {
-        let ended = self.served.ask(&["token", "add", name, "--scope", scope.name()]);
-        assert_eq!(ended.code, 0, "{}", ended.stderr);
-        ended.stdout.trim().to_owned()
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(&self.host).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
-    }
-
-    /// Sends bytes as they are, and reads the one answer.
-    fn raw(&self, request: &[u8]) -> Answer {
-        let mut stream = self.connect();
-        // A server that has seen enough may close before all is written.
-        let _ = stream.write_all(request);
-        read_answer(&mut BufReader::new(stream))
-    }
-
-    fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut text = format!("{method} {path} HTTP/1.1\r\n");
-        if !headers.iter().any(|(name, _)| *name == "Host") {
-            text.push_str(&format!("Host: {}\r\n", self.host));
-        }
-        for (name, value) in headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if !body.is_empty() {
-            text.push_str(&format!("Content-Length: {}\r\nContent-Type: application/json\r\n", body.len()));
-        }
-        self.raw(format!("{text}\r\n{body}").as_bytes())
-    }
-
-    fn get(&self, path: &str, token: &str) -> Answer {
-        self.send("GET", path, &[("Authorization", &format!("Bearer {token}"))], "")
-    }
-
-    fn post(&self, path: &str, token: &str, body: &str) -> Answer {
-        self.send("POST", path, &[("Authorization", &format!("Bearer {token}"))], body)
-    }
-
-    /// Signs in, and returns the cookie.
-    fn cookie(&self, proof: &Value) -> Result<String, u16> {
-        let own = [("Sec-Fetch-Site", "same-origin")];
-        let answer = self.send("POST", "/api/v1/session", &own, &proof.to_string());
-        let cookie = answer.header("set-cookie").map(|value| value.split(';').next().unwrap().to_owned());
-        if answer.status == 204 { Ok(cookie.unwrap()) } else { Err(answer.status) }
-    }
-
-    fn stop(self) {
-        self.served.stop();
-    }
-}
-
-fn read_head(reader: &mut impl BufRead) -> (u16, String) {
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(0 < reader.read_line(&mut head).unwrap(), "the connection ended: {head}");
-    }
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), head)
-}
-
-fn read_answer(reader: &mut impl BufRead) -> Answer {
-    let (status, head) = read_head(reader);
-    let mut answer = Answer { status, head, body: Vec::new() };
-    let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
-    answer.body.resize(length, 0);
-    reader.read_exact(&mut answer.body).unwrap();
-    answer
-}
+use crate::served::{IDLE, folder};
+use crate::site::{Site, read_head};
 
 /// A path of the table with something in it.
 fn filled(path: &str) -> String {
@@ -310,6 +196,19 @@ fn the_api_says_what_the_command_line_says() {
         let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
         assert_within(ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}")), theirs, &path);
     }
+    // What doctor adds looks at the machine on which it runs. Sentences hold times and free room, which change.
+    site.served.says(&["pause", "--all"], 0, "");
+    let ours = site.served.json(&["doctor", "--json"]);
+    let theirs = site.get("/api/v1/health", &token).json();
+    let judged = |document: &Value| -> Vec<[Value; 3]> {
+        let all = document["findings"].as_array().unwrap().iter();
+        let of_server =
+            all.filter(|found| !["data", "zone", "clock"].contains(&found["subject"].as_str().unwrap()));
+        of_server.map(|found| ["code", "subject", "level"].map(|field| found[field].clone())).collect()
+    };
+    assert_eq!(judged(&ours), judged(&theirs));
+    assert_eq!(ours["level"], theirs["level"]);
+    assert!(judged(&ours).contains(&["paused_all", "paused", "warning"].map(Value::from)), "{ours}");
     let missing = site.get("/api/v1/jobs/none", &token);
     assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
     site.served.says(&["show", "none"], 4, "there is no job `none`");

@@ -12,6 +12,8 @@ mod durable;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
+mod hostile;
+#[cfg(feature = "web")]
 mod http;
 mod json;
 mod live;
@@ -21,8 +23,12 @@ mod names;
 mod next;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod remote;
 mod run;
 mod serve;
 mod served;
+#[cfg(feature = "web")]
+mod site;
 mod typed;
 mod usage;

@@ -47,6 +47,13 @@ pub enum Error {
         /// The operating system's answer.
         source: io::Error,
     },
+    /// The server at an address does not answer, or something else than a server does.
+    Away {
+        /// Its address.
+        url: String,
+        /// What the network said, or what is odd about the answer.
+        why: String,
+    },
     /// The server said no.
     Refused(ErrorWire),
     /// What was given cannot be understood.
@@ -78,6 +85,7 @@ impl fmt::Display for Error {
             Error::Unreachable { path, .. } => {
                 write!(f, "no server answers at {} (mainspring serve starts one)", path.display())
             }
+            Error::Away { url, why } => write!(f, "no server answers at {url}: {why}"),
             Error::Refused(error) => f.write_str(&error.message),
             Error::Usage(message) => f.write_str(message),
             Error::Setup { what, .. } => write!(f, "cannot set up {what}"),
@@ -114,7 +122,7 @@ impl Error {
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied
             }
-            Error::Unreachable { .. } => Exit::Unreachable,
+            Error::Unreachable { .. } | Error::Away { .. } => Exit::Unreachable,
             Error::Refused(error) => error.kind.into(),
             Error::Usage(_) => Exit::Usage,
             _ => Exit::Failed,
@@ -132,7 +140,7 @@ impl std::error::Error for Error {
             Error::Store(error) => error.source(),
             Error::Directory(error) => error.source(),
             Error::File(error) => error.source(),
-            Error::Files { .. } | Error::Refused(_) | Error::Usage(_) => None,
+            Error::Files { .. } | Error::Away { .. } | Error::Refused(_) | Error::Usage(_) => None,
         }
     }
 }

@@ -7,7 +7,8 @@
 //!                                   └─ place: the folder with the store, the socket and the output
 //! ```
 //!
-//! [`error`] and [`exit`] are what ends a command and what it then says to its shell; [`message`] is what people read of it.
+//! [`error`] and [`exit`] are what ends a command and what it then says to its shell; [`message`] and [`relative`] are how
+//! people read it. [`diagnosis`] judges a server's answers, for `doctor` and for the page.
 //!
 //! Cost: a running server sleeps until something is due or asked; see [`server`].
 //!
@@ -19,12 +20,15 @@
 #![forbid(unsafe_code)]
 
 pub mod alarm;
+pub mod diagnosis;
 pub mod error;
 pub mod exit;
+pub mod finding;
 pub mod log;
 pub mod message;
 pub mod place;
 pub mod protocol;
+pub mod relative;
 pub mod server;
 pub mod signals;
 mod supervisor;

@@ -109,6 +109,39 @@ pub enum Request {
     Watch,
 }
 
+impl Request {
+    /// The name of the command, and the job or run that it is about if it is about one.
+    pub fn subject(&self) -> (&'static str, Option<&str>) {
+        match self {
+            Request::Status => ("status", None),
+            Request::Health => ("health", None),
+            Request::List { .. } => ("list", None),
+            Request::Pending { .. } => ("pending", None),
+            Request::Show { job } => ("show", Some(job)),
+            Request::History { job, .. } => ("history", job.as_deref()),
+            Request::Logs { of, .. } => ("logs", Some(of)),
+            Request::Run { job, .. } => ("run", Some(job)),
+            Request::Wait { run } => ("wait", Some(run)),
+            Request::Submit(submit) => ("submit", submit.name.as_deref()),
+            Request::Define { .. } => ("define", None),
+            Request::Remove { job } => ("remove", Some(job)),
+            Request::Pause { job } => ("pause", job.as_deref()),
+            Request::Resume { job } => ("resume", job.as_deref()),
+            Request::Cancel { of } => ("cancel", Some(of)),
+            Request::Backfill { job, .. } => ("backfill", Some(job)),
+            Request::Rewind { job, .. } => ("rewind", Some(job)),
+            Request::DeadRetry { run } => ("dead_retry", Some(run)),
+            Request::DeadDrop { run } => ("dead_drop", Some(run)),
+            Request::Apply { .. } => ("apply", None),
+            Request::Export { .. } => ("export", None),
+            Request::Find { run } => ("find", Some(run)),
+            Request::LoginCode => ("login_code", None),
+            Request::Redeem { .. } => ("redeem", None),
+            Request::Watch => ("watch", None),
+        }
+    }
+}
+
 /// Something to do once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are the arguments of `at`")]

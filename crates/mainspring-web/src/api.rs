@@ -11,5 +11,6 @@ pub mod jobs;
 pub mod log;
 pub mod look;
 pub mod meta;
+pub mod requests;
 pub mod runs;
 pub mod upcoming;

@@ -96,9 +96,13 @@ impl App {
         })
     }
 
-    /// What somebody may do here: less where nothing may be changed.
+    /// What somebody may do here: less where nothing may be changed, or nothing defined.
     fn allowed(&self, who: Who) -> Who {
-        let most = if self.settings.is_read_only { Scope::Look } else { Scope::Operate };
+        let most = match &self.settings {
+            settings if settings.is_read_only => Scope::Look,
+            settings if settings.is_defining => Scope::Define,
+            _ => Scope::Operate,
+        };
         Who { scope: who.scope.min(most), ..who }
     }
 

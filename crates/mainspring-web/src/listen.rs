@@ -314,7 +314,7 @@ where
     let (app, router) = (Arc::clone(app), router.clone());
     let table = Arc::clone(connections);
     let task = tokio::spawn(async move {
-        let _seat = Seat(table, number);
+        let _seat = Seat::new(table, number, Arc::clone(&app));
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
             let busy = Busy::new(&is_busy);
             let (app, router) = (Arc::clone(&app), router.clone());
@@ -336,11 +336,23 @@ where
 }
 
 /// A place in the table, which is left when the task ends, however it does.
-struct Seat(Arc<Connections>, u64);
+struct Seat {
+    table: Arc<Connections>,
+    number: u64,
+    app: Arc<App>,
+}
+
+impl Seat {
+    fn new(table: Arc<Connections>, number: u64, app: Arc<App>) -> Seat {
+        app.meter.connect();
+        Seat { table, number, app }
+    }
+}
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.leave(self.1);
+        self.table.leave(self.number);
+        self.app.meter.disconnect();
     }
 }
 

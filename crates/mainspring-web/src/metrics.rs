@@ -60,6 +60,7 @@ pub const ROWS: &[(&str, bool, &str, &str)] = &[
     ("epoch", false, "", "The number of the owner of the store"),
     ("refused", true, "", "Requests that were refused because clients asked too fast"),
     ("sse_clients", false, "", "Streams that are open"),
+    ("http_connections", false, "", "Connections over HTTP that are open"),
     ("http_requests", true, "route, method, code", "Answers over HTTP"),
     ("build_info", false, "version", "1"),
 ];
@@ -131,6 +132,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
     sheet.gauge("sse_clients", number(app.feed.stream_count() as u64));
+    sheet.gauge("http_connections", number(app.meter.connections()));
     let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
         (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
     });

@@ -71,6 +71,15 @@ impl Connection {
         let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
         text.push(b'\n');
         self.stream.write_all(&text).await.map_err(|_| gone())?;
+        self.next().await
+    }
+
+    /// Waits for the next answer to what was asked last.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub async fn next(&mut self) -> Result<Response, ErrorWire> {
         loop {
             let mut line = Vec::new();
             let count = self.stream.read_until(b'\n', &mut line).await.map_err(|_| gone())?;

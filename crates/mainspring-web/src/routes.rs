@@ -9,7 +9,7 @@
 
 use axum::http::Method;
 
-use crate::api::{act, events, files, jobs, log, look, meta, runs, upcoming};
+use crate::api::{act, events, files, jobs, log, look, meta, requests, runs, upcoming};
 use crate::call::{Call, Replying};
 use crate::scope::Scope;
 
@@ -120,6 +120,9 @@ pub const ROUTES: &[Route] = &[
     get("/api/v1/audit", LOOK, "what people asked over HTTP since the start", |call| {
         Box::pin(look::audit(call))
     }),
+    post("/api/v1/requests", LOOK, "a request of the command line, which may need more", |call| {
+        Box::pin(requests::answer(call))
+    }),
     get("/api/v1/events", LOOK, "what happens, as it happens", |call| Box::pin(events::events(call))),
 ];
 
@@ -135,7 +138,7 @@ mod tests {
             assert!(seen.insert((route.method.clone(), route.path)), "{}", route.path);
             assert!(route.path.starts_with('/') && 5 < route.says.len(), "{}", route.path);
             let is_change = route.method != Method::GET;
-            let looks = route.path == "/api/v1/check" || route.path == "/api/v1/session";
+            let looks = ["/api/v1/check", "/api/v1/session", "/api/v1/requests"].contains(&route.path);
             assert!(
                 !is_change || looks || Some(Scope::Operate) <= route.scope,
                 "{} changes something",

@@ -137,6 +137,8 @@ pub struct Settings {
     pub public_url: Option<PublicUrl>,
     /// Whether nothing may be changed over HTTP.
     pub is_read_only: bool,
+    /// Whether who has the scope may say what runs.
+    pub is_defining: bool,
 }
 
 impl Settings {

@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use jiff::Timestamp;
 use mainspring_action::body::ProcessBody;
-use mainspring_cli::client::Client;
+use mainspring_cli::client::{Address, Client};
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire};
@@ -231,7 +231,7 @@ impl Writer {
 }
 
 fn connect(place: &Place) -> Option<Client> {
-    Client::connect(place).ok()
+    Client::connect(&Address::Here(place.clone())).ok()
 }
 
 fn policies(submission: &Submission) -> String {

@@ -24,4 +24,7 @@ pub struct ListenArgs {
     /// Lets nobody change anything over HTTP
     #[arg(long, requires = "listen")]
     pub read_only: bool,
+    /// Lets tokens of the scope `define` say what runs: any command, as the users of the server
+    #[arg(long, requires = "listen", conflicts_with = "read_only")]
+    pub define_over_http: bool,
 }

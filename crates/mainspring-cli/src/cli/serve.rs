@@ -17,6 +17,8 @@ use jiff::tz::TimeZone;
 use super::FormatArgs;
 use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
+use crate::client::Address;
+use crate::client::http::{Site, parse_url};
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_server::place::Place;
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
@@ -36,12 +38,38 @@ impl PlaceArgs {
     }
 }
 
+/// Which server, on this machine or elsewhere.
+#[derive(Clone, Debug, Args)]
+pub struct ServerArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+    /// Asks a server elsewhere by its HTTP API, such as https://host/mainspring/
+    #[arg(long, value_name = "URL", value_parser = parse_url, requires = "token_file", conflicts_with = "data")]
+    pub url: Option<String>,
+    /// The file with the token for it, which `mainspring token add` has printed there
+    #[arg(long, value_name = "FILE", requires = "url")]
+    pub token_file: Option<PathBuf>,
+}
+
+impl ServerArgs {
+    /// The server that is meant.
+    pub fn address(&self) -> Address {
+        match (&self.url, &self.token_file) {
+            (Some(url), Some(token_file)) => {
+                Address::There(Site { url: url.clone(), token_file: token_file.clone() })
+            }
+            _ => Address::Here(self.place.place()),
+        }
+    }
+}
+
 /// What the commands that talk to a server have in common.
 #[derive(Clone, Debug, Args)]
 pub struct AskArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub server: ServerArgs,
     /// Prints JSON: one document
     #[arg(long)]
     pub json: bool,
@@ -103,7 +131,7 @@ pub struct ExportArgs {
     pub history: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub server: ServerArgs,
 }
 
 /// The arguments of `completions`.

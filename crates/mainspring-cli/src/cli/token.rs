@@ -28,9 +28,20 @@ pub enum TokenCommand {
     /// Makes a token and prints it, once
     Add(TokenAddArgs),
     /// Shows who has a token
-    List(AskArgs),
+    List(TokenListArgs),
     /// Takes a token away; its sessions end
     Remove(TokenRemoveArgs),
+}
+
+/// The arguments of `token list`.
+#[derive(Debug, Args)]
+pub struct TokenListArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub place: PlaceArgs,
+    /// Prints JSON: one document
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The arguments of `token add`.

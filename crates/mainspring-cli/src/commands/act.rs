@@ -18,7 +18,6 @@ use crate::cli::act::{
     ScopeArgs,
 };
 use crate::client::Client;
-use crate::relative::relative;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
@@ -28,12 +27,13 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{ErrorKind, MAX_ROWS, Request, Response, SubmitWire};
+use mainspring_server::relative::relative;
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
 const MAX_PAST_SECONDS: i64 = 60;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Client::connect(&args.ask.server.address())?;
     if args.wait
         && let Response::Status(status) = client.ask(Request::Status)?
         && status.paused
@@ -136,7 +136,7 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
     let (from, to) = (from.to_string(), to.to_string());
     let request =
         |preview| Request::Backfill { job: args.job.clone(), from: from.clone(), to: to.clone(), preview };
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Client::connect(&args.ask.server.address())?;
     let mut times = Vec::new();
     if !args.yes || args.wait {
         let preview = client.ask(request(true))?;
@@ -193,7 +193,7 @@ fn wait_for_all(
 
 pub(super) fn rewind(args: &RewindArgs) -> Result<Exit, Error> {
     let request = |preview| Request::Rewind { job: args.job.clone(), preview };
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Client::connect(&args.ask.server.address())?;
     if !args.yes {
         show(&args.ask, &client.ask(request(true))?)?;
         let job = &args.job;
@@ -237,7 +237,7 @@ fn each_dead(args: &DeadArgs, done: &str, request: fn(String) -> Request) -> Res
     if let Some(run) = &args.run {
         return ask(&args.ask, request(run.clone()));
     }
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Client::connect(&args.ask.server.address())?;
     let runs = dead_runs(&mut client)?;
     let mut progress = Progress::new(args.ask.json, "dead letters", runs.len());
     let mut count = 0;

@@ -49,7 +49,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     if exit != Exit::Ok {
         return Ok(exit);
     }
-    let mut client = Client::connect(&args.ask.place.place())?;
+    let mut client = Client::connect(&args.ask.server.address())?;
     let mut applied = AppliedWire::default();
     let mut progress = Progress::new(args.ask.json, "jobs", job_count);
     for (file, job_count) in files {

@@ -9,8 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
-use crate::client::Client;
-use crate::relative::relative;
+use crate::client::{Address, Client};
 use crate::table::{Column, table};
 use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
@@ -19,16 +18,16 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{
     AppliedWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
+use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
 use mainspring_store::DirectoryError;
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {
-    let response = Client::connect(&args.place.place())?.ask(request)?;
+    let response = Client::connect(&args.server.address())?.ask(request)?;
     show(args, &response)
 }
 
@@ -39,8 +38,12 @@ pub(super) enum Looking {
 }
 
 impl Looking {
-    pub(super) fn open(place: &Place) -> Result<Looking, Error> {
-        match Client::connect(place) {
+    pub(super) fn open(address: &Address) -> Result<Looking, Error> {
+        let place = match address {
+            Address::Here(place) => place,
+            Address::There(_) => return Client::connect(address).map(Looking::Server),
+        };
+        match Client::connect(address) {
             Ok(client) => Ok(Looking::Server(client)),
             Err(unreachable) => match Alone::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => {
@@ -255,7 +258,7 @@ fn took(run: &RunWire) -> String {
         || "-".to_owned(),
         |(started, ended)| {
             let ms = ended.as_millisecond() - started.as_millisecond();
-            crate::relative::length(u64::try_from(ms).unwrap_or(0))
+            length(u64::try_from(ms).unwrap_or(0))
         },
     )
 }

@@ -17,8 +17,7 @@ use serde::Serialize;
 
 use super::{print, print_json};
 use crate::cli::listen::ListenArgs;
-use crate::cli::serve::AskArgs;
-use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand};
+use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -57,6 +56,7 @@ impl Beside {
             proxy: args.behind_proxy,
             public_url: args.public_url.clone(),
             is_read_only: args.read_only,
+            is_defining: args.define_over_http,
         };
         let (bound, listener) = prepare(settings).map_err(failed)?;
         self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);
@@ -76,7 +76,7 @@ impl Beside {
 
 /// `mainspring open`.
 pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
-    let answer = Client::connect(&args.ask.place.place())?.ask(Request::LoginCode)?;
+    let answer = Client::connect(&args.ask.server.address())?.ask(Request::LoginCode)?;
     let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
     let first = addresses.first().cloned().unwrap_or_default();
     let address = format!("{first}#code={code}");
@@ -148,7 +148,7 @@ struct TokenWire<'t> {
     scope: &'static str,
 }
 
-fn list(args: &AskArgs) -> Result<Exit, Error> {
+fn list(args: &TokenListArgs) -> Result<Exit, Error> {
     let place = args.place.place();
     let tokens = Tokens::open(tokens::path(&place)).map_err(|error| wrong(&place, error))?;
     let shown: Vec<TokenWire<'_>> =

@@ -20,7 +20,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{JobWire, MAX_ROWS, OnceWire, Request, Response, RunWire};
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.ask.place.place())?;
+    let mut client = Looking::open(&args.ask.server.address())?;
     let jobs = if args.pending { Vec::new() } else { all_jobs(&mut client)? };
     let count = args.count as usize;
     // One more than is shown tells whether there are more.
@@ -73,7 +73,7 @@ fn first_pending(client: &mut Looking, count: usize) -> Result<Vec<OnceWire>, Er
 }
 
 pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
-    let answer = Looking::open(&args.ask.place.place())?.ask(Request::Show { job: args.job.clone() })?;
+    let answer = Looking::open(&args.ask.server.address())?.ask(Request::Show { job: args.job.clone() })?;
     let exit = show(&args.ask, &answer)?;
     if let (Response::Job(job), Some(count), false) = (&answer, args.count, args.ask.json)
         && let Some(job) = defined(&job.definition)
@@ -90,7 +90,7 @@ pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.ask.place.place())?;
+    let mut client = Looking::open(&args.ask.server.address())?;
     let mut found: Vec<RunWire> = Vec::new();
     let mut next = None;
     loop {
@@ -111,7 +111,7 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
-    let place = args.ask.place.place();
+    let address = args.ask.server.address();
     let mut show = |response: &Response| match response {
         Response::Line(line) if args.ask.json => print(&json_line(line)),
         Response::Line(line) => print_faithfully(&line_text(line)),
@@ -119,8 +119,8 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     };
     // What is written from now on is written by a server.
     let looking = match args.follow {
-        true => Looking::Server(Client::connect(&place)?),
-        false => Looking::open(&place)?,
+        true => Looking::Server(Client::connect(&address)?),
+        false => Looking::open(&address)?,
     };
     let mut client = match looking {
         Looking::Server(client) => client,
@@ -135,7 +135,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.place.place())?;
+    let mut client = Looking::open(&args.server.address())?;
     if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
 }
 

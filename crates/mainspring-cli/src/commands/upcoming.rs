@@ -17,6 +17,7 @@ use mainspring_job::{Job, JobName, Next, Timetable};
 use super::ask::Looking;
 use super::{print, print_json, zone_name, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
+use crate::client::Address;
 use crate::wire::JobTimes;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
@@ -86,7 +87,8 @@ pub(super) fn defined(definition: &str) -> Option<Job> {
 }
 
 fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error> {
-    let answer = Looking::open(&args.place.place())?.ask(Request::Show { job: name.to_string() })?;
+    let answer =
+        Looking::open(&Address::Here(args.place.place()))?.ask(Request::Show { job: name.to_string() })?;
     Ok(match answer {
         Response::Job(job) => defined(&job.definition).map(|job| job.timetable),
         Response::Once(once) => defined(&once.definition).map(|job| job.timetable),

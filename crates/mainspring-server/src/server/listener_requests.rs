@@ -38,11 +38,9 @@ impl Server {
 
     /// Says in the log who asked for a change over the listener.
     pub(super) fn say_actor(&mut self, actor: &str, request: &Request, now: Moment) {
-        let document = serde_json::to_value(request).unwrap_or_default();
-        let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
-        let of = ["job", "run", "of"].map(text).concat();
-        let what = format!("{} {of}", text("command"));
-        self.note(now.wall, &format!("{actor} asked over HTTP: {}", what.trim_end()));
+        let (command, of) = request.subject();
+        let what = of.map_or_else(|| command.to_owned(), |of| format!("{command} {of}"));
+        self.note(now.wall, &format!("{actor} asked over HTTP: {what}"));
     }
 
     /// Tells the listener what has changed, if it waits for that.

@@ -86,7 +86,15 @@ impl Call {
         Ok(noted)
     }
 
-    fn log(&self, code: &'static str, text: &str, job: Option<&str>, run: Option<&str>, note: Option<&str>) {
+    /// Notes what somebody did.
+    pub(super) fn log(
+        &self,
+        code: &'static str,
+        text: &str,
+        job: Option<&str>,
+        run: Option<&str>,
+        note: Option<&str>,
+    ) {
         let actor = self.who.as_ref().map_or("", |who| who.name.as_str());
         self.app.audit.add(self.now, actor, code, text, job, run, note);
     }

@@ -2,10 +2,12 @@
 //!
 //! Cost: two or three questions of the loop.
 //!
-//! Does not judge by itself: the level of a finding is that of what it was made of.
+//! Does not judge: [`diagnosis`] does, for `doctor` too.
 
 use jiff::Timestamp;
-use mainspring_server::protocol::{HealthWire, JobState, NamesWire, Request, Response, StatusWire};
+use mainspring_server::diagnosis;
+use mainspring_server::finding::Level;
+use mainspring_server::protocol::{JobState, Request, Response};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -19,10 +21,6 @@ use crate::view::{civil, civils, fields, paused, state_code, zone_name};
 
 /// The longest page of the audit.
 const MAX_ENTRIES: usize = 1_000;
-
-/// Less free room than this is worth a word, and with less than that commits fail: as `doctor` has it.
-const LITTLE_FREE_BYTES: u64 = 256 << 20;
-const MIN_FREE_BYTES: u64 = 32 << 20;
 
 /// The status.
 ///
@@ -89,9 +87,8 @@ pub async fn health(call: Call) -> Reply {
     let app = &call.app;
     let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
-    let findings = findings(&status, &health);
-    let worst =
-        ["bad", "warning"].into_iter().find(|level| findings.iter().any(|found| found["level"] == **level));
+    let findings = diagnosis::of_server(&status, &health, call.now.wall);
+    let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let streams = app.feed.stream_count();
     let limits = json!([
         { "code": "running", "text": "runs at once", "used": status.running, "max": health.running_max.unwrap_or(0) },
@@ -108,112 +105,8 @@ pub async fn health(call: Call) -> Reply {
         store.extend(bytes.map(|bytes| json!({ "part": part, "bytes": bytes })));
     }
     ok(&json!({
-        "asked": "server", "level": worst.unwrap_or("ok"), "findings": findings, "limits": limits, "store": store
+        "asked": "server", "level": level, "findings": findings, "limits": limits, "store": store
     }))
-}
-
-fn finding(code: &str, subject: &str, level: &str, text: impl Into<String>, hint: &str) -> Value {
-    let mut found = json!({ "code": code, "subject": subject, "level": level, "text": text.into() });
-    if !hint.is_empty() {
-        found["hint"] = json!(hint);
-    }
-    found
-}
-
-fn names(names: &NamesWire) -> String {
-    let more = if (names.first.len() as u64) < names.count { ", .." } else { "" };
-    format!("{}{more}", names.first.join(", "))
-}
-
-fn findings(status: &StatusWire, health: &HealthWire) -> Vec<Value> {
-    let mut found = Vec::new();
-    let is_running = status.state == "running";
-    let level = if is_running { "ok" } else { "warning" };
-    found.push(finding("server", "server", level, format!("Process {}, {}.", status.pid, status.state), ""));
-    match &health.fault {
-        Some(fault) => {
-            found.push(finding(
-                "store_fault",
-                "store",
-                "bad",
-                fault.clone(),
-                "Look at the log and at the disk.",
-            ));
-        }
-        None => found.push(finding("store", "store", "ok", "It answers.", "")),
-    }
-    let room = "Make room on the disk of the data directory; all goes on by itself then.";
-    found.extend(status.troubles.iter().map(|text| finding("trouble", "trouble", "bad", text.clone(), room)));
-    if let Some(free) = health.free_bytes {
-        let level = match free {
-            ..MIN_FREE_BYTES => "bad",
-            MIN_FREE_BYTES..LITTLE_FREE_BYTES => "warning",
-            LITTLE_FREE_BYTES.. => "ok",
-        };
-        let hint = if level == "ok" { "" } else { room };
-        found.push(finding("disk", "room", level, format!("{} MiB are free.", free >> 20), hint));
-    }
-    for file in status.files.iter().filter(|file| !file.problems.is_empty()) {
-        let text = file.problems.lines().next().unwrap_or_default();
-        let mut wrong = finding("file_problems", "file", "bad", text, "The set before is in force.");
-        wrong["file"] = json!(file.name);
-        found.push(wrong);
-    }
-    found.extend(of_jobs(health));
-    if 0 < health.dead {
-        let text = format!("Dead letters to be looked at: {}.", health.dead);
-        found.push(finding("dead", "dead", "warning", text, "Retry them or drop them."));
-    }
-    if 0 < status.refused {
-        let text = format!("Requests refused because clients asked too fast: {}.", status.refused);
-        found.push(finding("rate", "rate", "warning", text, "See serve --max-changes."));
-    }
-    found
-}
-
-/// What there is to say of jobs that rest.
-fn of_jobs(health: &HealthWire) -> Vec<Value> {
-    let mut found = Vec::new();
-    let of_jobs = [
-        (
-            "behind",
-            "planned",
-            "bad",
-            &health.behind,
-            "The clock was set back: they rest until it shows what is planned",
-            "Set the clock right, or wait: nothing fires twice.",
-        ),
-        (
-            "paused_failures",
-            "paused",
-            "warning",
-            &health.failing,
-            "Paused after too many failures",
-            "Look at their logs, mend them, and resume them.",
-        ),
-        (
-            "paused_crashes",
-            "paused",
-            "warning",
-            &health.crash_loops,
-            "Paused, because the server died in them",
-            "Mend them, and resume them.",
-        ),
-        (
-            "quarantine",
-            "quarantine",
-            "warning",
-            &health.quarantined,
-            "They ran when the server died, and start a few at a time",
-            "Each is let out when it has ended or has run for ten seconds.",
-        ),
-    ];
-    for (code, subject, level, jobs, text, hint) in of_jobs {
-        if 0 < jobs.count {
-            found.push(finding(code, subject, level, format!("{text}: {}.", names(jobs)), hint));
-        }
-    }
-    found
 }
 
 /// What people asked.

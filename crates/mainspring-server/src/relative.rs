@@ -11,7 +11,7 @@ use jiff::Timestamp;
 /// # Example
 ///
 /// ```
-/// use mainspring_cli::relative::relative;
+/// use mainspring_server::relative::relative;
 ///
 /// let now = "2026-01-01T00:00:00Z".parse()?;
 /// assert_eq!(relative("2026-01-01T02:10:30Z".parse()?, now), "in 2h 10m");

@@ -1,0 +1,212 @@
+//! Requests to the HTTP API of a server elsewhere, with a token out of a file.
+//!
+//! ```text
+//! request ─POST URL/api/v1/requests, Bearer TOKEN─▶ lines: the answers that the socket gives
+//!                                                  or a problem: its sentence, and the exit code of its kind
+//! ```
+//!
+//! Cost: one request of HTTP per request.
+//!
+//! Does not follow redirects: a token is sent to the server that was named and to no other.
+//!
+//! Source: RFC 6750 for bearer tokens, RFC 9457 for problems.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use mainspring_host::regular::open_regular;
+use mainspring_server::error::Error;
+use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use serde::Deserialize;
+use ureq::http::Uri;
+use ureq::{Agent, BodyReader};
+
+/// The path of requests, below the address that people use.
+const PATH: &str = "api/v1/requests";
+
+/// How long a connection may take: a server that does not answer within it is taken for gone.
+const CONNECT_WAIT: Duration = Duration::from_secs(10);
+
+/// How long nothing may come while an answer is waited for: some times the interval of the server's own signs of life.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// The longest token: some times that of ours.
+const MAX_TOKEN_BYTES: u64 = 4 << 10;
+
+/// The longest problem that is read.
+const MAX_PROBLEM_BYTES: u64 = 64 << 10;
+
+/// Permission of everybody on the machine to read.
+const OF_EVERYBODY: u32 = 0o004;
+
+/// A server elsewhere, and with what it is asked.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Its address, as `serve --public-url` has it.
+    pub url: String,
+    /// Where the token is.
+    pub token_file: PathBuf,
+}
+
+/// The way to it.
+pub struct Http {
+    agent: Agent,
+    url: String,
+    token: String,
+    lines: Option<BufReader<BodyReader<'static>>>,
+}
+
+// A token is in no text that is made for finding faults.
+impl fmt::Debug for Http {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Whether a text is the address of a server.
+///
+/// # Errors
+///
+/// What is expected instead.
+pub fn parse_url(text: &str) -> Result<String, String> {
+    let wrong = || "expected an address such as https://host.example/mainspring/".to_owned();
+    let uri: Uri = text.parse().map_err(|_| wrong())?;
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let has_host = uri.host().is_some_and(|host| !host.is_empty());
+    if !is_http || !has_host || uri.query().is_some() || text.contains(['@', '#']) {
+        return Err(wrong());
+    }
+    Ok(format!("{}/", text.trim_end_matches('/')))
+}
+
+impl Http {
+    pub(super) fn new(site: &Site) -> Result<Http, Error> {
+        let token = read_token(&site.token_file)?;
+        let uri: Uri = site.url.parse().map_err(|_| Error::Usage(format!("{} is no address", site.url)))?;
+        let is_local = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        if uri.scheme_str() == Some("http") && !is_local {
+            say(&format!(
+                "{PROGRAM}: the token goes to {} unencrypted: others on the way can read it\n",
+                site.url
+            ));
+        }
+        let agent = Agent::config_builder()
+            .timeout_connect(Some(CONNECT_WAIT))
+            .timeout_recv_response(Some(SILENCE))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .build()
+            .new_agent();
+        Ok(Http { agent, url: site.url.clone(), token, lines: None })
+    }
+
+    pub(super) fn answers_within(&mut self, wait: Duration) {
+        let config = self.agent.config().clone();
+        let config = Agent::config_builder()
+            .timeout_connect(Some(wait))
+            .timeout_recv_response(Some(wait))
+            .http_status_as_error(config.http_status_as_error())
+            .max_redirects(config.max_redirects())
+            .max_redirects_will_error(config.max_redirects_will_error());
+        self.agent = config.build().new_agent();
+    }
+
+    pub(super) fn send(&mut self, text: &str) -> Result<(), Error> {
+        let asked = self
+            .agent
+            .post(format!("{}{PATH}", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .header("accept", "application/x-ndjson, application/problem+json")
+            .send(text);
+        let response = asked.map_err(|error| self.away(error.to_string()))?;
+        let status = response.status().as_u16();
+        let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+        let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned();
+        let reader = response.into_body().into_reader();
+        if status == 200 && kind == "application/x-ndjson" {
+            self.lines = Some(BufReader::new(reader));
+            return Ok(());
+        }
+        let mut text = String::new();
+        let read = reader.take(MAX_PROBLEM_BYTES).read_to_string(&mut text);
+        let problem = read.ok().and_then(|_| serde_json::from_str::<Problem>(&text).ok());
+        match problem.filter(|_| kind == "application/problem+json") {
+            Some(problem) => Err(Error::Refused(ErrorWire::new(kind_of(status), problem.detail))),
+            None => {
+                Err(self.away(format!("what answers there, with status {status}, is no mainspring server")))
+            }
+        }
+    }
+
+    pub(super) fn read_line(&mut self, line: &mut String, max_bytes: u64) -> io::Result<usize> {
+        match &mut self.lines {
+            Some(lines) => lines.by_ref().take(max_bytes).read_line(line),
+            None => Ok(0),
+        }
+    }
+
+    pub(super) fn broken(&self, source: &io::Error) -> Error {
+        self.away(source.to_string())
+    }
+
+    fn away(&self, why: String) -> Error {
+        Error::Away { url: self.url.clone(), why }
+    }
+}
+
+/// The part of a problem that people read.
+#[derive(Deserialize)]
+struct Problem {
+    detail: String,
+}
+
+/// The kind of error that a status stands for, by which the exit code is that of the same error over the socket.
+fn kind_of(status: u16) -> ErrorKind {
+    match status {
+        400 => ErrorKind::Usage,
+        401 | 403 => ErrorKind::Denied,
+        404 => ErrorKind::NotFound,
+        409 => ErrorKind::Conflict,
+        413 | 422 => ErrorKind::Invalid,
+        408 | 429 | 503 => ErrorKind::Temporary,
+        _ => ErrorKind::Failed,
+    }
+}
+
+fn read_token(path: &Path) -> Result<String, Error> {
+    let failed = |source: io::Error| Error::Data { path: path.to_path_buf(), source };
+    let opened = open_regular(path).map_err(failed)?;
+    if opened.mode & OF_EVERYBODY != 0 {
+        let text = format!("everybody on this machine may read it: chmod o= {}", path.display());
+        return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, text)));
+    }
+    let mut text = String::new();
+    opened.file.take(MAX_TOKEN_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+    let token = text.trim();
+    let is_token = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+    if !is_token || MAX_TOKEN_BYTES < text.len() as u64 {
+        let text = "it does not hold one token: mainspring token add prints one";
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidData, text)));
+    }
+    Ok(token.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_scheme_a_host_and_perhaps_a_path() {
+        assert_eq!(parse_url("https://a.example/m").unwrap(), "https://a.example/m/");
+        assert_eq!(parse_url("http://127.0.0.1:7411").unwrap(), "http://127.0.0.1:7411/");
+        for bad in ["a.example", "ftp://a", "https://u:p@a/", "https://a/?x", "https://a/#x", "http:///x", ""]
+        {
+            assert!(parse_url(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a hostile client does to the listener: it is slow, it comes ten thousand times, it writes strange text; and what
+//! the server still does meanwhile.
+
+use std::io::{BufReader, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use mainspring_exec::clock::Moment;
+use mainspring_web::scope::Scope;
+use nix::sys::signal::Signal;
+use serde_json::json;
+
+use crate::served::IDLE;
+use crate::site::{Site, read_answer, read_head};
+
+/// How many connections are made one after the other and left open: as many as the operating system lets one process
+/// have, of those that a crowd would make.
+const CROWD: usize = 10_000;
+
+/// How many of them this process keeps open at a time: below the usual limit of open files.
+const KEPT: usize = 800;
+
+/// Waits until the server has closed a connection, and returns what it said before.
+fn until_closed(stream: &mut TcpStream) -> Vec<u8> {
+    let mut said = Vec::new();
+    // A connection that is cut is one that has ended.
+    let _ = stream.read_to_end(&mut said);
+    said
+}
+
+#[test]
+fn a_crowd_of_ten_thousand_connections_leaves_room_for_who_asks() {
+    let site = Site::start("hostile-crowd", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let mut kept = std::collections::VecDeque::new();
+    for number in 0..CROWD {
+        let mut stream = site.connect();
+        // Each third says something and does not go on.
+        if number % 3 == 0 {
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: ");
+        }
+        kept.push_back(stream);
+        if KEPT < kept.len() {
+            kept.pop_front();
+        }
+        if number % 2_000 == 1_999 {
+            assert_eq!(site.get("/api/v1/status", &token).status, 200, "after {number}");
+            site.served.says(&["status"], 0, "running");
+        }
+    }
+    drop(kept);
+    assert_eq!(site.get("/api/v1/status", &token).status, 200);
+    site.stop();
+}
+
+#[test]
+fn who_is_slow_is_left_and_holds_nobody_up() {
+    let site = Site::start("hostile-slow", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    // Headers that do not end: closed after ten seconds.
+    let mut heads: Vec<TcpStream> = (0..40).map(|_| site.connect()).collect();
+    for head in &mut heads {
+        write!(head, "GET /api/v1/status HTTP/1.1\r\nHost: {}\r\nX-Slow: 1", site.host).unwrap();
+    }
+    // A body that does not come: answered with 408 after thirty.
+    let mut body = site.connect();
+    write!(
+        body,
+        "POST /api/v1/check HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Content-Length: 100\r\n\r\n{{",
+        site.host
+    )
+    .unwrap();
+    assert_eq!(site.get("/api/v1/status", &token).status, 200, "others are answered meanwhile");
+    for head in &mut heads {
+        let said = String::from_utf8_lossy(&until_closed(head)).into_owned();
+        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+    }
+    let answer = read_answer(&mut BufReader::new(body));
+    assert_eq!((answer.status, answer.json()["type"].as_str()), (408, Some("urn:mainspring:problem:slow")));
+    site.stop();
+}
+
+#[test]
+fn who_reads_nothing_is_left() {
+    // More than the buffers of both sides of a connection take.
+    let jobs = "[jobs.idle]\nat = 2100-01-01T00:00:00Z\noutput_bytes = 60000000\nshell = 'seq 1 5000000'\n";
+    let site = Site::start("hostile-reader", jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    let runs = site.get("/api/v1/runs", &token).json();
+    let path = format!("/api/v1/runs/idle/{}/0/output", runs["items"][0]["nominal"].as_str().unwrap());
+    let mut stream = site.connect();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", site.host)
+        .unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (status, head) = read_head(&mut reader);
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+    assert_eq!(status, 200);
+    let length: usize = length.trim().parse().unwrap();
+    // Nothing is read until the server has left: its side of the connection is closed then, long before all was sent.
+    let is_left = || {
+        let answer = site.get("/metrics", &token);
+        String::from_utf8_lossy(&answer.body).contains("mainspring_http_connections 1.0\n")
+    };
+    let begun = Moment::now();
+    while !is_left() {
+        assert!(
+            Moment::now().since(begun) < Duration::from_secs(60),
+            "a reader that reads nothing keeps its place"
+        );
+    }
+    let mut rest = Vec::new();
+    let _ = reader.read_to_end(&mut rest);
+    assert!(rest.len() < length, "{} of {length} bytes were sent to who read nothing", rest.len());
+    site.stop();
+}
+
+#[test]
+fn strange_text_stays_text_wherever_it_is_told() {
+    let jobs = "[jobs.idle]\nat = 2100-01-01T00:00:00Z\nshell = '''printf '<script>x</script>\\033]0;owned\\007\\000\\342\\200\\256end'; exit 3'''\n";
+    let site = Site::start("hostile-text", jobs, &[]);
+    let token = site.token("mara", Scope::Operate);
+    site.served.says(&["run", "idle", "--wait"], 1, "failed");
+    let document = site.get("/api/v1/runs", &token);
+    let line = document.json()["items"][0]["last_line"].as_str().unwrap().to_owned();
+    assert!(line.contains("<script>x</script>") && line.contains("owned"), "{line:?}");
+    // In the document itself every control character is escaped.
+    assert!(document.body.iter().all(|byte| 32 <= *byte && *byte != 127), "{document:?}");
+    assert_eq!(document.header("content-type"), Some("application/json"));
+    for strange in ["<script>", "a\u{0}b", "\u{1b}[31m", "..", "../../etc/passwd", "a/b", "\u{202e}abc", ""] {
+        let toml = format!("[jobs.{}]\nat = 2100-01-01T00:00:00Z\nrun = [\"true\"]\n", json!(strange));
+        let body = json!({ "files": [{ "path": "a.toml", "text": toml }] }).to_string();
+        let found = site.post("/api/v1/check", &token, &body);
+        assert_eq!(found.status, 200, "{strange:?}: {found:?}");
+        let file = &found.json()["files"][0];
+        assert_eq!(file["jobs"], json!([]), "{strange:?} is no name: {file}");
+        assert!(found.body.iter().all(|byte| 32 <= *byte && *byte != 127), "{strange:?}");
+    }
+    let note = json!({ "note": "<img src=x onerror=alert(1)>\u{1b}[2J" }).to_string();
+    assert_eq!(site.post("/api/v1/jobs/idle/pause", &token, &note).status, 200);
+    let audit = site.get("/api/v1/audit", &token);
+    assert!(audit.body.iter().all(|byte| 32 <= *byte && *byte != 127), "{audit:?}");
+    let (_, lines, _) = site.served.running.stop();
+    assert!(lines.iter().all(|line| !line.contains('\u{1b}') && !line.contains('\u{0}')), "{lines:#?}");
+}
+
+#[test]
+fn no_path_leads_out_however_it_is_written() {
+    let site = Site::start("hostile-paths", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let secret = std::fs::read_to_string(site.served.folder.join("data/tokens")).unwrap();
+    let parts = [
+        "..",
+        "%2e%2e",
+        "..%2f..",
+        "%2e%2e%2ftokens",
+        "..%5c..",
+        "%252e%252e",
+        ".%00.",
+        "%c0%ae%c0%ae",
+        "....//",
+    ];
+    for part in parts {
+        for path in [
+            format!("/api/v1/jobs/{part}"),
+            format!("/api/v1/jobs/{part}/next"),
+            format!("/api/v1/runs/{part}/2100-01-01T00:00:00Z/0/output"),
+            format!("/api/v1/runs/idle/{part}/0/output"),
+            format!("/api/v1/runs/idle/2100-01-01T00:00:00Z/{part}/output"),
+            format!("/assets/{part}/tokens"),
+            format!("/assets/x/{part}%2ftokens"),
+            format!("/{part}/tokens"),
+        ] {
+            let answer = site.get(&path, &token);
+            assert!(matches!(answer.status, 400 | 404), "{path}: {answer:?}");
+            let hash = secret.split_whitespace().last().unwrap();
+            assert!(!String::from_utf8_lossy(&answer.body).contains(hash), "{path}");
+        }
+    }
+    site.stop();
+}
+
+#[test]
+fn a_server_that_is_killed_ends_its_streams() {
+    let site = Site::start("hostile-kill", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let mut streams: Vec<BufReader<TcpStream>> = (0..8)
+        .map(|_| {
+            let mut stream = site.connect();
+            write!(
+                stream,
+                "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+                site.host
+            )
+            .unwrap();
+            let mut reader = BufReader::new(stream);
+            assert_eq!(read_head(&mut reader).0, 200);
+            reader
+        })
+        .collect();
+    site.served.running.signal(Signal::SIGKILL);
+    for stream in &mut streams {
+        until_closed(stream.get_mut());
+    }
+}

@@ -1,0 +1,165 @@
+//! Judges what a server, or its store, says of itself: the same findings for `mainspring doctor` and for the page.
+//!
+//! ```text
+//! status, health ──▶ of_server ──▶ findings ──▶ doctor, `health` over HTTP
+//!         health ──▶ of_store  ──▶ findings ──▶ doctor, without a server
+//! ```
+//!
+//! Cost: some strings.
+//!
+//! Does not ask: the caller brings the answers. Does not look at the machine of the caller: that is `doctor`'s alone.
+
+use jiff::Timestamp;
+use mainspring_exec::descriptors;
+use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
+
+use crate::finding::Finding;
+use crate::message::counted;
+use crate::protocol::{FileStateWire, HealthWire, NamesWire, StatusWire};
+use crate::relative::relative;
+
+/// Less free room than this is worth a word: the store's journal and a day of output need as much.
+const LITTLE_FREE_BYTES: u64 = 256 << 20;
+
+/// With less than this the next commits fail: the journal grows by some megabytes before it is folded in.
+const MIN_FREE_BYTES: u64 = 32 << 20;
+
+/// How far the clock may be ahead of the last thing that was planned before that is odd.
+const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
+
+/// What a server says of itself, of its files, its jobs and its disk. `now` is the clock of the reader.
+pub fn of_server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
+    let mut findings = server(status, health, now);
+    findings.extend(files(status));
+    findings.extend(of_store(health));
+    findings
+}
+
+/// What can be said of jobs and disk, by a server or by its store alone.
+pub fn of_store(health: &HealthWire) -> Vec<Finding> {
+    let mut findings = vec![room(health.free_bytes)];
+    if health.is_all_paused {
+        findings
+            .push(Finding::warning("paused", "everything is", "mainspring resume --all").coded("paused_all"));
+    }
+    if 0 < health.paused.count {
+        findings.push(Finding::ok("paused", names(&health.paused)));
+    }
+    if 0 < health.failing.count {
+        let text = format!("after too many failures: {}", names(&health.failing));
+        let hint = "mainspring history --state failed,timed_out says why, mainspring resume JOB goes on";
+        findings.push(Finding::warning("paused", text, hint).coded("paused_failures"));
+    }
+    if 0 < health.crash_loops.count {
+        let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
+        let hint = "mend them, and mainspring resume JOB goes on";
+        findings.push(Finding::warning("paused", text, hint).coded("paused_crashes"));
+    }
+    if 0 < health.quarantined.count {
+        let text = format!(
+            "they ran when the server died, and start at most {MAX_ON_PROBATION} at a time: {}",
+            names(&health.quarantined)
+        );
+        let hint = "each is let out when it has ended or has run for ten seconds";
+        findings.push(Finding::warning("quarantine", text, hint));
+    }
+    if 0 < health.dead {
+        let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
+        let hint = "mainspring dead list shows them, dead retry and dead drop let go of them";
+        findings.push(Finding::warning("dead", format!("{dead} to be looked at"), hint));
+    }
+    findings.extend(planned(health));
+    findings
+}
+
+fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
+    let since = status.started.parse().map_or_else(|_| String::new(), |started| relative(started, now));
+    let epoch = health.epoch.unwrap_or_default();
+    let text = format!("process {}, {}, started {since}, epoch {epoch}", status.pid, status.state);
+    let mut findings = vec![match status.state.as_str() {
+        "running" => Finding::ok("server", text),
+        _ => Finding::warning("server", text, "it starts nothing more; a second SIGTERM ends it at once"),
+    }];
+    if status.version != env!("CARGO_PKG_VERSION") {
+        let text = format!("it is version {}, and this is {}", status.version, env!("CARGO_PKG_VERSION"));
+        findings.push(Finding::warning("version", text, "restart the server"));
+    }
+    findings.push(match &health.fault {
+        None if status.is_kept => {
+            Finding::ok("store", "it answers; it is read through when no server has it")
+        }
+        None => Finding::ok("store", "in memory: nothing is kept"),
+        Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk")
+            .coded("store_fault"),
+    });
+    let hint = "make room on the disk of the data directory; all goes on by itself then";
+    findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
+    let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
+    let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");
+    let text = format!("{jobs}, {} pending, {open}", status.pending);
+    findings.push(Finding::ok("jobs", text));
+    if 0 < status.refused {
+        let text = format!("{} requests were refused, because clients asked too fast", status.refused);
+        findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
+    }
+    if let Some(count) = health.running_max.filter(|count| *count < MAX_RUNNING as u64) {
+        let limit = health.open_files_max.unwrap_or_default();
+        let text = format!("the server's limit is {limit}, so at most {count} runs go on at a time");
+        let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
+        findings.push(Finding::warning("open files", text, hint));
+    }
+    findings
+}
+
+fn files(status: &StatusWire) -> Vec<Finding> {
+    let of = |file: &FileStateWire| match file.problems.lines().next() {
+        None => Finding::ok("file", format!("{}: {}", file.name, counted(file.jobs, "job"))),
+        Some(problem) => Finding::bad(
+            "file",
+            problem.to_owned(),
+            format!("the old set is in force; mainspring check {}", file.name),
+        )
+        .coded("file_problems")
+        .about_file(&file.name),
+    };
+    status.files.iter().map(of).collect()
+}
+
+fn room(free_bytes: Option<u64>) -> Finding {
+    let hint = "make room; without it output is dropped first, then new work is refused, then nothing starts";
+    match free_bytes {
+        None => Finding::warning("room", "cannot be measured", "df shows it"),
+        Some(free) => {
+            let text = format!("{} MiB free", free >> 20);
+            match free {
+                ..MIN_FREE_BYTES => Finding::bad("room", text, hint).coded("disk"),
+                MIN_FREE_BYTES..LITTLE_FREE_BYTES => Finding::warning("room", text, hint).coded("disk"),
+                LITTLE_FREE_BYTES.. => Finding::ok("room", text),
+            }
+        }
+    }
+}
+
+/// The clock beside the last nominal time that was planned.
+fn planned(health: &HealthWire) -> Option<Finding> {
+    let (now, planned): (Timestamp, Timestamp) =
+        (health.now.parse().ok()?, health.planned.as_ref()?.parse().ok()?);
+    let when = relative(planned, now);
+    if 0 < health.behind.count {
+        let text = format!("the clock was set back: {} rest until it shows {planned}", names(&health.behind));
+        let hint = "nothing fires twice; set the clock right, wait, or see `mainspring help rewind`";
+        return Some(Finding::bad("planned", text, hint).coded("behind"));
+    }
+    if MAX_IDLE_SECONDS < now.as_second() - planned.as_second() {
+        let text = format!("the last occurrence was planned {when}");
+        return Some(Finding::warning("planned", text, "is the clock far ahead?"));
+    }
+    Some(Finding::ok("planned", format!("up to {planned:.0} ({when})")))
+}
+
+fn names(names: &NamesWire) -> String {
+    let count = usize::try_from(names.count).unwrap_or(usize::MAX);
+    let more = if names.first.len() < count { ", .." } else { "" };
+    format!("{} ({}{more})", counted(count, "job"), names.first.join(", "))
+}

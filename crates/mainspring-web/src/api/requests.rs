@@ -1,0 +1,181 @@
+//! The requests of the command line: one document of the socket's protocol, whose answers come a line each.
+//!
+//! ```text
+//! POST {"command": "run", "job": "backup", "wait": true}
+//!   ─▶ {"id":0,"planned":{"run":..}}     at once
+//!      an empty line                      each 15 s, so that neither side takes the other for gone
+//!      {"id":0,"ended":{..}}              when the run has ended
+//! ```
+//!
+//! So `--url` gives every command what the socket gives it, from the same code. What can be asked needs the
+//! scope that [`scope_of`] says; who asks is known by the token, whatever the document says.
+//!
+//! Cost: a question of the loop. One that waits has a connection to the loop of its own, and a place among
+//! the streams.
+//!
+//! Does not read files of the client: the command line sends what is in them.
+
+use std::os::unix::net::UnixStream;
+use std::pin::pin;
+
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use mainspring_server::protocol::{Asked, Request, Response};
+use tokio::time::timeout;
+
+use super::log::too_many_streams;
+use crate::call::{Call, Reply, text};
+use crate::catalogue::strange;
+use crate::feed::{BEAT, Feed};
+use crate::flow::{Sender, flow};
+use crate::guard::check_scope;
+use crate::pool::Connection;
+use crate::problem::{Code, Problem};
+use crate::scope::Scope;
+
+/// The media type of lines of JSON.
+const LINES: &str = "application/x-ndjson";
+
+/// What a request needs; `None` for what the server's own listener alone may ask, or who is at the machine.
+pub const fn scope_of(request: &Request) -> Option<Scope> {
+    match request {
+        Request::Status
+        | Request::Health
+        | Request::List { .. }
+        | Request::Pending { .. }
+        | Request::Show { .. }
+        | Request::History { .. }
+        | Request::Logs { .. }
+        | Request::Wait { .. }
+        | Request::Export { .. }
+        | Request::Find { .. } => Some(Scope::Look),
+        Request::Run { .. }
+        | Request::Pause { .. }
+        | Request::Resume { .. }
+        | Request::Cancel { .. }
+        | Request::Backfill { .. }
+        | Request::Rewind { .. }
+        | Request::DeadRetry { .. }
+        | Request::DeadDrop { .. } => Some(Scope::Operate),
+        // What these say is run as the server's user, or is taken away for good.
+        Request::Submit(_) | Request::Define { .. } | Request::Remove { .. } | Request::Apply { .. } => {
+            Some(Scope::Define)
+        }
+        Request::LoginCode | Request::Redeem { .. } | Request::Watch => None,
+    }
+}
+
+/// Answers a request of the command line.
+///
+/// # Errors
+///
+/// 403 without its scope, 422 if it is none, 429 while there are as many streams as may be, and what the loop
+/// says.
+pub async fn answer(call: Call) -> Reply {
+    call.asked(&[])?;
+    let Asked { id, request, actor: _ } = serde_json::from_slice(&call.body)
+        .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
+    let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
+    let scope = scope_of(&request).ok_or_else(here)?;
+    check_scope(call.who()?, scope)?;
+    match request {
+        Request::Logs { .. } | Request::Wait { .. } => waiting(&call, id, None, request).await,
+        Request::Run { job, wait: true } => {
+            let first = changed(&call, Request::Run { job, wait: false }).await?;
+            let Response::Planned { run } = &first else { return Err(strange()) };
+            let wait = Request::Wait { run: run.clone() };
+            waiting(&call, id, Some(first), wait).await
+        }
+        request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
+        request => lines(&changed(&call, request).await?, id),
+    }
+}
+
+async fn changed(call: &Call, request: Request) -> Result<Response, Problem> {
+    let (code, of) = request.subject();
+    let of = of.map(str::to_owned);
+    let response = call.app.change(call.who()?, request).await?;
+    let said = of.as_ref().map_or_else(|| code.to_owned(), |of| format!("{code} {of}"));
+    call.log(code, &said, of.as_deref(), None, None);
+    Ok(response)
+}
+
+fn lines(response: &Response, id: u64) -> Reply {
+    Ok(text(LINES, response.line(id)))
+}
+
+/// Answers with what comes, as it comes, over a connection of its own to the loop.
+async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
+    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
+    let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
+    let stream = UnixStream::connect(call.app.place.socket()).map_err(gone)?;
+    let mut line = Connection::new(stream).map_err(gone)?;
+    // An error that comes at once is one of HTTP.
+    let next = match &first {
+        None => Some(line.ask(None, request.clone()).await?),
+        Some(_) => None,
+    };
+    let (sender, mut response) = flow();
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
+    tokio::spawn(async move {
+        tell(&mut line, id, [first, next], request, &sender).await;
+        drop(seat);
+    });
+    Ok(response)
+}
+
+async fn tell(
+    line: &mut Connection,
+    id: u64,
+    known: [Option<Response>; 2],
+    request: Request,
+    sender: &Sender,
+) {
+    let is_asked = known[1].is_some();
+    for response in known.into_iter().flatten() {
+        let is_last = is_asked && !matches!(response, Response::Line(_));
+        if !sender.send(response.line(id)).await || is_last {
+            return;
+        }
+    }
+    let mut question = Some(request).filter(|_| !is_asked);
+    loop {
+        let response = {
+            let mut next = pin!(async {
+                match question.take() {
+                    Some(request) => line.ask(None, request).await,
+                    None => line.next().await,
+                }
+            });
+            loop {
+                match sender.while_read(timeout(BEAT, next.as_mut())).await {
+                    Some(Ok(response)) => break response,
+                    Some(Err(_)) if sender.send("\n".to_owned()).await => {}
+                    _ => return,
+                }
+            }
+        };
+        let response = response.unwrap_or_else(Response::Error);
+        if !sender.send(response.line(id)).await || !matches!(response, Response::Line(_)) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_names_a_command_needs_to_define_and_what_signs_in_is_not_asked_from_elsewhere() {
+        let submit = serde_json::from_str(r#"{"command":"submit","due":"2100-01-01T00:00:00Z"}"#).unwrap();
+        assert_eq!(scope_of(&submit), Some(Scope::Define));
+        assert_eq!(
+            scope_of(&Request::Apply { files: Vec::new(), prune: false, preview: true }),
+            Some(Scope::Define)
+        );
+        assert_eq!(scope_of(&Request::Pause { job: None }), Some(Scope::Operate));
+        assert_eq!(scope_of(&Request::Status), Some(Scope::Look));
+        assert_eq!((scope_of(&Request::LoginCode), scope_of(&Request::Watch)), (None, None));
+    }
+}
