@@ -65,6 +65,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Open(args) => listen::open(&args),
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
+        Command::Audit(args) => look::audit(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

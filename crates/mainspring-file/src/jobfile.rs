@@ -40,6 +40,7 @@ use crate::source::{Line, Source};
 
 mod definition;
 mod fields;
+mod labels;
 mod policies;
 mod process;
 mod timetable;
@@ -47,6 +48,8 @@ mod webhook;
 pub mod written;
 
 use fields::{Faults, Fields};
+
+pub use labels::Selector;
 
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or two each.
 pub const MAX_JOBS: usize = 10_000;

@@ -14,6 +14,7 @@
 //!
 //! A [`Once`](crate::Once) is a job with one due time and no definition: `at` on the command line.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,12 @@ use crate::timetable::Timetable;
 
 /// The longest body of an action, in bytes: a shell script of some size. What is larger belongs in a file.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// The most labels of a job.
+pub const MAX_LABELS: usize = 16;
+
+/// The longest name of a label, and the longest text of one, in bytes.
+pub const MAX_LABEL_BYTES: usize = 64;
 
 /// The longest word for a kind of action.
 pub const MAX_KIND_BYTES: usize = 32;
@@ -162,6 +169,9 @@ pub struct Job {
     pub max_runs: Option<u64>,
     /// What it does.
     pub work: Arc<Work>,
+    /// Words about it, by which people choose jobs: a team, a service. They change nothing of what it does.
+    /// At most [`MAX_LABELS`], each a name and a text of at most [`MAX_LABEL_BYTES`].
+    pub labels: BTreeMap<String, String>,
     /// Where the definition came from: the name of a file, or empty for one that came by command. A new set
     /// from one source never touches the jobs of another.
     pub source: String,
@@ -174,7 +184,7 @@ impl Job {
     /// A job without an end, from no source and without a text: the fields say the rest.
     pub fn new(name: JobName, timetable: Timetable, work: impl Into<Arc<Work>>) -> Job {
         let (source, text) = (String::new(), String::new());
-        Job { name, timetable, max_runs: None, work: work.into(), source, text }
+        Job { name, timetable, max_runs: None, work: work.into(), labels: BTreeMap::new(), source, text }
     }
 }
 

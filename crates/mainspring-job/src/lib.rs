@@ -124,7 +124,9 @@ pub use exclusion::Exclusion;
 #[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+pub use job::{
+    Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, MAX_LABEL_BYTES, MAX_LABELS, Work,
+};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]

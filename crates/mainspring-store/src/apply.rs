@@ -345,7 +345,8 @@ fn is_defined(connection: &Connection, name: &JobName) -> Result<bool, StoreErro
 
 fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally: &mut Tally) -> Applied {
     tally.jobs += i64::from(!is_defined(connection, &mark.job)?);
-    let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
+    let sql =
+        "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
         rest_until, rest_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         ON CONFLICT (name) DO NOTHING";
     let values = params![

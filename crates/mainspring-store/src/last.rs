@@ -24,7 +24,8 @@ pub(super) fn came(
     state: RunState,
     ended: Timestamp,
 ) -> Result<(), StoreError> {
-    let sql = "UPDATE job SET last_nominal = ?2, last_series = ?3, last_state = ?4, last_ended = ?5 WHERE name = ?1
+    let sql =
+        "UPDATE job SET last_nominal = ?2, last_series = ?3, last_state = ?4, last_ended = ?5 WHERE name = ?1
         AND (last_nominal IS NULL OR (last_nominal, last_series) <= (?2, ?3))";
     let (job, nominal, ended) = (key.job.as_str(), nanoseconds(key.nominal), nanoseconds(ended));
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;

@@ -105,7 +105,9 @@ pub(super) fn find_sql(query: &Query) -> (String, Vec<Value>) {
     };
     // What is never null is written so that its index is found.
     let (time, rank, order) = match query.order {
-        Order::Ended => ("ended", "ended, job, nominal, series", "ended DESC, job DESC, nominal DESC, series DESC"),
+        Order::Ended => {
+            ("ended", "ended, job, nominal, series", "ended DESC, job DESC, nominal DESC, series DESC")
+        }
         _ => ("nominal", "nominal, job, series", "nominal DESC, job DESC, series DESC"),
     };
     if let Some(job) = &query.job {
@@ -149,8 +151,7 @@ pub(super) fn find_sql(query: &Query) -> (String, Vec<Value>) {
         values.push(Value::from(i64::from(key.series)));
     }
     values.push(Value::from(page(query.limit)));
-    let sql =
-        format!("SELECT {RUN} FROM run WHERE {} ORDER BY {order} LIMIT ?", conditions.join(" AND "));
+    let sql = format!("SELECT {RUN} FROM run WHERE {} ORDER BY {order} LIMIT ?", conditions.join(" AND "));
     (sql, values)
 }
 

@@ -22,8 +22,7 @@ pub(super) const PENDING: &str =
     "due, number, name, key, submitted, kind, body, policies, work_group, priority";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
-pub(super) const JOB: &str =
-    "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, rest_until, rest_note, \
+pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, rest_until, rest_note, \
     last_nominal, last_series, last_state, last_ended, last_success";
 
 /// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
@@ -176,7 +175,8 @@ pub(super) fn rest(row: &Row<'_>, index: usize) -> Read<Rest> {
 pub(super) const AUDIT: &str = "number, at, actor, action, target, note";
 
 pub(super) fn audited(row: &Row<'_>) -> Read<Audited> {
-    let (actor, action, target): (String, String, String) = (column(row, 2)?, column(row, 3)?, column(row, 4)?);
+    let (actor, action, target): (String, String, String) =
+        (column(row, 2)?, column(row, 3)?, column(row, 4)?);
     let audit = Audit::new(time_at(row, 1)?, actor, action, target).with_note(column::<String>(row, 5)?);
     Ok(Audited::new(unsigned(column(row, 0)?), audit))
 }

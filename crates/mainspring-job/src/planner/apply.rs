@@ -161,14 +161,14 @@ impl Planner {
         if tracked.source.is_none() || now <= tracked.mark.watermark {
             return;
         }
-        let is_job_paused = tracked.mark.pause.is_some();
+        let (is_job_paused, is_all_paused) = (tracked.mark.pause.is_some(), self.is_paused());
         if self.phase == Phase::Planning && !self.rests() && !is_job_paused {
             self.job_due(now, name);
         }
         let tracked = self.jobs.get_mut(name).expect("it was there a moment ago");
         let watermark = tracked.mark.watermark;
         tracked.mark.watermark = watermark.max(now);
-        let (state, why) = match is_job_paused || self.is_paused() {
+        let (state, why) = match is_job_paused || is_all_paused {
             true => (RunState::SkippedPaused, Reason::Paused),
             false => (RunState::Missed, reason),
         };

@@ -13,7 +13,7 @@ use std::fs;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune,
-    Reader as StoreReader, Run, Shard, Store, StoreError,
+    Reader as StoreReader, Rest, Run, Shard, Store, StoreError,
 };
 
 use super::clients::Clients;
@@ -89,20 +89,21 @@ pub struct Stores {
 /// What the store held at the start.
 struct Stored {
     records: Vec<JobRecord>,
-    is_paused: bool,
+    /// How everything rests, if it is paused.
+    paused: Option<Rest>,
     /// The open runs.
     pages: Vec<Vec<Run>>,
 }
 
 impl Stored {
     fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
-        let (records, is_paused) = store.jobs(shard)?;
+        let (records, paused) = store.jobs(shard)?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                return Ok(Stored { records, is_paused, pages });
+                return Ok(Stored { records, paused, pages });
             }
             pages.push(page);
         }
@@ -166,7 +167,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: Stored, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, is_paused, pages } = stored;
+        let Stored { mut records, paused, pages } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
@@ -189,10 +190,10 @@ impl Server {
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
         let sets: Vec<Definitions> = kept.chain(sets).collect();
         let former = self.former(&records, &sets);
-        self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
+        self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), paused: paused.clone() });
         for runs in pages {
             let (jobs, former) = (Vec::new(), Vec::new());
-            self.owner.tell(Input::Restore { jobs, former, runs, is_paused });
+            self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
         let mut names = HashSet::new();
         for definitions in sets {

@@ -163,6 +163,11 @@ impl Owner {
         self.writer.has_more = true;
     }
 
+    /// Whether the store's thread would take a batch that is worth it.
+    pub(super) fn could_write(&self) -> bool {
+        self.writer.has_place()
+    }
+
     /// Leaves what the planner has decided for a later [`send_batches`](Self::send_batches).
     pub(super) fn hold_batches(&mut self) {
         self.writer.has_more = self.planner.has_batch();

@@ -119,8 +119,13 @@ impl Writer {
 
     /// Whether another batch is to be given.
     pub(super) fn takes_batch(&self) -> bool {
-        let is_worthwhile = self.in_flight.len() < MAX_IN_FLIGHT && WORTHWHILE <= self.backlog_count;
+        let is_worthwhile = self.has_place() && WORTHWHILE <= self.backlog_count;
         self.delay != Delay::Full && (self.in_flight.is_empty() || is_worthwhile)
+    }
+
+    /// Whether there is a place for another batch.
+    pub(super) fn has_place(&self) -> bool {
+        self.in_flight.len() < MAX_IN_FLIGHT
     }
 
     /// Whether all that was given is on disk.
@@ -308,7 +313,7 @@ mod tests {
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
-            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(None)]), now);
             // From no wait to a wait that ends about when the report comes.
             let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
             let report = loop {

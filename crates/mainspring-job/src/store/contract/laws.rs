@@ -321,7 +321,7 @@ fn last_kept<G: Ground>(ground: &mut G) -> Held {
     let prune = Operation::Prune { job: Some(name("job")), keep: 0, before: at(0) };
     // What is planned before the job is defined counts too.
     let [first, second, third] = runs;
-    let rounds: [(Vec<Operation>, Option<(i64, RunState)>); 6] = [
+    let rounds = [
         (vec![first, second, define], None),
         (vec![end(60, RunState::Succeeded)], Some((60, RunState::Succeeded))),
         (vec![end(120, failed), third], Some((120, failed))),
@@ -372,7 +372,7 @@ fn audited<G: Ground>(ground: &mut G) -> Held {
     same("numbers", &found.iter().map(|row| row.number).collect(), &expected)?;
     same(
         "rows",
-        &found.iter().map(|row| row.audit.clone()).collect(),
+        &found.iter().map(|row| row.audit.clone()).collect::<Vec<_>>(),
         &expected.iter().copied().map(row).collect(),
     )?;
     let oldest = latest - MAX_AUDIT_ROWS;
