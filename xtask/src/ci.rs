@@ -1,14 +1,14 @@
 //! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
 //!
-//! Cost: some minutes on two cores, most of it compiling. It does not install anything: a Rust toolchain with
-//! rustfmt and clippy is all it needs; where there is no valgrind either, instructions are not
-//! counted, and without cargo-deny the dependencies are not checked.
+//! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
+//! needs: [`tools`] installs the rest where it may, and says what is skipped where it may not.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use crate::program::succeed;
+use crate::tools;
 
 struct Step {
     name: &'static str,
@@ -57,6 +57,10 @@ const STEPS: [Step; 13] = [
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
     let begun = now();
+    if let Err(problem) = tools::install() {
+        println!("== the tools of the tests failed: {problem}");
+        return ExitCode::FAILURE;
+    }
     for step in &STEPS {
         let step_begun = now();
         println!("== {}: cargo {}", step.name, step.arguments.join(" "));

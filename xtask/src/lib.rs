@@ -2,8 +2,8 @@
 //! [`instructions`] counts instructions, [`example`] tests the real program, [`fuzz`] runs what needs a
 //! sanitizer, [`program`] starts other programs, [`package`] tests what a registry would get, [`simulate`]
 //! looks for histories of jobs that go wrong, [`dependencies`] asks what is known against other people's
-//! crates, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what a machine can check of
-//! STYLE.md.
+//! crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises, and [`tidy`]
+//! checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
@@ -42,6 +42,8 @@ pub mod program;
 pub mod simulate;
 
 pub mod tidy;
+
+pub mod tools;
 
 pub mod trials;
 

@@ -349,7 +349,9 @@ fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
     let rows = rows["audit"]["rows"].as_array().unwrap();
     let told: Vec<String> = rows
         .iter()
-        .map(|row| format!("{} {} {} {}", row["actor"], row["action"], row["target"], row["note"]).replace('"', ""))
+        .map(|row| {
+            format!("{} {} {} {}", row["actor"], row["action"], row["target"], row["note"]).replace('"', "")
+        })
         .collect();
     assert_eq!(told, [format!("uid {uid} resume idle "), format!("uid {uid} pause idle new disk")]);
     let text = served.ask(&["audit", "idle", "-n", "1"]).stdout;
@@ -374,7 +376,10 @@ fn a_pause_says_until_when_and_why_and_a_label_chooses() {
     assert!(shown.contains("new disk") && shown.contains("site=here team=ops"), "{shown}");
     let json = served.json(&["show", "a", "--json"]);
     assert_eq!(json["job"]["rest"]["until_civil"], "2100-01-01T09:00:00+09:00[Asia/Tokyo]", "{json}");
-    assert_eq!((&json["job"]["next"], &json["job"]["armed"]), (&serde_json::Value::Null, &"2100-01-01T00:00:00Z".into()));
+    assert_eq!(
+        (&json["job"]["next"], &json["job"]["armed"]),
+        (&serde_json::Value::Null, &"2100-01-01T00:00:00Z".into())
+    );
     let json = served.json(&["show", "b", "--json"]);
     assert_eq!(json["job"]["armed"], json["job"]["next"]);
     let names = |labels: &[&str]| {

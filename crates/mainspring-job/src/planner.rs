@@ -1,16 +1,23 @@
 //! The planner: facts in, decisions out.
 //!
 //! ```text
-//!                 ┌──────────────────────────── Planner ─────────────────────────────┐
-//!  Input ───────▶ │ agenda   when which job or run is to be looked at (agenda)       │
-//!                 │ jobs     definitions and marks            (apply, occurrence)    │
-//!                 │ lines    what is in the way of what, per job (gate)              │ ──▶ take_batch
-//!                 │ places   who may start, per group and in all (place)             │
-//!                 │ quarantine what may have killed the server (quarantine)          │
-//!                 │ near     ids of the one-shot jobs of the near future (window)    │
-//!                 │ ledger   what is to be written, and what waits for it (ledger)   │ ──▶ Output
-//!                 └──────────────────────────────────────────────────────────────────┘
+//!                 ┌──────────────────────────────── Planner ────────────────────────────────┐
+//!  Input ───────▶ │ activity    restoring, planning, paused, stopping                       │
+//!                 │ clock       when planning began, and whether the clock was set back     │
+//!                 │ agenda      when which job or run is to be looked at                    │
+//!                 │ jobs        definitions, marks, and what waits for room                 │ ──▶ take_batch
+//!                 │ runs        open runs: their gates, and the places that they take       │
+//!                 │ near        ids of the one-shot jobs of the near future                 │
+//!                 │ quarantine  what may have killed the server                             │
+//!                 │ pruning     which history has grown enough                              │
+//!                 │ numbers     for what has no name of its own                             │
+//!                 │ ledger      what is to be written, and what waits for it                │ ──▶ Output
+//!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
+//!
+//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file can break it. The
+//! decisions stand beside them and go from one to the next: `restoration`, `definitions`, `tick`, `occurrence`, `admission`,
+//! `start`, `end`, `crash`, `one_shots`, `command`.
 //!
 //! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
 //! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
@@ -24,48 +31,50 @@
 //!
 //! Does not measure how long something takes: see [`Timeout`](crate::Timeout).
 
+mod activity;
 mod admission;
 mod agenda;
-mod apply;
-mod begin;
-mod boot;
+mod clock_watch;
 mod command;
 mod crash;
+mod definitions;
 mod end;
 mod gate;
+mod jobs;
 mod ledger;
 mod limits;
 mod live;
 mod lookup;
-mod near;
+mod numbers;
 mod occurrence;
-mod place;
+mod one_shots;
+mod open_runs;
+mod places;
+mod pruning;
 mod quarantine;
+mod restoration;
+mod start;
 mod tick;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
 use jiff::Timestamp;
 
-use crate::audit::Audit;
 use crate::input::Input;
-use crate::job::Job;
-use crate::name::JobName;
 use crate::operation::Batch;
 use crate::output::Output;
-use crate::record::{Mark, Rest};
-use crate::run::{Run, RunKey};
-use crate::state::RunState;
 
+use activity::Activity;
 use agenda::Agenda;
-use gate::Gate;
+use clock_watch::ClockWatch;
+use jobs::Jobs;
 use ledger::Ledger;
-use live::{Live, Phase, Tracked};
-use place::Places;
+use live::Live;
+use numbers::Numbers;
+use open_runs::OpenRuns;
+use pruning::Pruning;
 use quarantine::Quarantine;
 use window::Window;
 
@@ -103,78 +112,33 @@ pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 #[derive(Debug)]
 pub struct Planner {
     limits: Limits,
-    phase: Phase,
-    /// Everything rests: no tick does anything, and nothing starts.
-    paused: Option<Rest>,
-    /// Who asks for what with the next command.
-    audit: Option<Audit>,
-    /// The server is about to end: as with a pause, and no store knows.
-    is_stopping: bool,
-    /// The latest time that was told, to notice when the clock is set back.
-    latest: Timestamp,
-    /// When planning began.
-    began: Timestamp,
-    jobs: BTreeMap<JobName, Tracked>,
-    /// Every open run, and no other.
-    runs: BTreeMap<RunKey, Live>,
-    /// For each job with a run past its gate or before it.
-    lines: BTreeMap<JobName, Gate>,
-    places: Places,
+    activity: Activity,
+    clock: ClockWatch,
     agenda: Agenda,
-    /// Jobs that were due when there was no room for another open run; each once.
-    crowded: VecDeque<JobName>,
+    jobs: Jobs,
+    runs: OpenRuns,
     near: Window,
     quarantine: Quarantine,
-    /// How many facts were told.
-    turn: u64,
-    /// Runs that the next turn admits.
-    postponed: Vec<Live>,
-    /// Open runs of the store, between `Restore` and `Begin`.
-    restored: Vec<Run>,
-    /// Running runs whose next attempt is not due before a time.
-    deferred: BTreeMap<RunKey, Timestamp>,
+    pruning: Pruning,
+    numbers: Numbers,
     ledger: Ledger,
-    /// The number of the next one-shot job; the epoch is in its upper bits.
-    next_number: u64,
-    /// How many runs had no trigger to name their nominal time.
-    request_count: u64,
-    /// Rows of one-shot jobs that ended since those were last pruned.
-    once_ended_count: u32,
-    /// Whose history is to be pruned at the end of the turn; `None` is that of all one-shot jobs.
-    pruning: BTreeSet<Option<JobName>>,
 }
-
-/// How many bits of a one-shot job's number count within one epoch.
-const NUMBER_BITS: u32 = 40;
 
 impl Planner {
     /// A planner for the owner of an epoch. It first wants to be told what the store holds, then [`Input::Begin`].
     pub fn new(epoch: u64, limits: Limits) -> Planner {
         Planner {
-            places: Places::new(limits.max_running),
-            limits,
-            phase: Phase::Restoring,
-            paused: None,
-            audit: None,
-            is_stopping: false,
-            latest: Timestamp::MIN,
-            began: Timestamp::MIN,
-            jobs: BTreeMap::new(),
-            runs: BTreeMap::new(),
-            lines: BTreeMap::new(),
+            activity: Activity::default(),
+            clock: ClockWatch::default(),
             agenda: Agenda::default(),
-            crowded: VecDeque::new(),
+            jobs: Jobs::default(),
+            runs: OpenRuns::new(limits.max_running),
             near: Window::default(),
             quarantine: Quarantine::default(),
-            turn: 0,
-            postponed: Vec::new(),
-            restored: Vec::new(),
-            deferred: BTreeMap::new(),
+            pruning: Pruning::new(limits.once_retention),
+            numbers: Numbers::new(epoch),
             ledger: Ledger::default(),
-            next_number: epoch << NUMBER_BITS,
-            request_count: epoch.wrapping_mul(37),
-            once_ended_count: 0,
-            pruning: BTreeSet::new(),
+            limits,
         }
     }
 
@@ -183,28 +147,27 @@ impl Planner {
     /// # Panics
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
-        self.turn += 1;
+        self.runs.begin_turn();
         self.agenda.tell(now);
         self.near.tell(now);
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => {
-                self.restore(jobs, runs, paused);
-                self.remember(former);
+                self.restore(jobs, former, runs, paused);
             }
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
-            Input::Defer { key, until } => drop(self.deferred.insert(key, until)),
+            Input::Defer { key, until } => self.runs.defer(&key, until),
             Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
             Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
-            Input::Stop => self.is_stopping = true,
-            Input::Audit(audit) => self.audit = Some(audit),
+            Input::Stop => self.activity.stop(),
+            Input::Audit(audit) => self.ledger.begin_audit(audit),
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
-        for live in std::mem::take(&mut self.postponed) {
+        for live in self.runs.take_postponed() {
             self.schedule(now, live);
         }
         self.prune_histories(now);
@@ -214,6 +177,12 @@ impl Planner {
             self.request_portion(now);
         }
         self.ledger.release(outputs);
+        debug_assert!(
+            self.activity.is_planning() || self.runs.len() == 0,
+            "no run is open before planning begins"
+        );
+        debug_assert!(self.runs.running_count() <= self.limits.max_running, "no more run than may");
+        debug_assert!(!self.near.is_firing(), "a one-shot job that fires is recorded in the same turn");
     }
 
     /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may be more. What belongs
@@ -230,65 +199,17 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
     /// happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if self.phase == Phase::Restoring || self.is_stopping {
-            return None;
-        }
-        if let Some(rest) = &self.paused {
-            return rest.until;
+        if !self.activity.is_planning() || self.activity.rests() {
+            return self.activity.rests_until();
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
-        let crowded = (!self.crowded.is_empty() && self.has_room()).then_some(Timestamp::MIN);
+        let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
         [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
 
-    /// How many runs are open: scheduled, queued or running.
-    pub fn open_count(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// How many runs are running.
-    pub fn running_count(&self) -> usize {
-        self.places.running_count()
-    }
-
-    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
-    /// its time has come.
-    pub fn near_count(&self) -> usize {
-        self.near.len()
-    }
-
-    /// The jobs with a definition, and how far each is.
-    pub fn jobs(&self) -> impl Iterator<Item = (&Job, &Mark)> {
-        self.jobs.values().filter_map(|tracked| Some((tracked.job.as_deref()?, &tracked.mark)))
-    }
-
-    /// Open runs, in the order of their keys.
-    pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
-        self.runs.values().map(|live| &live.run)
-    }
-
-    /// Whether everything is paused.
-    pub fn is_paused(&self) -> bool {
-        self.paused.is_some()
-    }
-
-    /// How everything rests, if it is paused.
-    pub fn rest(&self) -> Option<&Rest> {
-        self.paused.as_ref()
-    }
-
-    /// Whether [`Input::Stop`] was told.
-    pub fn is_stopping(&self) -> bool {
-        self.is_stopping
-    }
-
-    /// Whether nothing is to start, whatever the reason.
-    fn rests(&self) -> bool {
-        self.is_paused() || self.is_stopping
-    }
-
+    /// Whether there is room for another open run.
     fn has_room(&self) -> bool {
         self.runs.len() < self.limits.max_open
     }
@@ -298,32 +219,8 @@ impl Planner {
     /// # Panics
     /// When it is not.
     pub fn check(&self) {
-        for (key, live) in &self.runs {
-            assert_eq!(*key, live.run.key, "a run is kept under its key");
-            assert!(live.run.state.is_open(), "{key} is {} and still kept", live.run.state);
-            let is_on_agenda = live.wakes.is_some_and(|entry| self.agenda.holds(entry));
-            assert_eq!(
-                is_on_agenda,
-                live.run.state == RunState::Scheduled,
-                "{key} is on the agenda iff scheduled"
-            );
-            let line = self.lines.get(&key.job);
-            let is_in_line = line.is_some_and(|line| line.holds(live.run.due, key));
-            assert_eq!(
-                is_in_line,
-                live.run.state != RunState::Scheduled,
-                "{key} is in line iff queued or running"
-            );
-        }
-        let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
-        assert_eq!(running, self.places.running_count(), "places are taken by what runs");
-        for (name, tracked) in &self.jobs {
-            if let Some(entry) = tracked.next {
-                assert!(self.agenda.holds(entry), "{name} is on the agenda where it says");
-            }
-        }
-        self.check_gates();
-        self.check_probation();
-        self.places.check();
+        self.jobs.check(&self.agenda);
+        self.runs.check(&self.agenda, |job| self.jobs.rest(job));
+        self.quarantine.check(|key| self.run(key));
     }
 }

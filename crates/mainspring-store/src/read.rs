@@ -6,7 +6,7 @@ use mainspring_job::{
     Rest, Run, RunKey, Shard, StoreError,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
+use rusqlite::{Connection, Params, Row, params, params_from_iter};
 
 use super::fault::mapped;
 use super::row::{self, AUDIT, JOB, PENDING, RUN, nanoseconds, number};

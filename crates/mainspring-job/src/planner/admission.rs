@@ -6,14 +6,13 @@
 
 use jiff::Timestamp;
 
-use super::gate::Gate;
-use super::{Live, Planner, wait};
+use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::policy::{CatchUp, Overlap};
 use crate::reason::Reason;
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Cause, RunKey};
 use crate::state::RunState;
 
 /// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a moment.
@@ -23,53 +22,21 @@ impl Planner {
     /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
     /// those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
-        if self.is_undecided(&live) {
-            return self.postpone(live, is_recorded);
+        if self.runs.is_undecided(&live) {
+            // The next turn admits it.
+            if !is_recorded {
+                self.record_run(live.run.clone());
+            }
+            return self.runs.postpone(live);
         }
         let verdict = self.verdict(now, &live);
         if let Some((state, reason)) = verdict {
             return self.end_unstarted(now, live, is_recorded, state, reason);
         }
         self.record_queued(now, &mut live, is_recorded);
-        live.admitted = self.turn;
         let job = live.run.key.job.clone();
-        self.lines.entry(job.clone()).or_default().add(&live);
-        self.runs.insert(live.run.key.clone(), live);
+        self.runs.queue(live);
         self.promote(&job);
-    }
-
-    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known at its end.
-    fn is_undecided(&self, live: &Live) -> bool {
-        let run = &live.run;
-        if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
-            return false;
-        }
-        let Some(line) = self.lines.get(&run.key.job) else { return false };
-        let past = line.active.iter().map(|key| &self.runs[key]);
-        past.into_iter().any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
-    }
-
-    /// Whether a run of this key is open, one that the next turn admits among them.
-    pub(super) fn is_open(&self, key: &RunKey) -> bool {
-        self.runs.contains_key(key) || self.postponed.iter().any(|live| live.run.key == *key)
-    }
-
-    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that has not either.
-    pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
-        if !wait::is_in_line(run) {
-            return None;
-        }
-        let first = RunKey::new(run.key.job.clone(), Timestamp::MIN);
-        let earlier = self.runs.range(first..run.key.clone()).rev();
-        earlier.map(|(_, live)| live).find(|live| wait::is_in_line(&live.run))
-    }
-
-    /// The next turn admits a run.
-    fn postpone(&mut self, live: Live, is_recorded: bool) {
-        if !is_recorded {
-            self.record_run(live.run.clone());
-        }
-        self.postponed.push(live);
     }
 
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
@@ -78,13 +45,13 @@ impl Planner {
             return Some((RunState::Missed, Reason::Stale));
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
-        let is_resting = self.is_resting(&run.key.job, run.cause);
+        let is_resting = self.jobs.rest(&run.key.job).holds(run.cause);
         // The start of a server is over when everything is resumed.
-        let is_left_out = run.cause == Cause::Boot && self.rests();
+        let is_left_out = run.cause == Cause::Boot && self.activity.rests();
         if is_left_out || is_resting && !is_kept {
             return Some((RunState::SkippedPaused, Reason::Paused));
         }
-        let is_clear = self.lines.get(&run.key.job).is_none_or(Gate::is_empty);
+        let is_clear = self.runs.is_clear(&run.key.job);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
@@ -101,16 +68,10 @@ impl Planner {
         }
     }
 
-    /// Whether a job's runs do not pass its gate. A run by hand passes that of a paused job: whoever asks knows.
-    fn is_resting(&self, job: &JobName, cause: Cause) -> bool {
-        let is_paused = self.jobs.get(job).is_some_and(|tracked| tracked.mark.pause.is_some());
-        is_paused && !matches!(cause, Cause::Request | Cause::Once)
-    }
-
     /// The right column of the table in `policy/overlap.rs`.
     fn blocked(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) -> Verdict {
         let skipped = Some((RunState::SkippedOverlap, self.in_the_way(job)));
-        let queued = self.queued(job);
+        let queued = self.runs.queued(job);
         match overlap {
             Overlap::Skip => skipped,
             Overlap::QueueOne if !queued.is_empty() => skipped,
@@ -130,10 +91,7 @@ impl Planner {
 
     /// What is in the way of a job's next run.
     fn in_the_way(&self, job: &JobName) -> Reason {
-        let Some(line) = self.lines.get(job) else { return Reason::EarlierWaiting };
-        let runs = || {
-            line.active.iter().chain(line.waiting.iter().map(|(_, key)| key)).map(|key| &self.runs[key].run)
-        };
+        let runs = || self.runs.in_the_way(job).map(|live| &live.run);
         if runs().any(|run| run.state == RunState::Running) {
             Reason::EarlierRunning
         } else if runs().any(|run| 0 < self.crashes(run)) {
@@ -143,23 +101,15 @@ impl Planner {
         }
     }
 
-    fn queued(&self, job: &JobName) -> Vec<RunKey> {
-        let Some(line) = self.lines.get(job) else { return Vec::new() };
-        let is_queued =
-            |key: &&RunKey| self.runs.get(*key).is_some_and(|live| live.run.state == RunState::Queued);
-        let active = line.active.iter().filter(is_queued);
-        active.chain(line.waiting.iter().map(|(_, key)| key)).cloned().collect()
-    }
-
     /// Drops what waits, where the rule lets the next one take its place. Done before that one is planned, because each
     /// is a unit of its own.
     pub(super) fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
         if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }
-        for key in self.queued(job) {
-            let run = &self.runs[&key].run;
-            if !run.cause.is_kept() && run.attempt == 0 {
+        for key in self.runs.queued(job) {
+            let is_replaced = |live: &Live| !live.run.cause.is_kept() && live.run.attempt == 0;
+            if self.runs.get(&key).is_some_and(is_replaced) {
                 self.ledger.end_unit();
                 let live = self.leave(&key);
                 self.end_unstarted(now, live, true, RunState::SkippedOverlap, Reason::Replaced);
@@ -169,99 +119,25 @@ impl Planner {
     }
 
     fn kill_running(&mut self, job: &JobName) {
-        let Some(line) = self.lines.get(job) else { return };
-        for key in line.active.iter().cloned().collect::<Vec<_>>() {
+        for key in self.runs.active(job) {
             self.kill(&key, Reason::Replaced);
         }
     }
 
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
-        let live = self.runs.remove(key).expect("only open runs leave");
         self.release_run(key);
-        self.places.remove(&live);
-        if let Some(line) = self.lines.get_mut(&key.job) {
-            line.remove(&live);
-            if line.is_empty() {
-                self.lines.remove(&key.job);
-            }
-        }
-        live
+        self.runs.leave(key, &mut self.agenda)
     }
 
     /// A job is paused: what is past its gate and has not started waits before it again.
     pub(super) fn hold(&mut self, job: &JobName) {
-        for key in self.queued(job) {
-            let live = &self.runs[&key];
-            if self.is_resting(job, live.run.cause) {
-                self.places.remove(live);
-                let line = self.lines.get_mut(job).expect("who is queued is in line");
-                line.remove(live);
-                line.add(live);
-            }
-        }
-        // One that the pause does not hold may have waited behind them.
-        self.promote(job);
+        self.runs.hold(job, self.jobs.rest(job));
     }
 
-    /// Opens the gates of a job as far as its policy allows.
+    /// Opens the gate of a job as far as its policy allows.
     pub(super) fn promote(&mut self, job: &JobName) {
-        self.step_back(job);
-        while let Some((_, key)) = self.first_admissible(job) {
-            let live = &self.runs[&key];
-            self.places.add(live);
-            self.lines.get_mut(job).expect("a run waits in it").pass(live);
-        }
-    }
-
-    /// Takes the one run back before the gate that is past it, has not started, and is due later than one that waits.
-    fn step_back(&mut self, job: &JobName) {
-        let Some(key) = self.overtaken(job) else { return };
-        let live = &self.runs[&key];
-        self.places.remove(live);
-        let line = self.lines.get_mut(job).expect("it is past its gate");
-        line.remove(live);
-        line.add(live);
-    }
-
-    /// The run that [`Planner::step_back`] takes back.
-    fn overtaken(&self, job: &JobName) -> Option<RunKey> {
-        let line = self.lines.get(job)?;
-        // Where all may pass, only what makes good for a misfire passes singly.
-        let first = line.active.first().filter(|_| line.active.len() == 1);
-        let key = line.catching_up.as_ref().or(first)?;
-        let past = &self.runs[key];
-        let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
-        if !passes_singly || past.run.state != RunState::Queued {
-            return None;
-        }
-        let earlier = line.waiting.range(..(past.run.due, key.clone()));
-        let passes = |key: &RunKey| {
-            let live = &self.runs[key];
-            let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
-            is_alike && !self.is_resting(job, live.run.cause)
-        };
-        earlier.into_iter().any(|(_, key)| passes(key)).then(|| key.clone())
-    }
-
-    /// The first that waits before an open gate and is not held by a pause.
-    fn first_admissible(&self, job: &JobName) -> Option<(Timestamp, RunKey)> {
-        let line = self.lines.get(job).filter(|line| !line.is_shut())?;
-        let may_pass = |key: &RunKey| {
-            let live = &self.runs[key];
-            line.is_open_for(live) && !self.is_resting(job, live.run.cause)
-        };
-        line.waiting.iter().find(|(_, key)| may_pass(key)).cloned()
-    }
-
-    /// Checks that nobody waits before an open gate.
-    pub(super) fn check_gates(&self) {
-        for job in self.lines.keys() {
-            let found = self.first_admissible(job);
-            assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
-            let found = self.overtaken(job);
-            assert!(found.is_none(), "{found:?} is past the gate before one that is due earlier");
-        }
+        self.runs.promote(job, self.jobs.rest(job));
     }
 
     /// Records the end of a run that never started, or not again.
@@ -298,6 +174,6 @@ impl Planner {
             }
             _ => (),
         }
-        self.count_ended(&key.job);
+        self.pruning.count_ended(&key.job);
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ledger::{Otherwise, Subject};
-use super::{Phase, Planner};
+use super::Planner;
+use super::ledger::{Otherwise, Position, Subject};
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, Scope, Ticket};
 use crate::name::JobName;
@@ -13,7 +13,7 @@ use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
 use crate::reason::Reason;
-use crate::record::{Pause, Rest};
+use crate::record::Rest;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Timetable;
@@ -81,17 +81,12 @@ pub fn rewind_preview(
 impl Planner {
     /// Obeys a command, and has who asked for it written with it.
     pub(super) fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
-        let audit = self.audit.take();
         self.obey(now, ticket, command);
-        if let Some(audit) = audit.filter(|_| !self.ledger.has_refused(ticket)) {
-            self.ledger.record(Operation::Audit(audit));
-            // The answer says that all of it is on disk.
-            self.ledger.postpone_last();
-        }
+        self.ledger.end_audit(ticket);
     }
 
     fn obey(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
-        let is_early = self.phase == Phase::Restoring;
+        let is_early = !self.activity.is_planning();
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
             Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
@@ -112,7 +107,7 @@ impl Planner {
     }
 
     fn remove(&mut self, now: Timestamp, name: &JobName) -> Reply {
-        if self.jobs.get(name).is_none_or(|tracked| tracked.source.is_none()) {
+        if self.jobs.source(name).is_none() {
             return Reply::Refused(Refusal::NoSuchJob);
         }
         self.forget(now, name);
@@ -123,8 +118,7 @@ impl Planner {
         let Submission { due, name, key, work } = submission;
         let is_taken = |name: &JobName| {
             // The names that are made for one-shot jobs without one are not for asking.
-            self.jobs.get(name).is_some_and(|it| it.source.is_some())
-                || name.as_str().parse::<OnceId>().is_ok()
+            self.jobs.source(name).is_some() || name.as_str().parse::<OnceId>().is_ok()
         };
         let refusal = match (&name, &key) {
             (Some(name), _) if is_taken(name) => Some(Refusal::Conflict),
@@ -136,20 +130,20 @@ impl Planner {
             let reply = Reply::Refused(refusal);
             return self.ledger.perform(Output::Reply { ticket, reply });
         }
-        let id = self.new_id(due);
+        let id = self.numbers.new_id(due);
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let place = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
+        let position = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
-        self.ledger.perform_if_new(place, reply, Otherwise::Duplicate);
+        self.ledger.perform_if_new(position, reply, Otherwise::Duplicate);
     }
 
     fn withdraw(&mut self, now: Timestamp, ticket: Ticket, id: OnceId) {
         self.near.withdraw(id);
-        let place = self.ledger.record_for(Operation::Withdraw { id, at: now }, Subject::Withdrawn(id));
+        let position = self.ledger.record_for(Operation::Withdraw { id, at: now }, Subject::Withdrawn(id));
         let reply = Output::Reply { ticket, reply: Reply::Done };
         let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchOnce));
-        self.ledger.perform_if_new(place, reply, otherwise);
+        self.ledger.perform_if_new(position, reply, otherwise);
     }
 
     fn cancel(&mut self, now: Timestamp, key: &RunKey) -> Reply {
@@ -165,10 +159,7 @@ impl Planner {
 
     /// Ends a run that waits for its time or its place.
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
-        let mut live = self.leave(key);
-        if let Some(entry) = live.wakes.take() {
-            self.agenda.cancel(entry);
-        }
+        let live = self.leave(key);
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
         self.promote(&key.job);
     }
@@ -179,16 +170,14 @@ impl Planner {
         }
         match scope {
             Scope::All => {
-                self.ledger.record(Operation::PauseAll(Some(rest.clone())));
-                self.paused = Some(rest);
+                self.activity.pause(rest.clone());
+                self.ledger.record(Operation::PauseAll(Some(rest)));
             }
             Scope::Job(name) => {
-                let Some(tracked) = self.jobs.get_mut(&name).filter(|it| it.source.is_some()) else {
+                if !self.jobs.pause(&name, rest) {
                     return Reply::Refused(Refusal::NoSuchJob);
-                };
-                (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
-                let mark = tracked.mark.clone();
-                self.ledger.record(Operation::Mark(mark));
+                }
+                self.keep_mark(&name);
                 self.expect(&name);
                 self.hold(&name);
             }
@@ -196,69 +185,41 @@ impl Planner {
         Reply::Done
     }
 
-    fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
+    pub(super) fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
         match scope {
-            Scope::All if self.is_paused() => {
-                self.paused = None;
-                let rests = |mark: &crate::record::Mark| mark.pause.is_some();
-                let awake = self.jobs.values().filter(|tracked| !rests(&tracked.mark));
-                let names: Vec<JobName> = awake.map(|tracked| tracked.mark.job.clone()).collect();
-                for name in names {
-                    self.wake(now, &name);
-                    self.ledger.end_unit();
+            Scope::All => {
+                if self.activity.resume() {
+                    for name in self.jobs.names_awake() {
+                        self.wake(now, &name);
+                        self.ledger.end_unit();
+                    }
+                    // Last: a server that dies in between finds everything paused, and what was skipped on record.
+                    self.ledger.record(Operation::PauseAll(None));
                 }
-                // Last: a server that dies in between finds everything paused, and what was skipped on record.
-                self.ledger.record(Operation::PauseAll(None));
             }
-            Scope::All => (),
             Scope::Job(name) => {
-                if !self.jobs.contains_key(&name) {
+                if !self.jobs.is_known(&name) {
                     return Reply::Refused(Refusal::NoSuchJob);
                 }
-                self.resume_job(now, &name);
+                if self.jobs.resume(&name) {
+                    self.release_job(&name);
+                    self.wake(now, &name);
+                }
             }
         }
         Reply::Done
     }
 
-    /// A pause that was for a while is over: the job goes on as it was.
-    pub(super) fn end_pause(&mut self, now: Timestamp, name: &JobName) {
-        if let Some(tracked) = self.jobs.get_mut(name) {
-            (tracked.mark.pause, tracked.mark.rest) = (None, Rest::default());
-        }
-        self.wake(now, name);
-    }
-
-    /// A job goes on, if it rests.
-    fn resume_job(&mut self, now: Timestamp, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        tracked.mark.rest = Rest::default();
-        if tracked.mark.pause.take().is_some() {
-            (tracked.mark.failures, tracked.mark.crashes) = (0, 0);
-            self.release_job(name);
-            self.wake(now, name);
-        }
-    }
-
-    /// Everything goes on whose rest is over.
-    pub(super) fn end_rest(&mut self, now: Timestamp) {
-        if !self.is_stopping && self.paused.as_ref().is_some_and(|rest| rest.is_over(now)) {
-            self.resume(now, Scope::All);
-        }
-    }
-
     /// A job plans again.
-    fn wake(&mut self, now: Timestamp, name: &JobName) {
+    pub(super) fn wake(&mut self, now: Timestamp, name: &JobName) {
         self.skip_paused(now, name);
-        if let Some(tracked) = self.jobs.get(name) {
-            self.ledger.record(Operation::Mark(tracked.mark.clone()));
-        }
+        self.keep_mark(name);
         self.expect(name);
         self.promote(name);
     }
 
     fn trigger(&mut self, now: Timestamp, ticket: Ticket, name: &JobName) {
-        let job = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone);
+        let job = self.jobs.definition(name).map(Arc::clone);
         let refusal = match (&job, self.has_room()) {
             (None, _) => Some(Refusal::NoSuchJob),
             (_, false) => Some(Refusal::TooManyRuns),
@@ -268,13 +229,13 @@ impl Planner {
             let reply = Reply::Refused(refusal.unwrap_or(Refusal::NoSuchJob));
             return self.ledger.perform(Output::Reply { ticket, reply });
         };
-        let key = RunKey::new(name.clone(), self.new_nominal(now));
+        let key = RunKey::new(name.clone(), self.numbers.new_nominal(now));
         self.plan_run(now, &job, key.clone(), Cause::Request, now);
         self.ledger.perform(Output::Reply { ticket, reply: Reply::Planned { key } });
     }
 
     fn backfill(&mut self, now: Timestamp, name: &JobName, from: Timestamp, to: Timestamp) -> Reply {
-        let Some(job) = self.jobs.get(name).and_then(|tracked| tracked.job.as_ref()).map(Arc::clone) else {
+        let Some(job) = self.jobs.definition(name).map(Arc::clone) else {
             return Reply::Refused(Refusal::NoSuchJob);
         };
         let nominals = match preview(&job.timetable, from, to, now) {
@@ -284,10 +245,8 @@ impl Planner {
         if self.limits.max_open < self.runs.len() + nominals.len() {
             return Reply::Refused(Refusal::TooManyRuns);
         }
-        let mark = &mut self.jobs.get_mut(name).expect("it was there a moment ago").mark;
-        mark.backfills += 1;
-        let (series, mark) = (mark.backfills, mark.clone());
-        self.ledger.record(Operation::Mark(mark));
+        let series = self.jobs.count_backfill(name);
+        self.keep_mark(name);
         let count = nominals.len();
         for nominal in nominals {
             let key = RunKey { job: name.clone(), nominal, series };
@@ -297,15 +256,11 @@ impl Planner {
     }
 
     fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {
-        let Some(tracked) = self.jobs.get_mut(name).filter(|tracked| tracked.job.is_some()) else {
+        if self.jobs.definition(name).is_none() {
             return Reply::Refused(Refusal::NoSuchJob);
-        };
-        let from = tracked.mark.watermark;
-        if from <= now {
-            return Reply::Refused(Refusal::NotAhead);
         }
-        tracked.mark.watermark = now;
-        let mark = tracked.mark.clone();
+        let Some(from) = self.jobs.rewind(name, now) else { return Reply::Refused(Refusal::NotAhead) };
+        let mark = self.jobs.mark(name).expect("it was there a moment ago").clone();
         self.ledger.record(Operation::Rewind(mark));
         self.expect(name);
         Reply::Rewound { from }
@@ -321,27 +276,19 @@ impl Planner {
         let reason = Some(Reason::RetryRequested);
         let (from, to) = (RunState::Dead, RunState::Scheduled);
         let operation = Operation::Move { key, from, to, due: now, at: now, reason };
-        let place = self.ledger.record_for(operation, Subject::Revived(run));
-        self.reply_if_dead(ticket, place);
+        let position = self.ledger.record_for(operation, Subject::Revived(run));
+        self.reply_if_dead(ticket, position);
     }
 
     fn drop_dead(&mut self, now: Timestamp, ticket: Ticket, key: RunKey) {
         let (from, to, reason) = (RunState::Dead, RunState::Cancelled, Some(Reason::Dropped));
-        let place = self.ledger.record(Operation::Move { key, from, to, due: now, at: now, reason });
-        self.reply_if_dead(ticket, place);
+        let position = self.ledger.record(Operation::Move { key, from, to, due: now, at: now, reason });
+        self.reply_if_dead(ticket, position);
     }
 
-    fn reply_if_dead(&mut self, ticket: Ticket, place: super::ledger::Place) {
+    fn reply_if_dead(&mut self, ticket: Ticket, position: Position) {
         let reply = Output::Reply { ticket, reply: Reply::Done };
         let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchRun));
-        self.ledger.perform_if_new(place, reply, otherwise);
-    }
-
-    /// A nominal time for a run that no trigger names: now, made distinct by its nanoseconds, which no cron trigger has.
-    pub(super) fn new_nominal(&mut self, now: Timestamp) -> Timestamp {
-        self.request_count += 1;
-        let distinct_ns = i128::from(self.request_count % 999 + 1);
-        let micros_ns = now.as_nanosecond().div_euclid(1_000) * 1_000;
-        Timestamp::from_nanosecond(micros_ns + distinct_ns).unwrap_or(now)
+        self.ledger.perform_if_new(position, reply, otherwise);
     }
 }

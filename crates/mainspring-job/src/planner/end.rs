@@ -5,12 +5,15 @@
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        └─▶ count failures in a row; pause_after
 //! ```
+//!
+//! Cost: O(log n) for each.
+//!
+//! Does not know how long an attempt took, nor what it printed.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
-use crate::name::JobName;
 use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::output::{Note, Output};
@@ -20,14 +23,6 @@ use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
-/// How many rows end before a job's history is pruned: so many may be kept beyond what retention says.
-const PRUNE_EVERY: u32 = 16;
-
-/// One-shot jobs are pruned all together.
-const PRUNE_ONCE_EVERY: u32 = 256;
-
-const DAY: SignedDuration = SignedDuration::from_hours(24);
-
 /// The number of a run's attempt, counted from the last time that it left the dead letters.
 fn attempt_in_round(run: &Run) -> u32 {
     run.attempt - run.forgiven
@@ -36,24 +31,22 @@ fn attempt_in_round(run: &Run) -> u32 {
 impl Planner {
     pub(super) fn ended(&mut self, now: Timestamp, key: &RunKey, attempt: u32, outcome: Outcome) {
         let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
-        let Some(live) = self.runs.get(key).filter(is_this) else {
-            self.deferred.remove(key);
-            return;
-        };
+        let Some(live) = self.runs.get(key).filter(is_this) else { return };
         let (state, reason) = match (&outcome, live.kill_reason.clone()) {
             (Outcome::Succeeded, _) => (RunState::Succeeded, None),
             (_, Some(reason)) => (RunState::Cancelled, Some(reason)),
             (Outcome::TimedOut, None) => (RunState::TimedOut, None),
             // The shell killed it in order to end: as if the server had died, but with the time of its end.
-            (Outcome::Killed, None) if self.is_stopping => (RunState::Abandoned, Some(Reason::ServerStopped)),
+            (Outcome::Killed, None) if self.activity.is_stopping() => {
+                (RunState::Abandoned, Some(Reason::ServerStopped))
+            }
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
-            self.clear_crashes(&key.job.clone());
+            self.clear_crashes(&key.job);
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
-        self.deferred.remove(key);
         self.promote(&key.job);
     }
 
@@ -88,19 +81,19 @@ impl Planner {
         });
         if is_removed {
             // Nothing can be asked for in its name any more, not even another try.
-            return self.count_ended(&live.run.key.job);
+            return self.pruning.count_ended(&live.run.key.job);
         }
         self.after_attempt(now, live);
     }
 
     /// Whether a run's job has not been removed. A one-shot job is its own definition.
     fn is_defined(&self, run: &Run) -> bool {
-        run.cause == Cause::Once || self.jobs.get(&run.key.job).is_some_and(|it| it.job.is_some())
+        run.cause == Cause::Once || self.jobs.definition(&run.key.job).is_some()
     }
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
         let (key, state) = (live.run.key.clone(), live.run.state);
-        let not_before = self.deferred.remove(&key);
+        let not_before = live.not_before.take();
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
@@ -122,7 +115,7 @@ impl Planner {
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
         self.count_result(&live, state, is_crash_loop);
-        self.count_ended(&key.job);
+        self.pruning.count_ended(&key.job);
     }
 
     pub(super) fn move_run(
@@ -147,17 +140,16 @@ impl Planner {
         if live.run.cause == Cause::Once {
             return;
         }
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        let before = tracked.mark.failures;
+        let Some(mark) = self.jobs.mark(name) else { return };
+        let before = mark.failures;
         let failures = match state {
             RunState::Succeeded => 0,
             RunState::Failed | RunState::TimedOut => before.saturating_add(1),
             RunState::Abandoned if policies.retry.on.abandoned => before.saturating_add(1),
             _ => before,
         };
-        tracked.mark.failures = failures;
         let is_too_many = before < failures && policies.pause_after.is_some_and(|limit| limit <= failures);
-        let pause = match (tracked.mark.pause, is_crash_loop) {
+        let pause = match (mark.pause, is_crash_loop) {
             (Some(_), _) => None,
             (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),
@@ -165,7 +157,7 @@ impl Planner {
         if pause.is_none() && failures == before {
             return;
         }
-        tracked.mark.pause = tracked.mark.pause.or(pause.as_ref().map(|(pause, _)| *pause));
+        self.jobs.judge(name, failures, pause.as_ref().map(|(pause, _)| *pause));
         self.keep_mark(name);
         if let Some((_, note)) = pause {
             if is_crash_loop {
@@ -177,29 +169,11 @@ impl Planner {
         }
     }
 
-    /// A row of the history has ended: prunes now and then.
-    pub(super) fn count_ended(&mut self, name: &JobName) {
-        let (whose, count, every) = match self.jobs.get_mut(name) {
-            Some(tracked) => (Some(name.clone()), &mut tracked.ended_count, PRUNE_EVERY),
-            None => (None, &mut self.once_ended_count, PRUNE_ONCE_EVERY),
-        };
-        *count += 1;
-        if *count < every {
-            return;
-        }
-        *count = 0;
-        self.pruning.insert(whose);
-    }
-
     /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations stays small.
     pub(super) fn prune_histories(&mut self, now: Timestamp) {
-        for job in std::mem::take(&mut self.pruning) {
-            let tracked = job.as_ref().and_then(|name| self.jobs.get(name));
-            let retention = tracked.map_or(self.limits.once_retention, |tracked| tracked.retention);
-            let age = DAY.saturating_mul(i32::try_from(retention.days).unwrap_or(i32::MAX));
-            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+        for prune in self.pruning.take_due(now) {
             self.ledger.end_unit();
-            self.ledger.record(Operation::Prune { job, keep: retention.keep, before });
+            self.ledger.record(prune);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The gate of a job: which of its runs is past its gate, and which wait before it.
+//! The gate of a job: which of its runs are past it, and which wait before it.
 //!
 //! ```text
 //!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
@@ -6,6 +6,10 @@
 //!
 //! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a misfire one at a
 //! time. One that is past the gate and has not started goes back when one that is due earlier comes.
+//!
+//! Cost: O(log n) of the job's runs for each.
+//!
+//! Does not know which of its runs has started.
 
 use std::collections::BTreeSet;
 
@@ -15,15 +19,15 @@ use super::live::Live;
 use crate::policy::Overlap;
 use crate::run::{Cause, RunKey};
 
-/// Empty for a job that has no open run.
+/// Empty for a job that has no open run. A run is in `active` or in `waiting`, never in both.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    pub(super) active: BTreeSet<RunKey>,
-    pub(super) waiting: BTreeSet<(Timestamp, RunKey)>,
+    active: BTreeSet<RunKey>,
+    waiting: BTreeSet<(Timestamp, RunKey)>,
     /// How many of those that wait may pass beside others.
-    pub(super) allowing_count: usize,
+    allowing_count: usize,
     /// That of the active ones that makes good for a misfire.
-    pub(super) catching_up: Option<RunKey>,
+    catching_up: Option<RunKey>,
 }
 
 impl Gate {
@@ -31,8 +35,31 @@ impl Gate {
         self.active.is_empty() && self.waiting.is_empty()
     }
 
-    pub(super) fn holds(&self, due: Timestamp, key: &RunKey) -> bool {
-        self.active.contains(key) || self.waiting.contains(&(due, key.clone()))
+    /// Whether a run is before the gate or past it.
+    pub(super) fn holds(&self, live: &Live) -> bool {
+        let key = &live.run.key;
+        self.active.contains(key) || self.waiting.contains(&(live.run.due, key.clone()))
+    }
+
+    /// The runs past the gate, in order of their keys.
+    pub(super) fn active(&self) -> impl Iterator<Item = &RunKey> {
+        self.active.iter()
+    }
+
+    /// The runs before the gate, in order of their due times.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &RunKey> {
+        self.waiting.iter().map(|(_, key)| key)
+    }
+
+    /// The runs before the gate that are due before another run.
+    pub(super) fn waiting_before(&self, other: &Live) -> impl Iterator<Item = &RunKey> {
+        self.waiting.range(..(other.run.due, other.run.key.clone())).map(|(_, key)| key)
+    }
+
+    /// The run past the gate that passed singly: that which makes good for a misfire, or the only one.
+    pub(super) fn single(&self) -> Option<&RunKey> {
+        let only = self.active.first().filter(|_| self.active.len() == 1);
+        self.catching_up.as_ref().or(only)
     }
 
     /// A run stands before the gate.
@@ -51,6 +78,7 @@ impl Gate {
         self.active.insert(key);
     }
 
+    /// A run leaves, from before the gate or from behind it.
     pub(super) fn remove(&mut self, live: &Live) {
         let key = &live.run.key;
         self.active.remove(key);
@@ -58,7 +86,7 @@ impl Gate {
         self.catching_up.take_if(|catching_up| catching_up == key);
     }
 
-    pub(super) fn stop_waiting(&mut self, live: &Live) {
+    fn stop_waiting(&mut self, live: &Live) {
         let was_waiting = self.waiting.remove(&(live.run.due, live.run.key.clone()));
         self.allowing_count -= usize::from(was_waiting && allows(live));
     }
@@ -75,6 +103,14 @@ impl Gate {
             (Overlap::Allow, _) => true,
             _ => self.active.is_empty(),
         }
+    }
+
+    pub(super) fn check(&self) {
+        assert!(self.allowing_count <= self.waiting.len(), "only those that wait are counted");
+        let is_past = self.catching_up.as_ref().is_none_or(|key| self.active.contains(key));
+        assert!(is_past, "{:?} is past the gate", self.catching_up);
+        let in_both = self.waiting().find(|key| self.active.contains(*key));
+        assert_eq!(in_both, None, "a run is before the gate or past it");
     }
 }
 

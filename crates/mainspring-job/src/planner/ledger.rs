@@ -14,6 +14,7 @@
 
 use std::collections::VecDeque;
 
+use crate::audit::Audit;
 use crate::input::Ticket;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
@@ -22,7 +23,7 @@ use crate::run::{Run, RunKey};
 
 /// Where an operation stands, counted from the first that was ever recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u64);
+pub(super) struct Position(u64);
 
 /// What the planner does with the answer to an operation.
 #[derive(Clone, Debug)]
@@ -40,9 +41,9 @@ pub(super) enum Subject {
 #[derive(Debug)]
 struct Effect {
     /// Happens when everything before this place is on disk.
-    after: Place,
+    after: Position,
     /// Happens only if that operation was new; else `otherwise` does.
-    needs: Option<Place>,
+    needs: Option<Position>,
     output: Output,
     otherwise: Otherwise,
 }
@@ -62,8 +63,8 @@ pub(super) enum Otherwise {
 struct Sent {
     number: u64,
     /// The place of its first operation.
-    first: Place,
-    subjects: Vec<(Place, Subject)>,
+    first: Position,
+    subjects: Vec<(Position, Subject)>,
     effects: Vec<Effect>,
 }
 
@@ -74,31 +75,33 @@ pub(super) struct Ledger {
     /// How many were taken before those.
     taken_count: u64,
     /// Places at which a batch may end, in order.
-    ends: VecDeque<Place>,
-    subjects: VecDeque<(Place, Subject)>,
+    ends: VecDeque<Position>,
+    subjects: VecDeque<(Position, Subject)>,
     effects: Vec<Effect>,
     sent: VecDeque<Sent>,
     /// The number of the last batch that was taken.
     number: u64,
+    /// Who asks for what with the next command.
+    audit: Option<Audit>,
 }
 
 impl Ledger {
     /// Has an operation written.
-    pub(super) fn record(&mut self, operation: Operation) -> Place {
+    pub(super) fn record(&mut self, operation: Operation) -> Position {
         let place = self.end();
         self.operations.push_back(operation);
         place
     }
 
     /// Has an operation written, and wants its answer looked at.
-    pub(super) fn record_for(&mut self, operation: Operation, subject: Subject) -> Place {
+    pub(super) fn record_for(&mut self, operation: Operation, subject: Subject) -> Position {
         let place = self.record(operation);
         self.subjects.push_back((place, subject));
         place
     }
 
     /// An operation that is in no batch yet, to be changed. `None` if it was taken.
-    pub(super) fn open(&mut self, place: Place) -> Option<&mut Operation> {
+    pub(super) fn open(&mut self, place: Position) -> Option<&mut Operation> {
         self.operations.get_mut(index(self.taken_count, place)?)
     }
 
@@ -121,8 +124,8 @@ impl Ledger {
     }
 
     /// The place after the last operation.
-    fn end(&self) -> Place {
-        Place(self.taken_count + u64::try_from(self.operations.len()).expect("a length fits"))
+    fn end(&self) -> Position {
+        Position(self.taken_count + u64::try_from(self.operations.len()).expect("a length fits"))
     }
 
     /// Has something done when all that was recorded before is on disk.
@@ -132,23 +135,32 @@ impl Ledger {
     }
 
     /// Has something done when an operation was new.
-    pub(super) fn perform_if_new(&mut self, place: Place, output: Output, otherwise: Otherwise) {
-        let after = Place(place.0 + 1);
+    pub(super) fn perform_if_new(&mut self, place: Position, output: Output, otherwise: Otherwise) {
+        let after = Position(place.0 + 1);
         self.effects.push(Effect { after, needs: Some(place), output, otherwise });
     }
 
-    /// Whether the last effect is a refusal of this command.
-    pub(super) fn has_refused(&self, asked: Ticket) -> bool {
-        let last = self.effects.last().map(|effect| &effect.output);
-        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == asked)
+    /// Somebody asks for something with the next command.
+    pub(super) fn begin_audit(&mut self, audit: Audit) {
+        self.audit = Some(audit);
     }
 
-    /// Has the last effect wait for all that was recorded so far.
-    pub(super) fn postpone_last(&mut self) {
-        let end = self.end();
-        if let Some(effect) = self.effects.last_mut() {
-            effect.after = end;
+    /// That command was obeyed, or refused: who asked is written with it unless it was.
+    pub(super) fn end_audit(&mut self, asked: Ticket) {
+        if let Some(audit) = self.audit.take().filter(|_| !self.has_refused(asked)) {
+            self.record(Operation::Audit(audit));
+            let end = self.end();
+            if let Some(effect) = self.effects.last_mut() {
+                // The answer says that all of it is on disk.
+                effect.after = end;
+            }
         }
+    }
+
+    /// Whether the last effect is a refusal of this command.
+    fn has_refused(&self, asked: Ticket) -> bool {
+        let last = self.effects.last().map(|effect| &effect.output);
+        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == asked)
     }
 
     /// The operations that come next: whole units, as many as a batch holds.
@@ -157,8 +169,8 @@ impl Ledger {
             return None;
         }
         self.end_unit();
-        let first = Place(self.taken_count);
-        let most = Place(self.taken_count + u64::try_from(MAX_BATCH_OPERATIONS).expect("it is small"));
+        let first = Position(self.taken_count);
+        let most = Position(self.taken_count + u64::try_from(MAX_BATCH_OPERATIONS).expect("it is small"));
         let fitting = self.ends.iter().take_while(|end| **end <= most).count().max(1);
         let end = self.ends.drain(..fitting).next_back().expect("there is an operation, and so a unit");
         let count = usize::try_from(end.0 - first.0).expect("as many are open");
@@ -192,7 +204,7 @@ impl Ledger {
         number: u64,
         answers: &[Answer],
         outputs: &mut Vec<Output>,
-    ) -> Vec<(Place, Subject, Answer)> {
+    ) -> Vec<(Position, Subject, Answer)> {
         let sent = self.sent.pop_front().expect("a batch is committed after it was taken");
         assert_eq!(sent.number, number, "batches are committed in the order in which they were taken");
         let answer_to = |place| answers[index(sent.first.0, place).expect("it is of this batch")];
@@ -210,7 +222,7 @@ impl Ledger {
 }
 
 /// How far behind the first a place is.
-fn index(first: u64, place: Place) -> Option<usize> {
+fn index(first: u64, place: Position) -> Option<usize> {
     usize::try_from(place.0.checked_sub(first)?).ok()
 }
 

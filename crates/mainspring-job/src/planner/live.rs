@@ -1,57 +1,39 @@
-//! What the planner knows of a job and of an open run, beside what is on disk.
+//! What the planner knows of an open run, beside what is on disk.
 //!
-//! Cost: each field is there once for each job, or for each open run.
+//! Cost: each field is there once for each open run.
 //!
 //! Does not decide: the planner and its parts do.
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::agenda::Entry;
-use super::ledger::Place;
-use crate::job::{Job, Work};
-use crate::policy::Retention;
+use super::ledger::Position;
+use crate::job::Work;
 use crate::reason::Reason;
-use crate::record::Mark;
 use crate::run::Run;
-
-/// Whether the store is still being read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    Restoring,
-    Planning,
-}
-
-/// A job that is known.
-#[derive(Clone, Debug)]
-pub(super) struct Tracked {
-    /// `None` between `Restore` and the definitions, if they lack it, and after it was removed.
-    pub(super) job: Option<Arc<Job>>,
-    /// `None` if it was removed.
-    pub(super) source: Option<String>,
-    /// What the store says it was, until planning begins.
-    pub(super) former: Option<Arc<Job>>,
-    pub(super) mark: Mark,
-    /// Its entry on the agenda.
-    pub(super) next: Option<Entry>,
-    /// Whether it waits for room.
-    pub(super) is_crowded: bool,
-    /// Rows that ended since the history was last pruned.
-    pub(super) ended_count: u32,
-    /// That of its last definition.
-    pub(super) retention: Retention,
-}
 
 /// An open run.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     pub(super) run: Run,
     pub(super) work: Arc<Work>,
-    /// Somebody wants its end, or the overlap rule does: why.
+    /// Why its end is asked for, if it is.
     pub(super) kill_reason: Option<Reason>,
     /// Its entry on the agenda, while it is scheduled.
     pub(super) wakes: Option<Entry>,
-    /// The turn in which it was admitted to its line.
+    /// The turn in which it was admitted to its gate.
     pub(super) admitted: u64,
     /// The record that says that it is queued, as long as it may be changed.
-    pub(super) open: Option<Place>,
+    pub(super) open: Option<Position>,
+    /// The next attempt is not due before this time: the receiver of this one said so.
+    pub(super) not_before: Option<Timestamp>,
+}
+
+impl Live {
+    /// A run that is neither on the agenda nor at a gate yet.
+    pub(super) fn new(run: Run, work: Arc<Work>) -> Live {
+        Live { run, work, kill_reason: None, wakes: None, admitted: 0, open: None, not_before: None }
+    }
 }

@@ -1,20 +1,42 @@
-//! Questions about one job or one run: answered without a look at the others.
+//! Questions about one job or one run, and about all: answered without a look at the others.
 //!
-//! Cost: O(log n) for each, and O(1) for each run of an answer.
+//! Cost: O(log n) for each, and O(1) for each job or run of an answer.
+//!
+//! Does not change anything, nor read the store: what is not open is not here.
 
 use jiff::Timestamp;
 
 use super::Planner;
 use crate::job::Job;
 use crate::name::JobName;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Run, RunKey};
 
 impl Planner {
+    /// How many runs are open: scheduled, queued or running.
+    pub fn open_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// How many runs are running.
+    pub fn running_count(&self) -> usize {
+        self.runs.running_count()
+    }
+
+    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
+    /// its time has come.
+    pub fn near_count(&self) -> usize {
+        self.near.len()
+    }
+
+    /// The jobs with a definition, and how far each is.
+    pub fn jobs(&self) -> impl Iterator<Item = (&Job, &Mark)> {
+        self.jobs_after(None)
+    }
+
     /// The job of that name, if it has a definition, and how far it is.
     pub fn job(&self, name: &JobName) -> Option<(&Job, &Mark)> {
-        let tracked = self.jobs.get(name)?;
-        Some((tracked.job.as_deref()?, &tracked.mark))
+        Some((self.jobs.definition(name)?, self.jobs.mark(name)?))
     }
 
     /// The jobs with a definition whose names come after one, in order of their names.
@@ -22,22 +44,22 @@ impl Planner {
         &'p self,
         after: Option<&JobName>,
     ) -> impl Iterator<Item = (&'p Job, &'p Mark)> + use<'p> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let range = self.jobs.range((after.map_or(Unbounded, |name| Excluded(name.clone())), Unbounded));
-        range.filter_map(|(_, tracked)| Some((tracked.job.as_deref()?, &tracked.mark)))
+        self.jobs.defined_after(after).map(|(job, mark, _)| (job, mark))
     }
 
     /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if it rests.
     pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
-        self.jobs.get(name)?.next.map(|entry| entry.at)
+        self.jobs.next(name)
     }
 
     /// The jobs with a definition, how far each is, and when it is looked at next as [`next_of`](Self::next_of) says. One walk.
     pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
-        self.jobs.values().filter_map(|tracked| {
-            let next = tracked.next.map(|entry| entry.at);
-            Some((tracked.job.as_deref()?, &tracked.mark, next))
-        })
+        self.jobs.defined_after(None)
+    }
+
+    /// Open runs, in the order of their keys.
+    pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().map(|live| &live.run)
     }
 
     /// An open run.
@@ -47,9 +69,21 @@ impl Planner {
 
     /// The open runs of a job, the earliest nominal time first.
     pub fn runs_of<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
-        let name = name.clone();
-        let first = RunKey { job: name.clone(), nominal: Timestamp::MIN, series: 0 };
-        let runs = self.runs.range(first..).map(|(_, live)| &live.run);
-        runs.take_while(move |run| run.key.job == name)
+        self.runs.of(name).map(|live| &live.run)
+    }
+
+    /// Whether everything is paused.
+    pub fn is_paused(&self) -> bool {
+        self.activity.is_paused()
+    }
+
+    /// How everything rests, if it is paused.
+    pub fn rest(&self) -> Option<&Rest> {
+        self.activity.rest()
+    }
+
+    /// Whether [`Input::Stop`](crate::Input::Stop) was told.
+    pub fn is_stopping(&self) -> bool {
+        self.activity.is_stopping()
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::agenda::Item;
 use super::{Live, Planner};
 use crate::hash::{self, Purpose};
 use crate::job::Job;
@@ -19,7 +18,7 @@ use crate::policy::CatchUp;
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::timetable::{Next, Timetable};
+use crate::timetable::Timetable;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -71,69 +70,35 @@ impl Plan {
 impl Planner {
     /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
-        let room = self.limits.max_open.saturating_sub(self.runs.len());
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        if let Some(entry) = tracked.next.take() {
-            self.agenda.cancel(entry);
+        let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else { return };
+        if self.jobs.end_rest(name, now) {
+            return self.wake(now, name);
         }
-        let was_crowded = std::mem::take(&mut tracked.is_crowded);
-        if tracked.mark.pause.is_some() && tracked.mark.rest.is_over(now) {
-            return self.end_pause(now, name);
-        }
-        let Some(job) = tracked.job.clone() else { return };
-        if tracked.mark.pause.is_none() {
-            match job.timetable.next_after(tracked.mark.watermark) {
-                Next::At(first) if first <= now && !is_done(&job, tracked.mark.runs) => {
-                    if room == 0 {
-                        if !was_crowded {
-                            self.crowded.push_back(name.clone());
-                        }
-                        tracked.is_crowded = true;
-                        return;
-                    }
-                    let delay = if was_crowded { Delay::Crowded } else { Delay::Unseen };
-                    self.plan_passed(now, &job, first, room, delay);
-                }
-                // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
-                Next::NotBefore(later) if later <= now => tracked.mark.watermark = later,
-                _ => (),
+        if let Some(first) = self.jobs.first_due(name, now) {
+            let room = self.limits.max_open.saturating_sub(self.runs.len());
+            if room == 0 {
+                return self.jobs.wait_for_room(&look);
             }
+            let delay = if look.was_crowded { Delay::Crowded } else { Delay::Unseen };
+            self.plan_passed(now, &look.job, first, room, delay);
         }
         self.expect(name);
     }
 
     /// Puts a job on the agenda at its next occurrence, instead of where it was.
     pub(super) fn expect(&mut self, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        if let Some(entry) = tracked.next.take() {
-            self.agenda.cancel(entry);
-        }
-        let Some(job) = &tracked.job else { return };
-        if tracked.mark.pause.is_some() {
-            tracked.next =
-                tracked.mark.rest.until.map(|until| self.agenda.add(until, Item::Job(name.clone())));
-            return;
-        }
-        if is_done(job, tracked.mark.runs) {
-            return;
-        }
-        if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
-            tracked.next = Some(self.agenda.add(at, Item::Job(name.clone())));
-        }
+        self.jobs.expect(name, &mut self.agenda);
     }
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another look.
     fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, delay: Delay) {
-        let mark = &self.jobs[&job.name].mark;
-        let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(mark.runs));
+        let runs = self.jobs.mark(&job.name).map_or(0, |mark| mark.runs);
+        let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(runs));
         let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
         if plan.on_time.is_some_and(|nominal| nominal <= now && job.work.policies.jitter.is_zero()) {
             self.make_way(now, &job.name, job.work.policies.overlap);
         }
-        let mark = &mut self.jobs.get_mut(&job.name).expect("its agenda entry was due").mark;
-        assert!(mark.watermark < plan.last, "a watermark only grows");
-        mark.watermark = plan.last;
-        mark.runs += u64::try_from(plan.run_count()).expect("a length fits");
+        self.jobs.count_planned(&job.name, plan.last, plan.run_count());
         for stretch in plan.missed {
             let reason = self.why_missed(delay, stretch.0);
             self.record_stretch(now, job, (RunState::Missed, reason), stretch);
@@ -162,40 +127,30 @@ impl Planner {
         let due = hash::placed(now, spread, &key, Purpose::Spread);
         let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
         let run = Run::new(key, Cause::CatchUp, RunState::Scheduled, due, now);
-        self.before_in_line(&run).map_or(due, |before| before.run.due.clamp(due, latest))
+        self.runs.before_in_line(&run).map_or(due, |before| before.run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
     pub(super) fn keep_mark(&mut self, name: &JobName) {
-        if let Some(tracked) = self.jobs.get(name) {
-            self.ledger.record(Operation::Mark(tracked.mark.clone()));
+        if let Some(mark) = self.jobs.mark(name) {
+            self.ledger.record(Operation::Mark(mark.clone()));
         }
     }
 
     /// A run that was counted will not start: its job may have another one. Whoever plans it keeps the mark.
     pub(super) fn uncount(&mut self, run: &Run) -> bool {
-        let is_counted = run.cause.is_counted() && run.attempt == 0;
-        let Some(tracked) = self.jobs.get_mut(&run.key.job).filter(|_| is_counted) else { return false };
-        tracked.mark.runs = tracked.mark.runs.saturating_sub(1);
-        true
+        run.cause.is_counted() && run.attempt == 0 && self.jobs.uncount_run(&run.key.job)
     }
 
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
         let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
-        if self.is_open(&key) {
+        if self.runs.is_open(&key) {
             // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let live = Live {
-            run,
-            work: Arc::clone(&job.work),
-            kill_reason: None,
-            wakes: None,
-            admitted: 0,
-            open: None,
-        };
+        let live = Live::new(run, Arc::clone(&job.work));
         if now < due {
             self.record_run(live.run.clone());
             self.schedule(now, live);
@@ -208,7 +163,7 @@ impl Planner {
     fn why_missed(&self, delay: Delay, first: Timestamp) -> Reason {
         match delay {
             Delay::Crowded => Reason::Crowded,
-            Delay::Unseen if first < self.began => Reason::ServerDown,
+            Delay::Unseen if first < self.clock.began() => Reason::ServerDown,
             Delay::Unseen => Reason::Unseen,
         }
     }
@@ -232,25 +187,17 @@ impl Planner {
         if state == RunState::Missed {
             self.ledger.perform(Output::Note(Note::Missed { key, count: span.count, reason }));
         }
-        self.count_ended(&job.name);
+        self.pruning.count_ended(&job.name);
     }
 
     /// What passed while a job was paused: one record, and the watermark moves to now.
     pub(super) fn skip_paused(&mut self, now: Timestamp, name: &JobName) {
-        let Some(tracked) = self.jobs.get_mut(name) else { return };
-        let Some(job) = tracked.job.clone() else { return };
-        let watermark = tracked.mark.watermark;
-        if watermark < now {
-            tracked.mark.watermark = now;
-        }
+        let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
+        let Some(watermark) = self.jobs.pass(name, now) else { return };
         if let Some(stretch) = job.timetable.stretch_in(watermark, now) {
             self.record_stretch(now, &job, (RunState::SkippedPaused, Reason::Paused), stretch);
         }
     }
-}
-
-pub(super) fn is_done(job: &Job, runs: u64) -> bool {
-    job.max_runs.is_some_and(|max| max <= runs)
 }
 
 fn before(moment: Timestamp) -> Timestamp {
@@ -347,7 +294,6 @@ mod tests {
             timetable: Timetable::new(vec![trigger]).unwrap(),
             max_runs: None,
             work: Arc::new(work),
-            labels: std::collections::BTreeMap::new(),
             source: String::new(),
             text: String::new(),
         }

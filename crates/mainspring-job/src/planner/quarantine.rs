@@ -35,14 +35,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ledger::Place;
+use super::ledger::Position;
 use crate::name::JobName;
 use crate::operation::Takeover;
 use crate::reason::Reason;
-use crate::run::RunKey;
+use crate::run::{Run, RunKey};
+use crate::state::RunState;
 
 /// How many times in a row the server may die in a job before it is not started again: once among all that ran, once among a
-/// few, once alone. Fewer would condemn by chance; and systemd gives a service up that starts five times within ten
+/// few, once alone. With fewer a job would be given up by chance; and systemd gives a service up that starts five times within ten
 /// seconds, so it has to be over before that.
 pub const MAX_CRASHES: u32 = 3;
 
@@ -57,21 +58,31 @@ pub const MAX_ON_PROBATION: usize = 16;
 #[derive(Debug)]
 pub(super) struct Quarantine {
     /// How the last owner ended.
-    pub(super) takeover: Takeover,
+    takeover: Takeover,
     /// Jobs that have crashes and are not paused for them.
-    pub(super) jobs: BTreeSet<JobName>,
+    jobs: BTreeSet<JobName>,
     /// Open runs of one-shot jobs that have crashes.
-    pub(super) runs: BTreeSet<RunKey>,
-    pub(super) probation: BTreeMap<RunKey, Probation>,
+    runs: BTreeSet<RunKey>,
+    /// Runs on probation; each of them runs.
+    probation: BTreeMap<RunKey, Probation>,
 }
 
 #[derive(Debug)]
-pub(super) struct Probation {
+struct Probation {
     /// The record of its start.
-    pub(super) start: Place,
+    start: Position,
     /// When it is over. `None` until the start is on disk, because only then it starts.
-    pub(super) until: Option<Timestamp>,
-    pub(super) is_alone: bool,
+    until: Option<Timestamp>,
+    is_alone: bool,
+}
+
+/// What a release from quarantine left behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// It was not in quarantine, or something still is.
+    Nothing,
+    /// It was the last: the quarantine is over.
+    Last,
 }
 
 impl Default for Quarantine {
@@ -86,14 +97,14 @@ impl Default for Quarantine {
 }
 
 impl Quarantine {
-    /// Whether a run with so many crashes may start now.
-    pub(super) fn admits(&self, crashes: u32) -> bool {
-        let has_alone = || self.probation.values().any(|probation| probation.is_alone);
-        match crashes {
-            0 => true,
-            1 => self.probation.len() < MAX_ON_PROBATION && !has_alone(),
-            _ => self.probation.is_empty(),
-        }
+    /// The shard was taken over in this way.
+    pub(super) fn take_over(&mut self, takeover: Takeover) {
+        self.takeover = takeover;
+    }
+
+    /// Whether the last owner died, by a crash of its own.
+    pub(super) fn has_crashed(&self) -> bool {
+        self.takeover == Takeover::Unclean
     }
 
     /// Why what was running when the last owner ended has no end.
@@ -105,16 +116,97 @@ impl Quarantine {
         }
     }
 
+    /// These jobs and these runs of one-shot jobs are in quarantine. Tells how many that is.
+    pub(super) fn begin(&mut self, jobs: BTreeSet<JobName>, runs: BTreeSet<RunKey>) -> usize {
+        (self.jobs, self.runs) = (jobs, runs);
+        self.len()
+    }
+
+    /// The names of the jobs, one-shot jobs among them.
+    pub(super) fn names(&self) -> impl Iterator<Item = &JobName> {
+        self.jobs.iter().chain(self.runs.iter().map(|key| &key.job))
+    }
+
+    fn len(&self) -> usize {
+        self.jobs.len() + self.runs.len()
+    }
+
+    /// Whether a run with so many crashes may start now.
+    pub(super) fn admits(&self, crashes: u32) -> bool {
+        let has_alone = || self.probation.values().any(|probation| probation.is_alone);
+        match crashes {
+            0 => true,
+            1 => self.probation.len() < MAX_ON_PROBATION && !has_alone(),
+            _ => self.probation.is_empty(),
+        }
+    }
+
+    /// A run with so many crashes starts: on probation, if it has any.
+    pub(super) fn begin_probation(&mut self, key: &RunKey, crashes: u32, start: Position) {
+        if 0 < crashes {
+            assert!(self.admits(crashes), "a run that is barred does not start");
+            let probation = Probation { start, until: None, is_alone: 1 < crashes };
+            self.probation.insert(key.clone(), probation);
+        }
+    }
+
+    /// A record of a run is on disk. If it is that of its start, the start leaves now.
+    pub(super) fn recorded(&mut self, key: &RunKey, position: Position, now: Timestamp) {
+        if let Some(probation) = self.probation.get_mut(key).filter(|it| it.start == position) {
+            probation.until = Some(end_of_probation(now));
+        }
+    }
+
     /// When the first probation is over.
     pub(super) fn next_end(&self) -> Option<Timestamp> {
         self.probation.values().filter_map(|probation| probation.until).min()
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.jobs.len() + self.runs.len()
+    /// Ends each probation that was outlived.
+    pub(super) fn end_probation(&mut self, now: Timestamp) -> Vec<RunKey> {
+        let mut over = Vec::new();
+        self.probation.retain(|key, probation| {
+            let Some(until) = &mut probation.until else { return true };
+            // The clock may have been set back: a probation takes no longer for that.
+            *until = end_of_probation(now).min(*until);
+            let is_over = *until <= now;
+            if is_over {
+                over.push(key.clone());
+            }
+            !is_over
+        });
+        over
+    }
+
+    /// A job is not in quarantine any more.
+    pub(super) fn release_job(&mut self, name: &JobName) -> Release {
+        let was_held = self.jobs.remove(name);
+        self.release(was_held)
+    }
+
+    /// A run is not on probation any more, nor in quarantine if it is that of a one-shot job.
+    pub(super) fn release_run(&mut self, key: &RunKey) -> Release {
+        self.probation.remove(key);
+        let was_held = self.runs.remove(key);
+        self.release(was_held)
+    }
+
+    fn release(&self, was_held: bool) -> Release {
+        if was_held && self.len() == 0 { Release::Last } else { Release::Nothing }
+    }
+
+    /// Checks what is on probation.
+    pub(super) fn check<'r>(&self, run: impl Fn(&RunKey) -> Option<&'r Run>) {
+        assert!(self.probation.len() <= MAX_ON_PROBATION, "no more are on probation than may be");
+        for (key, probation) in &self.probation {
+            let state = run(key).map(|run| run.state);
+            assert_eq!(state, Some(RunState::Running), "what is on probation runs: {key}");
+            let is_right = !probation.is_alone || self.probation.len() == 1;
+            assert!(is_right, "{key} is on probation alone");
+        }
     }
 }
 
-pub(super) fn end_of_probation(now: Timestamp) -> Timestamp {
+fn end_of_probation(now: Timestamp) -> Timestamp {
     now.saturating_add(PROBATION).unwrap_or(Timestamp::MAX)
 }

@@ -169,6 +169,7 @@ impl Window {
         if limits.max_near < self.ids.len() {
             self.leave_half();
         }
+        debug_assert!(self.ids.len() <= limits.max_near, "no more ids are in memory than may be");
     }
 
     /// From the farther half on, the store alone has them.

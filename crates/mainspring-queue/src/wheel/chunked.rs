@@ -115,8 +115,7 @@ use self::batch::Batch;
 use self::chunks::{Chain, Chunks};
 use self::records::{Hint, Moved, Records};
 use self::rings::{Place, Rings};
-use self::steps::Settled;
-use self::sweep::Sweep;
+use self::sweep::{Ground, Sweep};
 use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
@@ -161,6 +160,17 @@ pub struct Chunked<T> {
     /// The first hints of `due`, looked at together.
     batch: Batch,
     sweep: Sweep,
+}
+
+/// Whether a round of work came to an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    /// The first of the batch is due.
+    Ready,
+    /// Nothing is due.
+    Idle,
+    /// The budget is used up.
+    Paused,
 }
 
 impl<T> Chunked<T> {
@@ -267,6 +277,20 @@ impl<T> Chunked<T> {
         } else if is_first {
             self.rings.occupy(place);
             self.quiet_until = self.quiet_until.min(place.before().start());
+        }
+    }
+
+    /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
+    fn sweep(&mut self) {
+        let Chunked { records, chunks, rings, due, sweep, .. } = self;
+        sweep.run(&mut Ground { records, chunks, rings, due });
+    }
+
+    /// Drops the dead among those that came late if there are too many.
+    fn sweep_late(&mut self) {
+        let records = &self.records;
+        if sweep::exceeds(self.late.len(), records.len() as usize) {
+            self.late.retain(|(_, hint)| records.is_current(*hint));
         }
     }
 

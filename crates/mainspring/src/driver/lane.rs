@@ -25,6 +25,7 @@
 //! Cost: one lock per operation and per firing; a virtual call to the alarm where a timer is the earliest.
 
 mod firing;
+mod lateness;
 mod notes;
 mod relief;
 mod turn;
@@ -35,8 +36,8 @@ use std::sync::Arc;
 use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerQueue};
 
 use self::firing::Firings;
+use self::lateness::Lateness;
 use self::relief::Relief;
-use self::turn::Lateness;
 use super::{Counts, Part, Refusal, Refused, Report, TimerId, Unfired};
 use crate::clock::{Bell, Clock};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -270,6 +271,24 @@ impl<Q> Lane<Q> {
         self.state().is_stopping = true;
     }
 
+    /// Waits until a timer does not fire, unless the calling thread fires it.
+    fn wait_until_fired(&self, timer: mainspring_queue::TimerId) {
+        let mut state = self.state();
+        while state.firings.contains_on_other_thread(timer) {
+            state.firings.begin_wait();
+            state = self.has_fired.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.firings.end_wait();
+        }
+    }
+
+    /// Notes the end of a firing.
+    #[inline]
+    fn end_firing(&self, state: &mut State<Q>, timer: mainspring_queue::TimerId) {
+        if state.firings.end(timer) {
+            self.has_fired.notify_all();
+        }
+    }
+
     pub(super) fn len<T>(&self) -> usize
     where
         Q: TimerQueue<T>,
@@ -430,7 +449,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
 
     fn wait_for_firing(&self, id: TimerId) {
         if id.lane == self.index {
-            Lane::wait_for_firing(self, id.timer);
+            self.wait_until_fired(id.timer);
         }
     }
 

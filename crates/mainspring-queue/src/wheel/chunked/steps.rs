@@ -12,27 +12,16 @@
 //!
 //! It hands nothing out and sweeps nothing.
 
-use super::Chunked;
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
 use super::rings::{DIGIT_BITS, Outlook, Place, Rings};
+use super::{Chunked, Settled};
 use crate::queue::Budget;
 use crate::tick::Tick;
 
 /// How many chunks one advance spreads over the level below ahead of their time, at most: about 50 us of
 /// work.
 const PREPARED_CHUNK_COUNT_MAX: u64 = 256;
-
-/// Whether a round of work came to an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settled {
-    /// The first of the batch is due.
-    Ready,
-    /// Nothing is due.
-    Idle,
-    /// The budget is used up.
-    Paused,
-}
 
 impl<T> Chunked<T> {
     /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what

@@ -43,9 +43,9 @@
 use core::cmp::Ordering;
 use core::mem::replace;
 
-use super::Chunked;
 use super::batch::BATCH_HINT_COUNT;
-use super::chunks::{CHUNK_HINT_COUNT, Cursor};
+use super::chunks::{CHUNK_HINT_COUNT, Chain, Chunks, Cursor};
+use super::records::Records;
 use super::rings::Rings;
 
 /// How many hints there may be for each live timer before the dead ones are swept.
@@ -59,6 +59,22 @@ const SWEPT_CHUNK_COUNT_MAX: usize = 8;
 /// After so many it looks whether there are still too many.
 const SWEPT_AT_ONCE_COUNT: usize = 2;
 const _: () = assert!(SWEPT_CHUNK_COUNT_MAX.is_multiple_of(SWEPT_AT_ONCE_COUNT));
+
+/// The parts of a wheel that a sweep works on.
+pub(super) struct Ground<'a, T> {
+    pub(super) records: &'a Records<T>,
+    pub(super) chunks: &'a mut Chunks,
+    pub(super) rings: &'a mut Rings,
+    /// What is due.
+    pub(super) due: &'a mut Chain,
+}
+
+impl<T> Ground<'_, T> {
+    fn has_too_many_hints(&self) -> bool {
+        let chunk_count = self.chunks.used_count() - self.rings.occupied_count();
+        exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize)
+    }
+}
 
 /// What the sweep has done of this round.
 #[derive(Clone, Debug)]
@@ -95,10 +111,47 @@ impl Sweep {
             Ordering::Greater => Some(Cursor::START),
         };
     }
+    /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
+    pub(super) fn run<T>(&mut self, ground: &mut Ground<'_, T>) {
+        let mut swept_count = 0;
+        while ground.has_too_many_hints() && swept_count < SWEPT_CHUNK_COUNT_MAX {
+            let mut chunk_count = SWEPT_AT_ONCE_COUNT;
+            while 0 < chunk_count {
+                self.sweep_chain(ground, &mut chunk_count);
+            }
+            swept_count += SWEPT_AT_ONCE_COUNT;
+        }
+    }
+
+    /// Sweeps what is due or a slot, and goes on to the next if that is done.
+    fn sweep_chain<T>(&mut self, ground: &mut Ground<'_, T>, chunk_count: &mut usize) {
+        let Ground { records, chunks, rings, due } = ground;
+        let is_wanted = |hint| records.is_current(hint);
+        if let Some(cursor) = self.due {
+            self.due = chunks.sweep(due, cursor, chunk_count, is_wanted);
+            return;
+        }
+        let Some(found) = rings.occupied_from(self.index) else {
+            // A round ends here, whatever is left to do: there may be nothing but dead hints in the batch.
+            *chunk_count = 0;
+            *self = Sweep::START;
+            return;
+        };
+        let cursor = if found == self.index { self.cursor } else { Cursor::START };
+        let chain = rings.chain_mut(Rings::place_of(found));
+        let next = chunks.sweep(chain, cursor, chunk_count, is_wanted);
+        if let Some(cursor) = next {
+            (self.index, self.cursor) = (found, cursor);
+            let chain = rings.chain(Rings::place_of(found));
+            chunks.look_behind(chain, cursor, |hint| records.prefetch(hint));
+        } else {
+            (self.index, self.cursor) = (found + 1, Cursor::START);
+        }
+    }
 }
 
 /// Whether so many hints are too many.
-fn exceeds(hint_count: usize, live_count: usize) -> bool {
+pub(super) fn exceeds(hint_count: usize, live_count: usize) -> bool {
     HINTS_PER_TIMER_MAX * live_count + HINT_SLACK_COUNT < hint_count
 }
 
@@ -111,59 +164,6 @@ pub(super) fn hint_count_max(timer_count_max: usize, slot_count: usize) -> usize
     in_chunks + limit + BATCH_HINT_COUNT
 }
 
-impl<T> Chunked<T> {
-    /// Sweeps if there are too many hints. To be called for each chunk that is added to a chain.
-    pub(super) fn sweep(&mut self) {
-        let mut swept_count = 0;
-        while self.has_too_many_hints() && swept_count < SWEPT_CHUNK_COUNT_MAX {
-            let mut chunk_count = SWEPT_AT_ONCE_COUNT;
-            while 0 < chunk_count {
-                self.sweep_chain(&mut chunk_count);
-            }
-            swept_count += SWEPT_AT_ONCE_COUNT;
-        }
-    }
-
-    fn has_too_many_hints(&self) -> bool {
-        let chunk_count = self.chunks.used_count() - self.rings.occupied_count();
-        exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize)
-    }
-
-    /// Drops the dead among those that came late if there are too many.
-    pub(super) fn sweep_late(&mut self) {
-        if exceeds(self.late.len(), self.records.len() as usize) {
-            let records = &self.records;
-            self.late.retain(|(_, hint)| records.is_current(*hint));
-        }
-    }
-
-    /// Sweeps what is due or a slot, and goes on to the next if that is done.
-    fn sweep_chain(&mut self, chunk_count: &mut usize) {
-        let records = &self.records;
-        let is_wanted = |hint| records.is_current(hint);
-        if let Some(cursor) = self.sweep.due {
-            self.sweep.due = self.chunks.sweep(&mut self.due, cursor, chunk_count, is_wanted);
-            return;
-        }
-        let Some(found) = self.rings.occupied_from(self.sweep.index) else {
-            // A round ends here, whatever is left to do: there may be nothing but dead hints in the batch.
-            *chunk_count = 0;
-            self.sweep = Sweep::START;
-            return;
-        };
-        let cursor = if found == self.sweep.index { self.sweep.cursor } else { Cursor::START };
-        let chain = self.rings.chain_mut(Rings::place_of(found));
-        let next = self.chunks.sweep(chain, cursor, chunk_count, is_wanted);
-        if let Some(cursor) = next {
-            (self.sweep.index, self.sweep.cursor) = (found, cursor);
-            let chain = self.rings.chain(Rings::place_of(found));
-            self.chunks.look_behind(chain, cursor, |hint| self.records.prefetch(hint));
-        } else {
-            (self.sweep.index, self.sweep.cursor) = (found + 1, Cursor::START);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;
@@ -171,6 +171,7 @@ mod tests {
     use super::*;
     use crate::queue::TimerQueue;
     use crate::tick::Tick;
+    use crate::wheel::Chunked;
 
     /// As many hints at most are in a wheel, those in the last chunks of its slots not counted.
     fn hint_count<T>(wheel: &Chunked<T>) -> usize {

@@ -18,8 +18,6 @@
 use mainspring_queue::TimerId;
 
 use super::relief::own_place;
-use super::{Lane, State};
-use crate::sync::PoisonError;
 
 /// A timer that fires.
 #[derive(Clone, Copy, Debug)]
@@ -55,28 +53,20 @@ impl Firings {
         self.all.iter().any(|firing| firing.timer == timer)
     }
 
-    fn contains_on_other_thread(&self, timer: TimerId, own: usize) -> bool {
+    /// Whether another thread than the calling one fires a timer.
+    pub(super) fn contains_on_other_thread(&self, timer: TimerId) -> bool {
+        let own = own_place();
         self.all.iter().any(|firing| firing.timer == timer && firing.thread != own)
     }
-}
 
-impl<Q> Lane<Q> {
-    /// Waits until a timer does not fire, unless the calling thread fires it.
-    pub(super) fn wait_for_firing(&self, timer: TimerId) {
-        let own = own_place();
-        let mut state = self.state();
-        while state.firings.contains_on_other_thread(timer, own) {
-            state.firings.waiter_count += 1;
-            state = self.has_fired.wait(state).unwrap_or_else(PoisonError::into_inner);
-            state.firings.waiter_count -= 1;
-        }
+    /// The calling thread is about to wait for the end of a firing.
+    pub(super) fn begin_wait(&mut self) {
+        self.waiter_count += 1;
     }
 
-    /// Notes the end of a firing.
-    #[inline]
-    pub(super) fn end_firing(&self, state: &mut State<Q>, timer: TimerId) {
-        if state.firings.end(timer) {
-            self.has_fired.notify_all();
-        }
+    /// The calling thread has waited, and looks again.
+    pub(super) fn end_wait(&mut self) {
+        assert!(0 < self.waiter_count, "a wait that ends was begun");
+        self.waiter_count -= 1;
     }
 }

@@ -15,14 +15,12 @@
 //!
 //! Cost: a lock and a pop per firing; the clock once per turn.
 
-use hdrhistogram::Histogram;
 use mainspring_queue::{Tick, TimerQueue};
 
 use super::relief::InTurn;
 use super::{Lane, State};
 use crate::clock::Clock;
 use crate::driver::caught::{drop_caught, fire_caught};
-use crate::driver::counts::empty_lateness;
 use crate::driver::{Fire, Fired, Unfired};
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
@@ -155,41 +153,5 @@ impl<Q> State<Q> {
         self.counts.lateness_ticks_max = self.counts.lateness_ticks_max.max(late_ticks);
         self.lateness.record(late_ticks);
         self.firings.begin(timer);
-    }
-}
-
-/// The distribution of latenesses in ticks. Equal ones that follow each other, as timers of one tick do, are
-/// recorded together.
-#[derive(Default)]
-pub(super) struct Lateness {
-    /// Made when the first is recorded: many lanes never fire a timer.
-    histogram: Option<Histogram<u64>>,
-    last_ticks: u64,
-    last_count: u64,
-}
-
-impl Lateness {
-    #[inline]
-    fn record(&mut self, ticks: u64) {
-        if ticks != self.last_ticks {
-            self.flush();
-            self.last_ticks = ticks;
-        }
-        self.last_count += 1;
-    }
-
-    fn flush(&mut self) {
-        if self.last_count > 0 {
-            let histogram = self.histogram.get_or_insert_with(empty_lateness);
-            histogram.saturating_record_n(self.last_ticks, self.last_count);
-            self.last_count = 0;
-        }
-    }
-
-    pub(super) fn add_to(&mut self, sum: &mut Histogram<u64>) {
-        self.flush();
-        if let Some(histogram) = &self.histogram {
-            sum.add(histogram).expect("all lanes' histograms have the same bounds");
-        }
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Live, Phase, Planner};
+use super::{Live, Planner};
 use crate::once::Once;
 use crate::operation::Operation;
 use crate::output::Output;
@@ -21,7 +21,7 @@ impl Planner {
     /// Asks for the next ids if it is time.
     pub(super) fn request_ids(&mut self, now: Timestamp) {
         let is_time = self.near.next_scan(&self.limits).is_some_and(|at| at <= now);
-        if self.phase == Phase::Restoring || !is_time {
+        if !self.activity.is_planning() || !is_time {
             return;
         }
         let (after, up_to) = self.near.begin_scan(now);
@@ -31,7 +31,7 @@ impl Planner {
     /// Asks for the first jobs that are due. They are read after all that was recorded before is on disk, so that what has fired
     /// is not found again.
     pub(super) fn request_portion(&mut self, now: Timestamp) {
-        let may_fire = self.phase == Phase::Planning && !self.rests() && self.has_room();
+        let may_fire = self.activity.is_planning() && !self.activity.rests() && self.has_room();
         if may_fire && self.near.begin_read(self.limits.per_turn) {
             self.ledger.perform(Output::Load { up_to: now, limit: self.limits.per_turn });
         }
@@ -40,7 +40,7 @@ impl Planner {
     /// Jobs that are due were read.
     pub(super) fn loaded(&mut self, now: Timestamp, portion: Vec<Once>, is_complete: bool) {
         self.near.read(portion, is_complete);
-        if !self.rests() {
+        if !self.activity.rests() {
             self.fire_near(now);
         }
     }
@@ -62,21 +62,14 @@ impl Planner {
         let misfire = &once.work.policies.misfire;
         let late = Duration::try_from(now.duration_since(once.id.due)).unwrap_or_default();
         let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < late;
-        if self.is_open(&run.key) {
+        if self.runs.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the pending one.
             run.state = RunState::Missed;
             self.ledger.record(Operation::Fire { id: once.id, run });
             return;
         }
         self.near.begin_firing(run.key.clone(), once.id);
-        let live = Live {
-            run,
-            work: Arc::clone(&once.work),
-            kill_reason: None,
-            wakes: None,
-            admitted: 0,
-            open: None,
-        };
+        let live = Live::new(run, Arc::clone(&once.work));
         if is_expired {
             self.end_unstarted(now, live, false, RunState::Missed, Reason::PastGrace);
         } else {

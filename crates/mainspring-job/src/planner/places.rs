@@ -6,7 +6,9 @@
 //! ```
 //!
 //! The best of all groups that have a place starts first: the highest priority, then the earliest due time, then the key.
-//! O(log n) to come and go, O(groups) to find the best.
+//! Cost: O(log n) to come and go, O(groups) to find the best.
+//!
+//! Does not know which runs are past their gates: it is told.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +81,10 @@ impl Places {
 
     /// A run takes a place.
     pub(super) fn take(&mut self, live: &Live) {
+        debug_assert!(
+            self.has_place(live.work.group.as_ref()),
+            "what takes a place was the best of those that may"
+        );
         let room = self.rooms.entry(live.work.group.clone()).or_default();
         room.ready.remove(&rank(live));
         room.running_count += 1;

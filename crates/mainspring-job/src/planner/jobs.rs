@@ -1,0 +1,445 @@
+//! The jobs: what each is, how far it has been planned, and when it is looked at next.
+//!
+//! ```text
+//!  name ──▶ definition (from its source) · mark (as on disk) · entry on the agenda · waits for room?
+//! ```
+//!
+//! | always | |
+//! |---|---|
+//! | a job with a definition has a source | one without a definition may have one, until its source was read |
+//! | a job without a definition has no entry on the agenda | nor has one that is paused for good |
+//! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
+//! | a job that waits for room is in line for it | once, in the order in which they were due |
+//!
+//! A name stays known for ever: of a job that was removed the mark is kept, so that nothing fires again if it comes back.
+//!
+//! Cost: O(log n) for each question and change; memory for each name that was ever known.
+//!
+//! Does not write: whoever changes a mark has it recorded.
+
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::agenda::{Agenda, Entry, Item};
+use crate::job::Job;
+use crate::name::JobName;
+use crate::record::{self, JobRecord, Mark, Pause};
+use crate::run::Cause;
+use crate::timetable::Next;
+
+/// Whether a job is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    Awake,
+    Paused,
+}
+
+impl Rest {
+    /// Whether runs of this cause do not pass the gate of the job. A run by hand passes that of a paused job, because a person
+    /// asked for it.
+    pub(super) fn holds(self, cause: Cause) -> bool {
+        self == Rest::Paused && !matches!(cause, Cause::Request | Cause::Once)
+    }
+}
+
+/// What a definition is to a job that may have been known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Added,
+    Changed,
+    /// Known from the store, and defined as it was, as far as that says.
+    Unchanged,
+}
+
+/// A definition that was taken in.
+#[derive(Debug)]
+pub(super) struct Defined<'j> {
+    pub(super) change: Change,
+    /// Whether its timetable counts from now on.
+    pub(super) is_retimed: bool,
+    pub(super) mark: &'j Mark,
+}
+
+/// A look at a job that has a definition: its agenda entry is gone.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub(super) job: Arc<Job>,
+    /// Whether it waited for room.
+    pub(super) was_crowded: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Tracked {
+    /// `None` between `Restore` and the definitions, if they lack it, and after it was removed.
+    job: Option<Arc<Job>>,
+    /// `None` if it was removed.
+    source: Option<String>,
+    /// What the store says it was, until planning begins.
+    former: Option<Arc<Job>>,
+    mark: Mark,
+    /// Its entry on the agenda.
+    next: Option<Entry>,
+    is_crowded: bool,
+}
+
+impl Tracked {
+    fn new(mark: Mark, source: Option<String>) -> Tracked {
+        Tracked { job: None, source, former: None, mark, next: None, is_crowded: false }
+    }
+
+    /// Whether it will have no further occurrence, because it has had as many runs as it may.
+    fn is_done(&self) -> bool {
+        let max = self.job.as_ref().and_then(|job| job.max_runs);
+        max.is_some_and(|max| max <= self.mark.runs)
+    }
+
+    fn leave_agenda(&mut self, agenda: &mut Agenda) {
+        if let Some(entry) = self.next.take() {
+            agenda.cancel(entry);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    known: BTreeMap<JobName, Tracked>,
+    /// Jobs that were due when there was no room for another open run.
+    crowded: VecDeque<JobName>,
+}
+
+/// Questions.
+impl Jobs {
+    /// How many names are known.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether a job of that name was ever known.
+    pub(super) fn is_known(&self, name: &JobName) -> bool {
+        self.known.contains_key(name)
+    }
+
+    /// Who may define a job; `None` if it was removed, or never known.
+    pub(super) fn source(&self, name: &JobName) -> Option<&str> {
+        self.known.get(name)?.source.as_deref()
+    }
+
+    /// A job's definition.
+    pub(super) fn definition(&self, name: &JobName) -> Option<&Arc<Job>> {
+        self.known.get(name)?.job.as_ref()
+    }
+
+    /// How far a job is.
+    pub(super) fn mark(&self, name: &JobName) -> Option<&Mark> {
+        Some(&self.known.get(name)?.mark)
+    }
+
+    pub(super) fn rest(&self, name: &JobName) -> Rest {
+        match self.mark(name).and_then(|mark| mark.pause) {
+            Some(_) => Rest::Paused,
+            None => Rest::Awake,
+        }
+    }
+
+    /// Whether a job has had as many runs as it may.
+    pub(super) fn is_done(&self, name: &JobName) -> bool {
+        self.known.get(name).is_some_and(Tracked::is_done)
+    }
+
+    /// How many times in a row the server died in runs of a job.
+    pub(super) fn crashes(&self, name: &JobName) -> u32 {
+        self.mark(name).map_or(0, |mark| mark.crashes)
+    }
+
+    /// When a job is looked at next.
+    pub(super) fn next(&self, name: &JobName) -> Option<Timestamp> {
+        self.known.get(name)?.next.map(|entry| entry.at)
+    }
+
+    /// All names, in order.
+    pub(super) fn names(&self) -> Vec<JobName> {
+        self.known.keys().cloned().collect()
+    }
+
+    /// The names that a source defines, in order.
+    pub(super) fn names_of(&self, source: &str) -> Vec<JobName> {
+        let theirs = self.known.iter().filter(|(_, tracked)| tracked.source.as_deref() == Some(source));
+        theirs.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The marks of all jobs that were not removed.
+    pub(super) fn marks(&self) -> impl Iterator<Item = &Mark> {
+        self.known.values().filter(|tracked| tracked.source.is_some()).map(|tracked| &tracked.mark)
+    }
+
+    /// The names of all that are not paused, removed ones among them.
+    pub(super) fn names_awake(&self) -> Vec<JobName> {
+        let awake = self.known.iter().filter(|(_, tracked)| tracked.mark.pause.is_none());
+        awake.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The jobs with a definition, how far each is, and when it is looked at next. In order of their names, and after one of them.
+    pub(super) fn defined_after<'p>(
+        &'p self,
+        after: Option<&JobName>,
+    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+        let range = self.known.range((after.map_or(Unbounded, |name| Excluded(name.clone())), Unbounded));
+        range.filter_map(|(_, tracked)| {
+            let next = tracked.next.map(|entry| entry.at);
+            Some((tracked.job.as_deref()?, &tracked.mark, next))
+        })
+    }
+
+    /// Checks that what is kept twice is kept alike.
+    pub(super) fn check(&self, agenda: &Agenda) {
+        for (name, tracked) in &self.known {
+            assert_eq!(*name, tracked.mark.job, "a job is kept under its name");
+            assert!(tracked.job.is_none() || tracked.source.is_some(), "{name} has a source");
+            assert!(!tracked.is_crowded || self.crowded.contains(name), "{name} is in line for room");
+            let Some(entry) = tracked.next else { continue };
+            assert!(agenda.holds(entry), "{name} is on the agenda where it says");
+            assert!(tracked.job.is_some(), "{name} has an occurrence and so a definition");
+            let looks = tracked.mark.pause.is_none() || tracked.mark.rest.until.is_some();
+            assert!(looks, "{name} is paused for good and not looked at");
+        }
+    }
+}
+
+/// What becomes of a job.
+impl Jobs {
+    /// Takes in what the store holds of a job.
+    pub(super) fn restore(&mut self, record: JobRecord) {
+        let JobRecord { mark, source, .. } = record;
+        self.known.insert(mark.job.clone(), Tracked::new(mark, source));
+    }
+
+    /// Takes in what a job was, if its timetable is still that.
+    pub(super) fn remember(&mut self, job: Job) {
+        if let Some(tracked) = self.known.get_mut(&job.name)
+            && tracked.mark.timetable == job.timetable.to_string()
+        {
+            tracked.former = Some(Arc::new(job));
+        }
+    }
+
+    /// What a job was is of no use any more.
+    pub(super) fn take_former(&mut self, name: &JobName) -> Option<Arc<Job>> {
+        self.known.get_mut(name)?.former.take()
+    }
+
+    /// A definition of a job that has none, or another one. A new timetable counts from now on.
+    pub(super) fn define(&mut self, now: Timestamp, job: Arc<Job>) -> Defined<'_> {
+        let timetable = job.timetable.to_string();
+        let tracked = match self.known.entry(job.name.clone()) {
+            Slot::Occupied(slot) => slot.into_mut(),
+            Slot::Vacant(slot) => {
+                slot.insert(Tracked::new(Mark::new(job.name.clone(), now, timetable.clone()), None))
+            }
+        };
+        let was_known = tracked.source.is_some();
+        if !was_known {
+            // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
+            (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
+            (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
+        }
+        let is_other = tracked.mark.timetable != timetable;
+        if is_other {
+            // Also where the clock stands before what the old one had planned: a time that has run is on record, and the store
+            // refuses to record it again.
+            tracked.mark.watermark = now;
+            tracked.mark.timetable = timetable;
+        } else if !was_known {
+            tracked.mark.watermark = tracked.mark.watermark.max(now);
+        }
+        let change = match (was_known, tracked.job.is_some() || is_other) {
+            (false, _) => Change::Added,
+            (true, true) => Change::Changed,
+            (true, false) => Change::Unchanged,
+        };
+        tracked.source = Some(job.source.clone());
+        tracked.job = Some(job);
+        Defined { change, is_retimed: !was_known || is_other, mark: &tracked.mark }
+    }
+
+    /// Another source may define a job from now on.
+    pub(super) fn adopt(&mut self, name: &JobName, source: &str) {
+        if let Some(from) = self.known.get_mut(name).and_then(|tracked| tracked.source.as_mut()) {
+            source.clone_into(from);
+        }
+    }
+
+    /// Drops a job but for its mark.
+    pub(super) fn remove(&mut self, name: &JobName, agenda: &mut Agenda) {
+        let Some(tracked) = self.known.get_mut(name) else { return };
+        (tracked.job, tracked.source) = (None, None);
+        (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
+        tracked.leave_agenda(agenda);
+    }
+}
+
+/// How far a job is.
+impl Jobs {
+    /// What is due by `now` has been dealt with. Tells what the watermark was.
+    pub(super) fn pass(&mut self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
+        let mark = self.mark_mut(name)?;
+        let watermark = mark.watermark;
+        mark.watermark = watermark.max(now);
+        Some(watermark)
+    }
+
+    /// Occurrences up to the last became so many runs, or none.
+    pub(super) fn count_planned(&mut self, name: &JobName, last: Timestamp, run_count: usize) {
+        let Some(mark) = self.mark_mut(name) else { return };
+        assert!(mark.watermark < last, "a watermark only grows");
+        mark.watermark = last;
+        mark.runs += u64::try_from(run_count).expect("a length fits");
+    }
+
+    /// A run that no occurrence names counts as one.
+    pub(super) fn count_run(&mut self, name: &JobName) {
+        if let Some(mark) = self.mark_mut(name) {
+            mark.runs += 1;
+        }
+    }
+
+    /// A run that was counted will not start. Tells whether the job is known.
+    pub(super) fn uncount_run(&mut self, name: &JobName) -> bool {
+        let Some(mark) = self.mark_mut(name) else { return false };
+        mark.runs = mark.runs.saturating_sub(1);
+        true
+    }
+
+    /// So many runs failed in a row, and the job is paused for it or not. One that is paused stays so, for its first reason.
+    pub(super) fn judge(&mut self, name: &JobName, failures: u32, pause: Option<Pause>) {
+        if let Some(mark) = self.mark_mut(name) {
+            mark.failures = failures;
+            mark.pause = mark.pause.or(pause);
+        }
+    }
+
+    /// A person pauses a job that was not removed. Tells whether there is one.
+    pub(super) fn pause(&mut self, name: &JobName, rest: record::Rest) -> bool {
+        let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
+        tracked.is_some_and(|tracked| {
+            (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
+            true
+        })
+    }
+
+    /// A paused job goes on, without its failures and crashes. Tells whether it was paused.
+    pub(super) fn resume(&mut self, name: &JobName) -> bool {
+        let Some(mark) = self.mark_mut(name) else { return false };
+        let was_paused = mark.pause.take().is_some();
+        mark.rest = record::Rest::default();
+        if was_paused {
+            (mark.failures, mark.crashes) = (0, 0);
+        }
+        was_paused
+    }
+
+    /// A pause for a while is over: the job goes on as it was, with its failures and crashes. Tells whether there was one.
+    pub(super) fn end_rest(&mut self, name: &JobName, now: Timestamp) -> bool {
+        let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
+        let is_over = mark.rest.is_over(now);
+        if is_over {
+            (mark.pause, mark.rest) = (None, record::Rest::default());
+        }
+        is_over
+    }
+
+    /// The server died so many times in a row in runs of a job. Tells whether that is news.
+    pub(super) fn set_crashes(&mut self, name: &JobName, crashes: u32) -> bool {
+        let Some(mark) = self.mark_mut(name) else { return false };
+        std::mem::replace(&mut mark.crashes, crashes) != crashes
+    }
+
+    /// The number of the next backfill of a job.
+    pub(super) fn count_backfill(&mut self, name: &JobName) -> u32 {
+        let mark = self.mark_mut(name).expect("a job with a definition is backfilled");
+        mark.backfills += 1;
+        mark.backfills
+    }
+
+    /// Moves the watermark of a job with a definition back to now. Tells where it was; `None` if it was not ahead.
+    pub(super) fn rewind(&mut self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
+        let mark = self.mark_mut(name)?;
+        let from = mark.watermark;
+        let is_ahead = now < from;
+        mark.watermark = from.min(now);
+        is_ahead.then_some(from)
+    }
+
+    fn mark_mut(&mut self, name: &JobName) -> Option<&mut Mark> {
+        Some(&mut self.known.get_mut(name)?.mark)
+    }
+}
+
+/// When a job is looked at.
+impl Jobs {
+    /// Puts a job on the agenda at its next occurrence, instead of where it was.
+    pub(super) fn expect(&mut self, name: &JobName, agenda: &mut Agenda) {
+        let Some(tracked) = self.known.get_mut(name) else { return };
+        tracked.leave_agenda(agenda);
+        let Some(job) = &tracked.job else { return };
+        if tracked.mark.pause.is_some() {
+            tracked.next = tracked.mark.rest.until.map(|until| agenda.add(until, Item::Job(name.clone())));
+            return;
+        }
+        if tracked.is_done() {
+            return;
+        }
+        if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
+            tracked.next = Some(agenda.add(at, Item::Job(name.clone())));
+        }
+    }
+
+    /// A look at a job, which leaves the agenda for it. `None` if it has no definition.
+    pub(super) fn begin_look(&mut self, name: &JobName, agenda: &mut Agenda) -> Option<Look> {
+        let tracked = self.known.get_mut(name)?;
+        tracked.leave_agenda(agenda);
+        let was_crowded = std::mem::take(&mut tracked.is_crowded);
+        Some(Look { job: tracked.job.clone()?, was_crowded })
+    }
+
+    /// The first occurrence of a job that is due and was not planned.
+    pub(super) fn first_due(&mut self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
+        let tracked = self.known.get_mut(name)?;
+        if tracked.mark.pause.is_some() {
+            return None;
+        }
+        match tracked.job.as_ref()?.timetable.next_after(tracked.mark.watermark) {
+            Next::At(first) if first <= now && !tracked.is_done() => Some(first),
+            Next::NotBefore(later) if later <= now => {
+                // Nothing lies in between, so the watermark in memory may run ahead of the one on disk.
+                tracked.mark.watermark = later;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// There is no room for another open run: the job of a look is looked at again when there is.
+    pub(super) fn wait_for_room(&mut self, look: &Look) {
+        let name = &look.job.name;
+        if !look.was_crowded {
+            self.crowded.push_back(name.clone());
+        }
+        if let Some(tracked) = self.known.get_mut(name) {
+            tracked.is_crowded = true;
+        }
+    }
+
+    /// Whether a job waits for room.
+    pub(super) fn has_crowded(&self) -> bool {
+        !self.crowded.is_empty()
+    }
+
+    /// Takes the job out of the line for room that came first.
+    pub(super) fn pop_crowded(&mut self) -> Option<JobName> {
+        self.crowded.pop_front()
+    }
+}

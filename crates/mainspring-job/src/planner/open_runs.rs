@@ -1,0 +1,385 @@
+//! The open runs: those that wait for their time, for their turn or for a place, and those that run.
+//!
+//! ```text
+//!  scheduled ──▶ due ──▶ before the gate of its job ──▶ past it: in line for a place ──▶ running ──▶ leaves
+//!  (agenda)             (gate)                          (places)                         (places)
+//! ```
+//!
+//! | a run is | it has an entry on the agenda | it is at the gate of its job | it is at a place |
+//! |---|---|---|---|
+//! | scheduled | yes | no | no |
+//! | queued | no | yes, before it or past it | in line, once it is past its gate |
+//! | running | no | yes, past it | yes |
+//!
+//! So nothing outside changes a run's state, its due time, its job or its work while it is here: only the steps above do.
+//! No run waits before a gate that is open for it.
+//!
+//! Cost: O(log n) for each step, and O(runs of the job) where a gate is asked what is queued.
+//!
+//! Does not decide who may start or wait: it is told whether a job is paused, and which run is barred.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::agenda::{Agenda, Item};
+use super::gate::Gate;
+use super::jobs::Rest;
+use super::live::Live;
+use super::places::Places;
+use super::wait;
+use crate::input::Prune;
+use crate::name::JobName;
+use crate::policy::{Kill, Overlap};
+use crate::reason::Reason;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+
+#[derive(Debug)]
+pub(super) struct OpenRuns {
+    /// Every open run but those in `postponed`, and no other.
+    runs: BTreeMap<RunKey, Live>,
+    /// For each job with a run past its gate or before it.
+    gates: BTreeMap<JobName, Gate>,
+    places: Places,
+    /// Runs that the next turn admits.
+    postponed: Vec<Live>,
+    /// How many turns there were.
+    turn: u64,
+}
+
+/// Questions.
+impl OpenRuns {
+    pub(super) fn new(max_running: usize) -> OpenRuns {
+        OpenRuns {
+            runs: BTreeMap::new(),
+            gates: BTreeMap::new(),
+            places: Places::new(max_running),
+            postponed: Vec::new(),
+            turn: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    pub(super) fn running_count(&self) -> usize {
+        self.places.running_count()
+    }
+
+    /// Whether a run of this key is open, one that the next turn admits among them.
+    pub(super) fn is_open(&self, key: &RunKey) -> bool {
+        self.runs.contains_key(key) || self.postponed.iter().any(|live| live.run.key == *key)
+    }
+
+    pub(super) fn get(&self, key: &RunKey) -> Option<&Live> {
+        self.runs.get(key)
+    }
+
+    /// All of them, in order of their keys.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Live> {
+        self.runs.values()
+    }
+
+    /// Those of a job, the earliest nominal time first.
+    pub(super) fn of<'p>(&'p self, job: &JobName) -> impl Iterator<Item = &'p Live> + use<'p> {
+        let job = job.clone();
+        let first = RunKey::new(job.clone(), Timestamp::MIN);
+        self.runs.range(first..).map(|(_, live)| live).take_while(move |live| live.run.key.job == job)
+    }
+
+    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that has not either.
+    pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
+        if !wait::is_in_line(run) {
+            return None;
+        }
+        let first = RunKey::new(run.key.job.clone(), Timestamp::MIN);
+        let earlier = self.runs.range(first..run.key.clone()).rev();
+        earlier.map(|(_, live)| live).find(|live| wait::is_in_line(&live.run))
+    }
+
+    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known at its end.
+    pub(super) fn is_undecided(&self, live: &Live) -> bool {
+        let run = &live.run;
+        if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
+            return false;
+        }
+        let Some(gate) = self.gates.get(&run.key.job) else { return false };
+        let mut past = gate.active().map(|key| &self.runs[key]);
+        past.any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
+    }
+
+    /// Whether no run of a job is queued or running.
+    pub(super) fn is_clear(&self, job: &JobName) -> bool {
+        !self.gates.contains_key(job)
+    }
+
+    /// The runs of a job that are queued or running, those past its gate first.
+    pub(super) fn in_the_way(&self, job: &JobName) -> impl Iterator<Item = &Live> {
+        let gate = self.gates.get(job);
+        gate.into_iter().flat_map(|gate| gate.active().chain(gate.waiting())).map(|key| &self.runs[key])
+    }
+
+    /// The runs of a job that are queued, those past its gate first.
+    pub(super) fn queued(&self, job: &JobName) -> Vec<RunKey> {
+        let queued = self.in_the_way(job).filter(|live| live.run.state == RunState::Queued);
+        queued.map(|live| live.run.key.clone()).collect()
+    }
+
+    /// The runs of a job that are past its gate.
+    pub(super) fn active(&self, job: &JobName) -> Vec<RunKey> {
+        let gate = self.gates.get(job);
+        gate.map(|gate| gate.active().cloned().collect()).unwrap_or_default()
+    }
+
+    /// The run that may start next, of those that are not barred.
+    pub(super) fn best(&self, is_barred: impl Fn(&Run) -> bool) -> Option<RunKey> {
+        self.places.best(|key| is_barred(&self.runs[key].run))
+    }
+}
+
+/// A run's way.
+impl OpenRuns {
+    /// Takes over the groups of a source, and their limits.
+    pub(super) fn define_groups(
+        &mut self,
+        source: &str,
+        groups: impl Iterator<Item = (JobName, u32)>,
+        prune: Prune,
+    ) {
+        self.places.define(source, groups, prune);
+    }
+
+    /// Another fact is being told.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn += 1;
+    }
+
+    /// A run waits for its time. What makes good for a misfire wakes no earlier than what is in line before it.
+    pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, agenda: &mut Agenda) {
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        assert!(live.wakes.is_none(), "a run is on the agenda once");
+        let mut at = wait::end(&live.run, now);
+        if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
+            at = at.max(before.at);
+        }
+        live.wakes = Some(agenda.add(at, Item::Run(live.run.key.clone())));
+        self.runs.insert(live.run.key.clone(), live);
+    }
+
+    /// Takes a run whose entry on the agenda was due, to be admitted.
+    pub(super) fn wake(&mut self, key: &RunKey) -> Live {
+        let mut live = self.runs.remove(key).expect("what is on the agenda is open");
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        live.wakes = None;
+        live
+    }
+
+    /// The next turn admits a run.
+    pub(super) fn postpone(&mut self, live: Live) {
+        self.postponed.push(live);
+    }
+
+    /// Takes what the turn before postponed.
+    pub(super) fn take_postponed(&mut self) -> Vec<Live> {
+        std::mem::take(&mut self.postponed)
+    }
+
+    /// Takes what the turn before postponed of one job.
+    pub(super) fn take_postponed_of(&mut self, job: &JobName) -> Vec<Live> {
+        self.postponed.extract_if(.., |live| live.run.key.job == *job).collect()
+    }
+
+    /// A run is queued: it stands before the gate of its job.
+    pub(super) fn queue(&mut self, mut live: Live) {
+        live.admitted = self.turn;
+        self.restore_queued(live);
+    }
+
+    /// The same for one that was admitted before the server started.
+    pub(super) fn restore_queued(&mut self, live: Live) {
+        assert_eq!(live.run.state, RunState::Queued, "only queued runs stand at a gate");
+        self.gates.entry(live.run.key.job.clone()).or_default().add(&live);
+        self.runs.insert(live.run.key.clone(), live);
+    }
+
+    /// A queued run that has a place starts its next attempt.
+    pub(super) fn begin_attempt(&mut self, key: &RunKey, now: Timestamp) -> &mut Live {
+        let live = self.runs.get_mut(key).expect("what is in line for a place is open");
+        assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
+        // While the run is still queued, so that it is found in the line for a place.
+        self.places.take(live);
+        let run = &mut live.run;
+        run.state = RunState::Running;
+        run.attempt += 1;
+        (run.started, run.ended, run.outcome) = (Some(now), None, None);
+        live
+    }
+
+    /// Takes an open run out of everything but the store.
+    pub(super) fn leave(&mut self, key: &RunKey, agenda: &mut Agenda) -> Live {
+        let mut live = self.runs.remove(key).expect("only open runs leave");
+        if let Some(entry) = live.wakes.take() {
+            agenda.cancel(entry);
+        }
+        self.places.remove(&live);
+        if let Some(gate) = self.gates.get_mut(&key.job) {
+            gate.remove(&live);
+            if gate.is_empty() {
+                self.gates.remove(&key.job);
+            }
+        }
+        live
+    }
+
+    /// After the clock was set back: no wait takes longer for it.
+    pub(super) fn shorten_waits(&mut self, now: Timestamp, agenda: &mut Agenda) {
+        let mut before: Option<(JobName, Timestamp)> = None;
+        for (key, live) in &mut self.runs {
+            if live.run.state == RunState::Scheduled {
+                let mut wakes = wait::end(&live.run, now);
+                if wait::is_in_line(&live.run) {
+                    // In the order of their nominal times, whatever the clock showed when each was planned.
+                    let earlier = before.take().filter(|(job, _)| *job == key.job);
+                    wakes = earlier.map_or(wakes, |(_, earlier)| wakes.max(earlier));
+                    before = Some((key.job.clone(), wakes));
+                }
+                if let Some(entry) = live.wakes.filter(|entry| entry.at != wakes) {
+                    agenda.cancel(entry);
+                    live.wakes = Some(agenda.add(wakes, Item::Run(key.clone())));
+                }
+            }
+        }
+    }
+
+    /// The record of a run's wait is not to be changed any more.
+    pub(super) fn seal(&mut self, key: &RunKey) {
+        if let Some(live) = self.runs.get_mut(key) {
+            live.open = None;
+        }
+    }
+
+    /// Notes why a running attempt is to end, once. Tells which attempt that is, and how it is ended; `None` if it does not run or is
+    /// to end already.
+    pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) -> Option<(u32, Kill)> {
+        let live = self.runs.get_mut(key)?;
+        if live.run.state != RunState::Running || live.kill_reason.is_some() {
+            return None;
+        }
+        live.kill_reason = Some(reason);
+        Some((live.run.attempt, live.work.policies.timeout.kill))
+    }
+
+    /// The next attempt of a run that is running is not due before a time.
+    pub(super) fn defer(&mut self, key: &RunKey, until: Timestamp) {
+        if let Some(live) = self.runs.get_mut(key) {
+            live.not_before = Some(until);
+        }
+    }
+
+    /// A run of a one-shot job has outlived its probation. Tells its attempt; `None` if it is a run of another job.
+    pub(super) fn clear_crashes(&mut self, key: &RunKey) -> Option<u32> {
+        let live = self.runs.get_mut(key).expect("a run on probation runs");
+        if live.run.cause != Cause::Once {
+            return None;
+        }
+        live.run.crashes = 0;
+        Some(live.run.attempt)
+    }
+}
+
+/// The gates.
+impl OpenRuns {
+    /// The jobs with runs that are queued or running.
+    pub(super) fn gated_jobs(&self) -> Vec<JobName> {
+        self.gates.keys().cloned().collect()
+    }
+
+    /// A job is paused: what is past its gate and has not started waits before it again.
+    pub(super) fn hold(&mut self, job: &JobName, rest: Rest) {
+        for key in self.queued(job) {
+            if rest.holds(self.runs[&key].run.cause) {
+                self.send_back(&key);
+            }
+        }
+        // One that the pause does not hold may have waited behind them.
+        self.promote(job, rest);
+    }
+
+    /// Opens the gate of a job as far as its policy allows.
+    pub(super) fn promote(&mut self, job: &JobName, rest: Rest) {
+        if let Some(key) = self.overtaken(job, rest) {
+            self.send_back(&key);
+        }
+        while let Some(key) = self.first_admissible(job, rest) {
+            let live = &self.runs[&key];
+            self.places.add(live);
+            self.gates.get_mut(job).expect("a run waits at it").pass(live);
+        }
+    }
+
+    /// A queued run waits before its gate again.
+    fn send_back(&mut self, key: &RunKey) {
+        let live = &self.runs[key];
+        self.places.remove(live);
+        let gate = self.gates.get_mut(&key.job).expect("what is queued is at a gate");
+        gate.remove(live);
+        gate.add(live);
+    }
+
+    /// The one run past the gate of a job that has not started, and is due later than one that waits and may pass.
+    fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
+        let gate = self.gates.get(job)?;
+        let key = gate.single()?;
+        let past = &self.runs[key];
+        let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
+        if !passes_singly || past.run.state != RunState::Queued {
+            return None;
+        }
+        let passes = |key: &RunKey| {
+            let live = &self.runs[key];
+            let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
+            is_alike && !rest.holds(live.run.cause)
+        };
+        gate.waiting_before(past).any(passes).then(|| key.clone())
+    }
+
+    /// The first that waits before an open gate and is not held by a pause.
+    fn first_admissible(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
+        let gate = self.gates.get(job).filter(|gate| !gate.is_shut())?;
+        let may_pass = |key: &&RunKey| {
+            let live = &self.runs[*key];
+            gate.is_open_for(live) && !rest.holds(live.run.cause)
+        };
+        gate.waiting().find(may_pass).cloned()
+    }
+}
+
+/// Checks.
+impl OpenRuns {
+    /// Checks that each run is where its state says, and that no run waits before an open gate.
+    pub(super) fn check(&self, agenda: &Agenda, rest_of: impl Fn(&JobName) -> Rest) {
+        for (key, live) in &self.runs {
+            let state = live.run.state;
+            assert_eq!(*key, live.run.key, "a run is kept under its key");
+            assert!(state.is_open(), "{key} is {state} and still kept");
+            let is_scheduled = state == RunState::Scheduled;
+            let is_on_agenda = live.wakes.is_some_and(|entry| agenda.holds(entry));
+            assert_eq!(is_on_agenda, is_scheduled, "{key} is on the agenda iff scheduled");
+            let is_gated = self.gates.get(&key.job).is_some_and(|gate| gate.holds(live));
+            assert_eq!(is_gated, !is_scheduled, "{key} is at its gate iff queued or running");
+        }
+        let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
+        assert_eq!(running, self.places.running_count(), "places are taken by what runs");
+        for (job, gate) in &self.gates {
+            gate.check();
+            assert!(!gate.is_empty(), "{job} has a run at its gate");
+            let found = self.first_admissible(job, rest_of(job));
+            assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
+            let found = self.overtaken(job, rest_of(job));
+            assert!(found.is_none(), "{found:?} is past the gate before one that is due earlier");
+        }
+        self.places.check();
+    }
+}

@@ -1,0 +1,116 @@
+//! The start: what the store holds becomes what the planner knows.
+//!
+//! | a run was | it becomes |
+//! |---|---|
+//! | running | `abandoned`, before anything else, and its retry policy decides what follows |
+//! | scheduled | what it was; if its time has passed, it is due now |
+//! | queued | what it was, in the line for its place |
+//! | any of these, and its job is no more | `abandoned` or `cancelled` |
+//!
+//! Cost: O(log n) for each job and each open run, once.
+//!
+//! Does not say what a crash means for a job: see `crash`.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::{Live, Planner};
+use crate::job::Job;
+use crate::name::JobName;
+use crate::operation::{Operation, Takeover};
+use crate::policy::Retention;
+use crate::reason::Reason;
+use crate::record::{JobRecord, Rest};
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+
+impl Planner {
+    pub(super) fn restore(
+        &mut self,
+        jobs: Vec<JobRecord>,
+        former: Vec<Job>,
+        runs: Vec<Run>,
+        paused: Option<Rest>,
+    ) {
+        self.activity.restore(runs, paused);
+        for record in jobs {
+            self.pruning.keep(&record.mark.job, Retention::default());
+            self.jobs.restore(record);
+        }
+        for job in former {
+            self.jobs.remember(job);
+        }
+    }
+
+    pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
+        let restored = self.activity.begin();
+        self.clock.begin(now);
+        let (cut_off, waiting): (Vec<Run>, Vec<Run>) =
+            restored.into_iter().partition(|run| run.state == RunState::Running);
+        self.abandon_all(now, takeover, cut_off);
+        for run in waiting {
+            match self.live(&run) {
+                Some(live) => self.resume_run(now, live),
+                None => self.end_orphan(now, &run),
+            }
+            self.ledger.end_unit();
+        }
+        for name in self.runs.gated_jobs() {
+            self.promote(&name);
+        }
+        self.begin_quarantine();
+        self.note_watermarks(now);
+        for name in self.jobs.names() {
+            self.jobs.take_former(&name);
+            self.expect(&name);
+            self.start_at_boot(now, &name);
+            self.ledger.end_unit();
+        }
+    }
+
+    /// What the planner keeps of a restored run. `None` if neither it nor its job says what it does.
+    pub(super) fn live(&self, run: &Run) -> Option<Live> {
+        let work = self.work_of(run)?;
+        Some(Live::new(run.clone(), work))
+    }
+
+    fn resume_run(&mut self, now: Timestamp, live: Live) {
+        match live.run.state {
+            RunState::Queued => self.runs.restore_queued(live),
+            RunState::Scheduled => self.schedule(now, live),
+            state => unreachable!("only runs that wait are resumed, and {} is {state}", live.run.key),
+        }
+    }
+
+    /// An open run whose job is no more.
+    pub(super) fn end_orphan(&mut self, now: Timestamp, run: &Run) {
+        let key = run.key.clone();
+        let operation = match run.state {
+            RunState::Running => Operation::End {
+                key,
+                attempt: run.attempt,
+                state: RunState::Abandoned,
+                at: now,
+                outcome: None,
+                crashes: run.crashes,
+                reason: Some(self.quarantine.why_cut_off()),
+            },
+            from => {
+                let (to, due, reason) = (RunState::Cancelled, run.due, Some(Reason::NoJob));
+                Operation::Move { key, from, to, due, at: now, reason }
+            }
+        };
+        self.ledger.record(operation);
+    }
+
+    fn start_at_boot(&mut self, now: Timestamp, name: &JobName) {
+        let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
+        if job.timetable.is_at_boot() && !self.jobs.is_done(name) {
+            self.jobs.count_run(name);
+            let key = RunKey::new(name.clone(), self.numbers.new_nominal(now));
+            self.plan_run(now, &job, key, Cause::Boot, now);
+            self.keep_mark(name);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Installs what the tests need beside Rust, where that is allowed, and says what they skip where it is not.
+//!
+//! | on this machine | then |
+//! |---|---|
+//! | Debian, as root | missing packages are installed with apt-get |
+//! | anything else | a line for each missing tool: how to get it, and what is skipped without it |
+//!
+//! With `CI` set in the environment a test whose tool is missing fails: a gate skips nothing silently.
+//!
+//! Cost: a look for each tool; minutes for the packages on a new machine.
+//!
+//! Does not install Rust, nor the C linker that this program was built with. Changes nothing where all is
+//! there.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{is_there, succeed};
+
+/// Something that tests need.
+struct Tool {
+    /// The Debian packages that have it.
+    packages: &'static [&'static str],
+    is_there: fn() -> bool,
+    /// What is skipped without it.
+    skipped: &'static str,
+}
+
+const TOOLS: &[Tool] = &[
+    Tool {
+        packages: &["g++"],
+        is_there: || is_there("c++"),
+        skipped: "the fuzz targets, because libFuzzer is written in C++",
+    },
+    Tool {
+        packages: &["tzdata"],
+        is_there: || Path::new("/usr/share/zoneinfo/Europe/Berlin").exists(),
+        skipped: "tests in which the programs of jobs show the time of a zone",
+    },
+    Tool {
+        packages: &["libfaketime"],
+        is_there: || is_in_a_library_folder("faketime/libfaketime.so.1"),
+        skipped: "two tests that set the clock of a real server",
+    },
+    Tool {
+        packages: &["valgrind"],
+        is_there: || is_there("valgrind"),
+        skipped: "the counts of instructions",
+    },
+    Tool {
+        packages: &["python3-minimal"],
+        is_there: || is_there("python3"),
+        skipped: "security trials that call what the kernel has no command for",
+    },
+];
+
+/// Installs what is missing, or says what is skipped.
+///
+/// # Errors
+/// A package could not be installed, although that was allowed.
+pub fn install() -> Result<(), String> {
+    let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| !(tool.is_there)()).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !may_install() {
+        missing.iter().for_each(|tool| println!("{}", advice(tool)));
+        return Ok(());
+    }
+    succeed(apt_get().args(["update", "-qq"]))?;
+    let packages = missing.iter().flat_map(|tool| tool.packages);
+    succeed(apt_get().args(["install", "--yes", "-qq", "--no-install-recommends"]).args(packages))
+}
+
+fn advice(tool: &Tool) -> String {
+    let packages = tool.packages.join(" ");
+    format!("skipped: {}; apt-get install {packages}, as root, has what they need", tool.skipped)
+}
+
+fn apt_get() -> Command {
+    let mut command = Command::new("apt-get");
+    // It asks nothing, as there may be nobody to answer.
+    command.env("DEBIAN_FRONTEND", "noninteractive");
+    command
+}
+
+fn may_install() -> bool {
+    let user = Command::new("id").arg("--user").output();
+    let is_root = user.is_ok_and(|output| output.stdout == b"0\n");
+    is_root && is_there("apt-get")
+}
+
+/// Whether a file is in a folder of libraries of some architecture.
+fn is_in_a_library_folder(name: &str) -> bool {
+    let folders = std::fs::read_dir("/usr/lib").into_iter().flatten().flatten();
+    folders.into_iter().any(|folder| folder.path().join(name).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tool_says_what_is_skipped_without_it_and_how_to_get_it() {
+        for tool in TOOLS {
+            let line = advice(tool);
+            assert!(!tool.packages.is_empty() && !tool.skipped.is_empty(), "{line}");
+            assert!(line.contains(tool.packages[0]) && line.contains(tool.skipped), "{line}");
+        }
+    }
+}
