@@ -339,7 +339,7 @@ fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
 
 #[test]
 fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
-    let mut served = Served::start("audit", IDLE);
+    let served = Served::start("audit", IDLE);
     served.says(&["pause", "idle", "--until", "+2h", "--note", "new disk"], 0, "");
     served.says(&["pause", "nothing-of-that-name"], 4, "");
     served.says(&["backfill", "idle", "2026-01-01 00:00", "2026-01-01 00:01", "--preview"], 0, "");
@@ -356,11 +356,11 @@ fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
     assert_eq!(told, [format!("uid {uid} resume idle "), format!("uid {uid} pause idle new disk")]);
     let text = served.ask(&["audit", "idle", "-n", "1"]).stdout;
     assert!(text.contains("resume") && !text.contains("new disk"), "{text}");
+    let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();
-    let data = served.data();
     let text = mainspring(&["audit", "--data", &data]).stdout;
     assert!(text.contains("new disk"), "{text}");
-    let _ = fs::remove_dir_all(&served.folder);
+    let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]

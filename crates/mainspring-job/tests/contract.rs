@@ -200,7 +200,7 @@ impl Reader for BrokenStore {
         Ok(page)
     }
 
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
         self.store.jobs(shard)
     }
 

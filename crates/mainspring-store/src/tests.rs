@@ -387,12 +387,16 @@ fn hot_questions_are_answered_from_a_key() {
     assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
     let mut query = Query::new(20);
     query.order = Order::Ended;
-    assert_eq!(plan(&read::find_sql(&query).0), "SCAN run USING INDEX run_ended");
+    // In the order of the index: nothing is sorted.
+    let ordered = plan(&read::find_sql(&query).0);
+    assert!(ordered.contains("run USING INDEX run_ended") && !ordered.contains("TEMP B-TREE"), "{ordered}");
     query.since = Some(at(0));
     query.cursor = Some(RunKey::new(JobName::new("a").unwrap(), at(9)).into());
-    assert!(plan(&read::find_sql(&query).0).starts_with("SEARCH run USING INDEX run_ended (ended>?"));
-    query.order = Order::Nominal;
-    assert!(plan(&read::find_sql(&query).0).starts_with("SEARCH run USING INDEX run_nominal (nominal>?"));
+    for (order, index) in [(Order::Ended, "run_ended (ended>?"), (Order::Nominal, "run_nominal (nominal>?")] {
+        query.order = order;
+        let found = plan(&read::find_sql(&query).0);
+        assert!(found.starts_with(&format!("SEARCH run USING INDEX {index}")), "{found}");
+    }
 }
 
 #[test]

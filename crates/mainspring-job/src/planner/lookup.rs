@@ -57,6 +57,14 @@ impl Planner {
         self.jobs.defined_after(None)
     }
 
+    /// The same of those whose names come after one, in order of their names.
+    pub fn looks_after<'p>(
+        &'p self,
+        after: Option<&JobName>,
+    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+        self.jobs.defined_after(after)
+    }
+
     /// Open runs, in the order of their keys.
     pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().map(|live| &live.run)
@@ -70,6 +78,12 @@ impl Planner {
     /// The open runs of a job, the earliest nominal time first.
     pub fn runs_of<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
         self.runs.of(name).map(|live| &live.run)
+    }
+
+    /// The open runs of a job and of all whose names come after it, in the order of their keys: for a walk beside that of
+    /// [`looks_after`](Self::looks_after).
+    pub fn runs_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
+        self.runs.from(name).map(|live| &live.run)
     }
 
     /// Whether everything is paused.

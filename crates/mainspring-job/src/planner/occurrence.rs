@@ -294,6 +294,7 @@ mod tests {
             timetable: Timetable::new(vec![trigger]).unwrap(),
             max_runs: None,
             work: Arc::new(work),
+            labels: std::collections::BTreeMap::new(),
             source: String::new(),
             text: String::new(),
         }

@@ -137,7 +137,7 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
         "the end and its retry are on disk: {}",
         shell.states("a")
     );
-    assert!(!shell.store.jobs(Shard::WHOLE).unwrap().1, "the store knows of no pause");
+    assert!(shell.store.jobs(Shard::WHOLE).unwrap().1.is_none(), "the store knows of no pause");
     shell.boot();
     assert!(started < shell.started.len(), "the next server starts again");
 }

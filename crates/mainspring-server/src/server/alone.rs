@@ -173,7 +173,7 @@ impl Alone {
 
     /// What is known of a job without a look at its runs: none is open.
     fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
-        let mut wire = describe::job(job, &record.mark, self.now);
+        let mut wire = describe::job(job, &record.mark, None, self.now);
         if self.is_all_paused {
             describe::rest_with_all(&mut wire);
         }

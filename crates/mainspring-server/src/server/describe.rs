@@ -32,7 +32,8 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
     }
 }
 
-pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
+/// `armed` is when the planner looks at it next.
+pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
         Some(Pause::Failures) => JobState::PausedAfterFailures,
@@ -43,12 +44,18 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         None => JobState::Active,
     };
     let (work, zone) = (&job.work, zone_of(job));
+    let next_civil = next.map(|next| civil(next, &zone));
     JobWire {
         name: job.name.to_string(),
         state: state.to_string(),
         state_code: state,
         next: next.map(|next| next.to_string()),
-        next_civil: next.map(|next| civil(next, &zone)),
+        armed: armed.map(|armed| armed.to_string()),
+        armed_civil: match armed {
+            Some(armed) if Some(armed) != next => Some(civil(armed, &zone)),
+            armed => armed.and(next_civil.clone()),
+        },
+        next_civil,
         rest: mark.pause.filter(|_| mark.rest != Rest::default()).map(|_| rest(&mark.rest, &zone)),
         labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
@@ -72,12 +79,6 @@ fn zone_of(job: &Job) -> TimeZone {
 /// A time as people say it, with its zone: RFC 9557.
 fn civil(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).to_string()
-}
-
-/// Adds when the server will look at a job next.
-pub(super) fn arm(wire: &mut JobWire, job: &Job, armed: Option<Timestamp>) {
-    wire.armed_civil = armed.map(|armed| civil(armed, &zone_of(job)));
-    wire.armed = armed.map(|armed| armed.to_string());
 }
 
 /// How long something rests.

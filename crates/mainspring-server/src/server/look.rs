@@ -5,6 +5,7 @@
 //!
 //! Does not change anything.
 
+use jiff::Timestamp;
 use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
 
 use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
@@ -22,6 +23,15 @@ const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 
 /// How long the definitions of one answer are together, but for the last of them.
 const MAX_PAGE_BYTES: usize = 256 << 10;
+
+/// A job, how far it is, and when it is looked at next.
+type Found<'p> = (&'p Job, &'p Mark, Option<Timestamp>);
+
+/// Adds an open run of a job.
+fn count(wire: &mut JobWire, state: RunState) {
+    wire.running += usize::from(state == RunState::Running);
+    wire.queued += usize::from(state == RunState::Queued);
+}
 
 impl Server {
     pub(super) fn status(&self, now: Moment) -> Asking {
@@ -68,20 +78,27 @@ impl Server {
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         let (page, after) = self.page(asked.after.as_deref(), &selector);
-        let jobs: Vec<JobWire> = page.into_iter().map(|(job, mark)| self.job(job, mark, now)).collect();
+        // Both are in the order of names, so one walk over the runs meets all of them.
+        let first = page.first().map(|(job, ..)| &job.name);
+        let mut runs = first.into_iter().flat_map(|name| self.owner.planner().runs_from(name)).peekable();
+        let mut jobs: Vec<JobWire> = Vec::with_capacity(page.len());
+        for (job, mark, armed) in page {
+            let mut wire = self.job(job, mark, armed, now);
+            while let Some(run) = runs.next_if(|run| run.key.job <= job.name) {
+                if run.key.job == job.name {
+                    count(&mut wire, run.state);
+                }
+            }
+            jobs.push(wire);
+        }
         query(move |reader| queries::list(reader, jobs, after))
     }
 
-    /// What is known of a job without the store.
-    fn job(&self, job: &Job, mark: &Mark, now: Moment) -> JobWire {
-        let mut wire = describe::job(job, mark, now.wall);
-        describe::arm(&mut wire, job, self.owner.planner().next_of(&job.name));
+    /// What is known of a job without the store and its open runs.
+    fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Moment) -> JobWire {
+        let mut wire = describe::job(job, mark, armed, now.wall);
         if self.owner.planner().is_paused() {
             describe::rest_with_all(&mut wire);
-        }
-        for run in self.owner.planner().runs_of(&job.name) {
-            wire.running += usize::from(run.state == RunState::Running);
-            wire.queued += usize::from(run.state == RunState::Queued);
         }
         wire
     }
@@ -90,7 +107,10 @@ impl Server {
         let name = job_name(text)?;
         let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
-            JobWire { definition, ..self.job(job, mark, now) }
+            let armed = self.owner.planner().next_of(&name);
+            let mut wire = JobWire { definition, ..self.job(job, mark, armed, now) };
+            self.owner.planner().runs_of(&name).for_each(|run| count(&mut wire, run.state));
+            wire
         });
         query(move |reader| queries::show(reader, &name, known))
     }
@@ -129,19 +149,19 @@ impl Server {
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
         let (page, after) = self.page(after, &Selector::default());
-        Response::Export { texts: page.into_iter().map(|(job, _)| job.text.clone()).collect(), after }
+        Response::Export { texts: page.into_iter().map(|(job, ..)| job.text.clone()).collect(), after }
     }
 
     /// The jobs after a name that one answer has room for, and the name after which the next answer goes on.
-    fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<(&Job, &Mark)>, Option<String>) {
+    fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<Found<'_>>, Option<String>) {
         // A text that is no name is from no page of ours: the list begins anew.
         let after = after.and_then(|after| JobName::new(after).ok());
-        let jobs = self.owner.planner().jobs_after(after.as_ref());
+        let jobs = self.owner.planner().looks_after(after.as_ref());
         let mut bytes = 0;
-        let mut page: Vec<(&Job, &Mark)> = Vec::new();
-        for found in jobs.filter(|(job, _)| selector.holds(&job.labels)) {
+        let mut page: Vec<Found<'_>> = Vec::new();
+        for found in jobs.filter(|(job, ..)| selector.holds(&job.labels)) {
             if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
-                let after = page.last().map(|(job, _)| job.name.to_string());
+                let after = page.last().map(|(job, ..)| job.name.to_string());
                 return (page, after);
             }
             // What a list says of a job is in its definition as well.
