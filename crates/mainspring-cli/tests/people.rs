@@ -338,6 +338,26 @@ fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
 }
 
 #[test]
+fn an_address_among_the_files_of_serve_is_told_from_a_missing_file() {
+    let folder = folder("address-as-file");
+    let data = folder.join("data").display().to_string();
+    let ended = mainspring(&["serve", "--data", &data, "--listen", "127.0.0.1:7455", "jobs.toml"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    assert!(ended.stderr.contains("to listen there: --listen=127.0.0.1:7455"), "{}", ended.stderr);
+}
+
+#[test]
+fn next_says_that_nothing_is_due() {
+    let never = mainspring(&["next", "0 0 31 2 *"]);
+    assert_eq!((never.code, never.stdout.as_str()), (0, ""));
+    assert!(never.stderr.contains("it is never due"), "{}", never.stderr);
+    let until = ["next", "0 0 1 1 *", "--from", "2026-03-01T00:00:00Z", "--until", "2026-04-01T00:00:00Z"];
+    assert!(mainspring(&until).stderr.contains("it is not due by then"));
+    let reboot = mainspring(&["next", "@reboot"]);
+    assert!(!reboot.stderr.contains("due"), "{}", reboot.stderr);
+}
+
+#[test]
 fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
     let served = Served::start("audit", IDLE);
     served.says(&["pause", "idle", "--until", "+2h", "--note", "new disk"], 0, "");

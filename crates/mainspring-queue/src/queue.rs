@@ -364,6 +364,8 @@ pub trait TimerQueue<T> {
     ///
     /// # Errors
     /// [`Rejected`] with the payload: beyond the horizon, or no name is left.
+    // By force, as what it calls may be: so the payload is moved once.
+    #[inline(always)]
     fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
         self.schedule(deadline, payload)
     }

@@ -59,6 +59,15 @@ impl<T> Handle<T> {
         self.locals.of_caller(&*self.timers)
     }
 
+    /// The same; a part that refuses everything, until it is asked again, where the driver has no thread.
+    #[inline]
+    pub(crate) fn local_or_absent(&self) -> Local<T>
+    where
+        T: 'static,
+    {
+        self.local().unwrap_or_else(|_| Local::absent(Arc::clone(&self.timers), Arc::clone(&self.locals)))
+    }
+
     /// Adds a timer that fires `delay` from now, by the driver's clock, and not earlier. A delay beyond the
     /// clock's range is taken and never fires.
     ///

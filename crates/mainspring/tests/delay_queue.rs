@@ -1,11 +1,16 @@
 //! The delay queue: items that come out once, when they are due, in their order.
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_core::Stream;
 use mainspring::driver::Refusal;
 use mainspring::{DelayQueue, Simulation};
+
+use crate::desk::Desk;
 
 fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -99,4 +104,25 @@ fn a_cache_hands_what_expires_to_its_closure_and_drops_all_else_once() {
     drop(cache);
     simulation.run_until_idle();
     assert_eq!(drop_count.load(Ordering::SeqCst), 11);
+}
+
+#[test]
+fn the_items_that_become_due_are_a_stream() {
+    let desk = Desk::new();
+    let mut queue = DelayQueue::new(desk.handle.clone());
+    queue.put("late", 2, seconds(20)).unwrap();
+    queue.put("early", 1, seconds(10)).unwrap();
+    let poll = |queue: &mut DelayQueue<&'static str, u32>| {
+        let waker = desk.waker();
+        Stream::poll_next(Pin::new(queue), &mut Context::from_waker(&waker))
+    };
+    assert_eq!(poll(&mut queue), Poll::Pending);
+    desk.pass_until(10_000);
+    assert_eq!(desk.wake_count(), 1);
+    assert_eq!(poll(&mut queue), Poll::Ready(Some(("early", 1))));
+    assert_eq!(poll(&mut queue), Poll::Pending);
+    queue.close();
+    assert_eq!(desk.wake_count(), 2);
+    assert_eq!(poll(&mut queue), Poll::Ready(None));
+    assert_eq!(queue.remove(&"late"), Some(2), "what is pending is given back");
 }

@@ -9,6 +9,9 @@
 #![cfg(mainspring_loom)]
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
+#[path = "loom/beside.rs"]
+mod beside;
+
 #[path = "loom/ends.rs"]
 mod ends;
 

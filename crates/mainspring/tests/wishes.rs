@@ -9,7 +9,9 @@ use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Tokio};
 use mainspring::driver::Driver;
 use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Futures, Keyed, Mailboxes, Occurrences, RunTasks, Task};
+use mainspring::front::{
+    Callbacks, Channels, DelayQueue, Futures, Keyed, Mailboxes, Occurrences, RunTasks, Task,
+};
 use mainspring::preset;
 use mainspring_cron::Schedule;
 use mainspring_queue::wheel::Chunked;
@@ -35,12 +37,16 @@ fn every_face_shares_wakeups_within_a_tolerance() {
     let mailboxes = Mailboxes::new(desk.handle.clone());
     let (service, mailbox) = mailboxes.register();
     mailboxes.timeout_within(ms(100), ms(100), service, 7).unwrap();
+    let items = DelayQueue::new(desk.handle.clone());
+    items.put_within("key", 7, ms(100), ms(100)).unwrap();
     desk.pass_until(within.get() - 1);
+    assert_eq!(items.len(), 1);
     assert!(timer.receiver().try_recv().is_err());
     assert!(mailbox.try_recv().is_err());
     desk.pass_until(within.get());
     assert_eq!(timer.receiver().try_recv().map(|firing| firing.now), Ok(within));
     assert_eq!(mailbox.try_recv().map(|message| message.now), Ok(within));
+    assert_eq!(items.try_recv(), Some(("key", 7)));
 }
 
 #[test]

@@ -46,6 +46,10 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     } else {
         printed(print_lines(&asked, args, &answer))?;
     }
+    if answer.times.is_empty() && args.count != Some(0) && !asked.schedule.is_reboot() {
+        let when = if args.until.is_some() { "not due by then" } else { "never due" };
+        say(&format!("{PROGRAM}: it is {when}\n"));
+    }
     if !answer.is_cut_short {
         return Ok(Exit::Ok);
     }

@@ -6,6 +6,8 @@
 //!
 //! Source: daemon(7), "new-style daemons".
 
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::listen::Beside;
@@ -24,7 +26,18 @@ use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
 use mainspring_store::{Directory, DirectoryError};
 
+/// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals sign, because the
+/// word after a bare `--listen` is a file.
+fn check_files(files: &[String]) -> Result<(), Error> {
+    let is_address = |name: &&String| name.parse::<SocketAddr>().is_ok() && !Path::new(name).exists();
+    match files.iter().find(is_address) {
+        None => Ok(()),
+        Some(name) => Err(Error::Usage(format!("there is no file {name}; to listen there: --listen={name}"))),
+    }
+}
+
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
+    check_files(&args.files)?;
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let reader = Reader {

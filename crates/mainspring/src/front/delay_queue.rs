@@ -22,9 +22,13 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::Hash;
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+
+use futures_core::Stream;
+use mainspring_queue::Tick;
 
 use super::task::Task;
 use crate::driver::{Refusal, TimerId};
@@ -135,8 +139,26 @@ where
     /// The engine has been shut down, or its queue rejects the deadline. The value is dropped; what was
     /// pending stays.
     pub fn put(&self, key: K, value: V, delay: Duration) -> Result<Option<V>, Refusal> {
+        self.put_at(key, value, self.shared.handle.clock().after(delay))
+    }
+
+    /// The same, to come out anywhere from `delay` to `delay + tolerance` from now: see
+    /// [`Handle::schedule_within`].
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn put_within(
+        &self,
+        key: K,
+        value: V,
+        delay: Duration,
+        tolerance: Duration,
+    ) -> Result<Option<V>, Refusal> {
+        self.put_at(key, value, self.shared.handle.tick_within(delay, tolerance))
+    }
+
+    fn put_at(&self, key: K, value: V, deadline: Tick) -> Result<Option<V>, Refusal> {
         let part = self.shared.handle.local()?;
-        let deadline = part.clock().after(delay);
         let mut state = self.shared.state();
         let generation = state.next_generation;
         let notice =
@@ -235,6 +257,19 @@ where
     /// Tells whether no item is pending.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// The items that become due. It ends as [`recv`](DelayQueue::recv) does.
+impl<K, V> Stream for DelayQueue<K, V>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    V: Send + 'static,
+{
+    type Item = (K, V);
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<(K, V)>> {
+        DelayQueue::poll_next(&self, context)
     }
 }
 

@@ -101,46 +101,35 @@ pub struct Futures {
 #[derive(Debug)]
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Sleep {
-    place: Place,
+    /// The part of the driver that belongs to the thread that made it.
+    part: Local<Task>,
+    state: State,
     deadline: Tick,
-    /// `None` until the first poll.
-    timer: Option<mainspring_queue::TimerId>,
-    /// The deadline was ahead when it was set: the first poll need not look closely.
-    was_ahead: bool,
-    /// Why no timer could be set.
-    refusal: Option<Refusal>,
 }
 
-/// Where its timer goes.
-#[derive(Debug)]
-enum Place {
-    /// Into the part of the driver that belongs to the thread that made it.
-    Part(Local<Task>),
-    /// The driver had no thread for that part, and is asked again.
-    Nowhere(Box<Handle<Task>>),
+/// What there is of its timer: 8 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It is pending, or has fired.
+    Set(mainspring_queue::TimerId),
+    /// There is none until the next poll.
+    Unset(Unset),
 }
 
-impl Place {
-    fn clock(&self) -> &dyn Clock {
-        match self {
-            Place::Part(part) => &**part.clock(),
-            Place::Nowhere(handle) => &**handle.clock(),
-        }
-    }
-
-    fn part(&mut self) -> Result<&Local<Task>, Refusal> {
-        if let Place::Nowhere(handle) = self {
-            *self = Place::Part(handle.local()?);
-        }
-        match self {
-            Place::Part(part) => Ok(part),
-            Place::Nowhere(_) => Err(Refusal::NoThread),
-        }
-    }
+/// Why there is no timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unset {
+    /// The deadline was ahead when it was chosen: the poll need not look closely.
+    Ahead,
+    /// The deadline may have passed.
+    Unknown,
+    /// The last poll could set none.
+    Refused(Refusal),
 }
 
-/// Many programs box it: this is what malloc has for 40 bytes.
-const _: () = assert!(size_of::<Sleep>() == 40);
+/// Many programs box it, and come back to a cold one: so it fits the smallest piece of memory that malloc
+/// has, two of which lie in a line.
+const _: () = assert!(size_of::<Sleep>() == 24);
 
 impl Futures {
     /// Makes the front of a driver that runs tasks.
@@ -160,9 +149,7 @@ impl Futures {
     }
 
     fn begin(&self, deadline: Tick, was_ahead: bool) -> Sleep {
-        let nowhere = |_| Place::Nowhere(Box::new(self.handle.clone()));
-        let place = self.handle.local().map_or_else(nowhere, Place::Part);
-        Sleep { place, deadline, timer: None, was_ahead, refusal: None }
+        Sleep { part: self.handle.local_or_absent(), state: State::before(was_ahead), deadline }
     }
 
     /// Is ready anywhere from `delay` to `delay + tolerance` from now: see [`Handle::schedule_within`].
@@ -207,6 +194,13 @@ impl Futures {
     }
 }
 
+impl State {
+    /// Before the first poll.
+    fn before(was_ahead: bool) -> State {
+        State::Unset(if was_ahead { Unset::Ahead } else { Unset::Unknown })
+    }
+}
+
 impl Sleep {
     /// Returns the tick at which it is ready.
     pub fn deadline(&self) -> Tick {
@@ -215,56 +209,62 @@ impl Sleep {
 
     /// Tells whether its tick has begun.
     pub fn is_elapsed(&self) -> bool {
-        self.deadline <= self.place.clock().now()
+        self.deadline <= self.part.clock().now()
     }
 
     /// Tells why it was ready before its tick had begun: the driver has been shut down, or has no thread or
     /// no name left for a timer. `None` for any other.
     pub fn refusal(&self) -> Option<Refusal> {
-        self.refusal
+        match self.state {
+            State::Unset(Unset::Refused(refusal)) => Some(refusal),
+            State::Unset(Unset::Ahead | Unset::Unknown) | State::Set(_) => None,
+        }
     }
 
     /// Moves it to `delay` from now, and not earlier, whether it was ready or not. It must be polled again to
     /// be woken.
     pub fn reset(&mut self, delay: Duration) {
-        self.move_to(self.place.clock().after(delay), !delay.is_zero());
+        self.move_to(self.part.clock().after(delay), !delay.is_zero());
     }
 
     /// Moves it to another tick or instant, earlier or later, whether it was ready or not. It must be polled
     /// again to be woken.
     pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
-        self.move_to(deadline.into().tick(self.place.clock()), false);
+        self.move_to(deadline.into().tick(&**self.part.clock()), false);
     }
 
     fn move_to(&mut self, deadline: Tick, was_ahead: bool) {
         self.deadline = deadline;
-        self.was_ahead = was_ahead;
-        self.refusal = None;
-        let (Some(timer), Place::Part(part)) = (self.timer, &self.place) else { return };
-        if part.reset(part.id(timer), deadline).is_err() {
-            // It fired, or the queue's horizon lies before that: the next poll registers another.
-            self.cancel();
+        if let State::Set(timer) = self.state
+            && self.part.reset(self.part.id(timer), deadline).is_ok()
+        {
+            return;
         }
+        // It fired, or the queue's horizon lies before that: the next poll registers another.
+        self.cancel();
+        self.state = State::before(was_ahead);
     }
 
     fn cancel(&mut self) {
-        if let (Some(timer), Place::Part(part)) = (self.timer.take(), &self.place) {
-            drop(part.cancel(part.id(timer)).and_then(Task::into_waker));
+        if let State::Set(timer) = self.state {
+            self.state = State::Unset(Unset::Unknown);
+            drop(self.part.cancel(self.part.id(timer)).and_then(Task::into_waker));
         }
     }
 
     /// Registers the timer, whose payload is the waker.
     fn register(&mut self, waker: &Waker) -> Poll<()> {
-        let (deadline, task) = (self.deadline, Task::waking(waker.clone()));
-        let scheduled =
-            self.place.part().and_then(|part| part.schedule_assured(deadline, task).map_err(refusal_of));
+        let scheduled = self.part.ask_again().and_then(|()| {
+            let task = Task::waking(waker.clone());
+            self.part.schedule_assured(self.deadline, task).map_err(refusal_of)
+        });
         match scheduled {
             Ok(id) => {
-                self.timer = Some(id.timer());
+                self.state = State::Set(id.timer());
                 Poll::Pending
             }
             Err(refusal) => {
-                self.refusal = Some(refusal);
+                self.state = State::Unset(Unset::Refused(refusal));
                 Poll::Ready(())
             }
         }
@@ -272,8 +272,7 @@ impl Sleep {
 
     /// Makes the timer wake `waker`; tells whether it still can.
     fn keep(&self, timer: mainspring_queue::TimerId, waker: &Waker) -> bool {
-        let Place::Part(part) = &self.place else { return false };
-        let id = part.id(timer);
+        let (part, id) = (&self.part, self.part.id(timer));
         let mut is_kept = false;
         let is_pending = part.update(id, &mut |task| {
             is_kept = task.waker_mut().is_some_and(|own| own.will_wake(waker));
@@ -293,9 +292,9 @@ impl Sleep {
     /// Tells whether it is over. A timer that is set in any case fires if it was over already, so a cheap
     /// look will do before.
     fn is_over(&self) -> bool {
-        match self.timer {
-            None if self.was_ahead => self.place.clock().has_long_begun(self.deadline),
-            _ => self.is_elapsed(),
+        match self.state {
+            State::Unset(Unset::Ahead) => self.part.clock().has_long_begun(self.deadline),
+            State::Unset(_) | State::Set(_) => self.is_elapsed(),
         }
     }
 
@@ -304,15 +303,15 @@ impl Sleep {
             self.cancel();
             return Poll::Ready(());
         }
-        match self.timer {
-            Some(timer) if self.keep(timer, context.waker()) => Poll::Pending,
-            Some(_) => {
+        match self.state {
+            State::Set(timer) if self.keep(timer, context.waker()) => Poll::Pending,
+            State::Set(_) => {
                 // It fired after the look at the clock above, and woke the waker of an earlier poll; or its
                 // tick lies beyond the queue's horizon; or the queue lends no payloads.
                 self.cancel();
                 if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) }
             }
-            None => self.register(context.waker()),
+            State::Unset(_) => self.register(context.waker()),
         }
     }
 }

@@ -13,12 +13,15 @@
 //!
 //! It does not choose the lane: the driver does.
 
+mod absent;
+
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use mainspring_queue::Tick;
 
+use self::absent::Absent;
 use crate::clock::Clock;
 use crate::driver::{Part, Refusal, Refused, TimerId, Timers};
 
@@ -34,6 +37,14 @@ const SEAT_COUNT_MAX: usize = 4_096;
 struct Seat<T> {
     part: Arc<dyn Part<T>>,
     lane: u32,
+    /// Where to ask again for a part, if the driver had none.
+    driver: Option<Asked<T>>,
+}
+
+/// A driver that had no part for a thread, and its seats.
+struct Asked<T> {
+    timers: Arc<dyn Timers<T>>,
+    locals: Arc<Locals<T>>,
 }
 
 /// A handle of the part of a driver that some thread schedules into.
@@ -92,13 +103,36 @@ impl<T> Locals<T> {
         let part = timers.local()?;
         let lane = part.lane();
         let index = lane as usize;
-        let make = || Arc::new(Seat { part, lane });
+        let make = || Arc::new(Seat { part, lane, driver: None });
         let seat = if index < SEAT_COUNT_MAX {
             Arc::clone(self.first.seat(index).get_or_init(make))
         } else {
             make()
         };
         Ok(Local { seat })
+    }
+}
+
+impl<T: 'static> Local<T> {
+    /// A part that refuses everything, until it is [asked again](Self::ask_again): the driver has no thread
+    /// for a better one.
+    #[cold]
+    pub(super) fn absent(timers: Arc<dyn Timers<T>>, locals: Arc<Locals<T>>) -> Local<T> {
+        let part = Arc::new(Absent::new(Arc::clone(&locals.clock)));
+        let lane = Part::<T>::lane(&*part);
+        Local { seat: Arc::new(Seat { part, lane, driver: Some(Asked { timers, locals }) }) }
+    }
+
+    /// Asks the driver again where it had no thread for the part.
+    ///
+    /// # Errors
+    /// It has none still.
+    #[inline]
+    pub(crate) fn ask_again(&mut self) -> Result<(), Refusal> {
+        if let Some(Asked { timers, locals }) = &self.seat.driver {
+            *self = locals.of_caller(&**timers)?;
+        }
+        Ok(())
     }
 }
 

@@ -310,10 +310,24 @@ impl Chunks {
         self.show(chain, index, show);
     }
 
-    /// The same for the chunk that a sweep will come to next.
-    pub(super) fn look_behind(&self, chain: &Chain, cursor: Cursor, show: impl FnMut(Hint)) {
-        if cursor != Cursor::START && cursor.0 != chain.last() {
-            self.show(chain, self.chunks.at(cursor.0).next, show);
+    /// The same for so many chunks that a sweep will come to next.
+    pub(super) fn look_behind(
+        &self,
+        chain: &Chain,
+        cursor: Cursor,
+        chunk_count: usize,
+        mut show: impl FnMut(Hint),
+    ) {
+        if cursor == Cursor::START {
+            return;
+        }
+        let mut index = cursor.0;
+        for _ in 0..chunk_count {
+            if index == chain.last() {
+                return;
+            }
+            index = self.chunks.at(index).next;
+            self.show(chain, index, &mut show);
         }
     }
 

@@ -111,6 +111,7 @@ impl Sweep {
             Ordering::Greater => Some(Cursor::START),
         };
     }
+
     /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
     pub(super) fn run<T>(&mut self, ground: &mut Ground<'_, T>) {
         let mut swept_count = 0;
@@ -143,7 +144,7 @@ impl Sweep {
         if let Some(cursor) = next {
             (self.index, self.cursor) = (found, cursor);
             let chain = rings.chain(Rings::place_of(found));
-            chunks.look_behind(chain, cursor, |hint| records.prefetch(hint));
+            chunks.look_behind(chain, cursor, SWEPT_AT_ONCE_COUNT, |hint| records.prefetch(hint));
         } else {
             (self.index, self.cursor) = (found + 1, Cursor::START);
         }

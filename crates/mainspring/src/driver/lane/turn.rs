@@ -90,8 +90,7 @@ impl<Q> Lane<Q> {
         let mut state = self.state();
         state.is_asleep = false;
         if state.is_stopping {
-            self.relief.end();
-            return Turn::Stopping;
+            return self.stopping();
         }
         state.queue.advance(read);
         for firing_index in 0..role.firing_count_max() {
@@ -102,7 +101,7 @@ impl<Q> Lane<Q> {
                 graves.into_iter().for_each(|timer| drop_caught(fire, timer));
                 state = self.state();
                 if state.is_stopping {
-                    return Turn::Stopping;
+                    return self.stopping();
                 }
             }
             // A thief may have advanced the queue past what this thread read.
@@ -138,10 +137,16 @@ impl<Q> Lane<Q> {
             self.end_firing(&mut state, own_id);
             state.counts.panicked += u64::from(has_panicked);
             if state.is_stopping {
-                return Turn::Stopping;
+                return self.stopping();
             }
         }
         Turn::Busy
+    }
+
+    /// Nothing will fire any more, so nobody need make way for it.
+    fn stopping(&self) -> Turn {
+        self.relief.end();
+        Turn::Stopping
     }
 }
 

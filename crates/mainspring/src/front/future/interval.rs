@@ -80,7 +80,7 @@ pub struct Interval {
 impl Interval {
     pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
         let duration = period;
-        let period = Period::new(duration, sleep.place.clock().resolution())?;
+        let period = Period::new(duration, sleep.part.clock().resolution())?;
         Ok(Interval { sleep, period, duration, missed: MissedTicks::default() })
     }
 
@@ -99,11 +99,11 @@ impl Interval {
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
         ready!(self.sleep.poll_elapsed(context));
         let due = self.sleep.deadline();
-        if self.sleep.refusal.is_some() {
+        if self.sleep.refusal().is_some() {
             // The next tick is the same: nothing has passed.
             return Poll::Ready(due);
         }
-        let clock = self.sleep.place.clock();
+        let clock = self.sleep.part.clock();
         let now = clock.now();
         let late_ticks_min = LATE_MIN.as_nanos() / clock.resolution().as_nanos();
         let is_missed = late_ticks_min <= u128::from(now.since(due)) && due < now;
@@ -148,6 +148,6 @@ impl Stream for Interval {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
         let due = ready!(self.poll_tick(context));
-        Poll::Ready(self.sleep.refusal.is_none().then_some(due))
+        Poll::Ready(self.sleep.refusal().is_none().then_some(due))
     }
 }
