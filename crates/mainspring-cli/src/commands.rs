@@ -33,7 +33,7 @@ mod translate;
 mod upcoming;
 
 use printing::{
-    json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
+    beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
 };
 
 /// Does what the command line asks for.

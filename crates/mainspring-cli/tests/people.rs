@@ -362,7 +362,6 @@ fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
     let served = Served::start("audit", IDLE);
     served.says(&["pause", "idle", "--until", "+2h", "--note", "new disk"], 0, "");
     served.says(&["pause", "nothing-of-that-name"], 4, "");
-    served.says(&["backfill", "idle", "2026-01-01 00:00", "2026-01-01 00:01", "--preview"], 0, "");
     served.says(&["resume", "idle"], 0, "");
     let uid = nix::unistd::Uid::current().to_string();
     let rows = served.json(&["audit", "--json"]);

@@ -4,8 +4,8 @@
 //!  Input::Audit ── Input::Command ──▶ [operations of the command, Operation::Audit] in one unit of a batch
 //! ```
 //!
-//! A row is on disk with what it tells of, or neither is. What a command refuses leaves none. What triggers and
-//! policies do is in the history of runs, and not here.
+//! A row is on disk with what it tells of, or neither is. What a command refuses leaves none. What triggers
+//! and policies do is in the history of runs, and not here.
 //!
 //! Cost: a row of some hundred bytes. A store keeps the newest [`MAX_AUDIT_ROWS`].
 //!

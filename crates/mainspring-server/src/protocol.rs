@@ -52,9 +52,9 @@ pub struct Asked {
     /// Who asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// What is said about a change, to be kept with who asked for it.
+    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which others are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub comment: Option<String>,
     /// What is asked.
     #[serde(flatten)]
     pub request: Request,
@@ -440,8 +440,12 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked =
-            Asked { id: 7, actor: None, note: None, request: Request::Run { job: "a".into(), wait: true } };
+        let asked = Asked {
+            id: 7,
+            actor: None,
+            comment: None,
+            request: Request::Run { job: "a".into(), wait: true },
+        };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
         assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
@@ -467,7 +471,7 @@ mod tests {
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
-        assert_eq!(asked, Asked { id: 0, actor: None, note: None, request: Request::Status });
+        assert_eq!(asked, Asked { id: 0, actor: None, comment: None, request: Request::Status });
         let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }

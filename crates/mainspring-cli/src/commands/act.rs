@@ -12,7 +12,7 @@ use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{print, print_json, printed, zone_or_system};
+use super::{beyond, print, print_json, printed, zone_or_system};
 use crate::cli::act::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
@@ -300,8 +300,4 @@ fn policies(words: &[String]) -> Result<Policies, Error> {
 
 fn search_path() -> Option<(String, String)> {
     Some(("PATH".to_owned(), env::var("PATH").ok()?))
-}
-
-pub(super) fn beyond(error: &jiff::Error) -> Error {
-    Error::Usage(format!("that time cannot be: {error}"))
 }

@@ -6,11 +6,10 @@
 
 use std::io::{self, Write};
 
-use super::act::beyond;
 use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
-use super::{json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
+use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
 use crate::cli::look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;

@@ -313,11 +313,13 @@ impl Jobs {
         true
     }
 
-    /// So many runs failed in a row, and the job is paused for it or not. One that is paused stays so, for its first reason.
+    /// So many runs failed in a row, and the job is paused for it or not.
     pub(super) fn judge(&mut self, name: &JobName, failures: u32, pause: Option<Pause>) {
         if let Some(mark) = self.mark_mut(name) {
             mark.failures = failures;
-            mark.pause = mark.pause.or(pause);
+            if pause.is_some() {
+                (mark.pause, mark.rest) = (pause, record::Rest::default());
+            }
         }
     }
 
@@ -341,10 +343,11 @@ impl Jobs {
         was_paused
     }
 
-    /// A pause for a while is over: the job goes on as it was, with its failures and crashes. Tells whether there was one.
+    /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server died meanwhile waits for
+    /// a person. Tells whether it goes on.
     pub(super) fn end_rest(&mut self, name: &JobName, now: Timestamp) -> bool {
         let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
-        let is_over = mark.rest.is_over(now);
+        let is_over = mark.rest.is_over(now) && mark.crashes == 0;
         if is_over {
             (mark.pause, mark.rest) = (None, record::Rest::default());
         }
@@ -386,7 +389,8 @@ impl Jobs {
         tracked.leave_agenda(agenda);
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() {
-            tracked.next = tracked.mark.rest.until.map(|until| agenda.add(until, Item::Job(name.clone())));
+            let until = tracked.mark.rest.until.filter(|_| tracked.mark.crashes == 0);
+            tracked.next = until.map(|until| agenda.add(until, Item::Job(name.clone())));
             return;
         }
         if tracked.is_done() {

@@ -87,24 +87,7 @@ impl MemoryStore {
             },
             Operation::Plan(run) => self.insert(run),
             Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
-            Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
-                let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
-                if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
-                {
-                    return Answer::Gone;
-                }
-                (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
-                run.crashes = *crashes;
-                run.reason.clone_from(reason);
-                if *state == RunState::Succeeded
-                    && let Some(record) = self.jobs.get_mut(&key.job)
-                {
-                    record.last_success = record.last_success.max(Some(*at));
-                }
-                let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
-                (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
-                Answer::New
-            }
+            Operation::End { .. } => self.end(operation),
             Operation::Clear { key, attempt } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running {
@@ -147,6 +130,27 @@ impl MemoryStore {
             }
             Operation::Audit(audit) => self.keep_audit(audit),
         }
+    }
+
+    fn end(&mut self, operation: &Operation) -> Answer {
+        let Operation::End { key, attempt, state, at, outcome, crashes, reason } = operation else {
+            unreachable!("only an end is given");
+        };
+        let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+        if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state) {
+            return Answer::Gone;
+        }
+        (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
+        run.crashes = *crashes;
+        run.reason.clone_from(reason);
+        if *state == RunState::Succeeded
+            && let Some(record) = self.jobs.get_mut(&key.job)
+        {
+            record.last_success = record.last_success.max(Some(*at));
+        }
+        let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
+        (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
+        Answer::New
     }
 
     fn keep_audit(&mut self, audit: &Audit) -> Answer {

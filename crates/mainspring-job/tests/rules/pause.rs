@@ -140,12 +140,41 @@ fn another_pause_takes_the_place_of_the_one_before() {
     let soon = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
     shell.command(Command::Pause(scope.clone(), soon));
     shell.command(Command::Pause(scope, Rest::new("for good")));
-    assert_eq!(shell.planner.next_due(), None);
+    assert_eq!(shell.planner.next_of(&name("j")), None);
     shell.live("2026-01-01T05:00:00Z");
     assert!(shell.started.is_empty() && paused(&shell));
     let long = Rest::new("x".repeat(2_000));
     let refusal = Reply::Refused(Refusal::NoteTooLong);
     assert_eq!(shell.command(Command::Pause(Scope::All, long)), refusal);
+}
+
+#[test]
+fn a_pause_that_ends_by_itself_leaves_the_failures_in_a_row() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=5")]);
+    let failures = |shell: &Shell| shell.planner.jobs().next().unwrap().1.failures;
+    shell.live("2026-01-01T01:00:00Z");
+    shell.end(0, failed());
+    let scope = Scope::Job(name("j"));
+    let rest = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(scope.clone(), rest));
+    shell.live("2026-01-01T01:30:00Z");
+    assert_eq!((paused(&shell), failures(&shell)), (false, 1));
+    shell.command(Command::Pause(scope.clone(), Rest::default()));
+    shell.command(Command::Resume(scope));
+    assert_eq!(failures(&shell), 0);
+}
+
+#[test]
+fn a_pause_for_a_while_gives_way_to_one_after_failures() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=1")]);
+    shell.live("2026-01-01T01:00:00Z");
+    let rest = Rest::new("new disk").until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(Scope::Job(name("j")), rest));
+    shell.end(0, failed());
+    shell.live("2026-01-01T03:00:00Z");
+    let (_, mark) = shell.planner.jobs().next().unwrap();
+    assert_eq!((mark.pause, &mark.rest), (Some(mainspring_job::Pause::Failures), &Rest::default()));
+    assert_eq!(shell.started.len(), 1);
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl Server {
     }
 
     fn take_request(&mut self, asker: Asker, asked: Asked, now: Moment) {
-        let Asked { request, actor, note, .. } = asked;
+        let Asked { request, actor, comment, .. } = asked;
         if let Some(asking) = self.ask_of_listener(asker, &request, now) {
             return self.go_on(asker, asking);
         }
@@ -72,7 +72,7 @@ impl Server {
         if let Err(error) = admitted {
             return self.clients.answer(asker, Response::Error(error));
         }
-        let audit = actor.filter(|_| is_audited(&request)).map(|actor| audit(actor, &request, note, now));
+        let audit = actor.filter(|_| is_audited(&request)).map(|actor| audit(actor, &request, comment, now));
         match audit.transpose() {
             Ok(audit) => self.begin_audit(asker, audit),
             Err(error) => return self.clients.answer(asker, Response::Error(error)),
@@ -382,13 +382,13 @@ fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
 }
 
 /// What is kept of who asks for a change.
-fn audit(actor: String, request: &Request, note: Option<String>, now: Moment) -> Result<Audit, ErrorWire> {
+fn audit(actor: String, request: &Request, comment: Option<String>, now: Moment) -> Result<Audit, ErrorWire> {
     let (action, target) = request.subject();
     let of_pause = |request: &Request| match request {
         Request::Pause(pause) => pause.note.clone(),
         _ => String::new(),
     };
-    let note = checked_note(note.unwrap_or_else(|| of_pause(request)))?;
+    let note = checked_note(comment.unwrap_or_else(|| of_pause(request)))?;
     Ok(Audit::new(now.wall, actor, action, target.unwrap_or_default()).with_note(note))
 }
 

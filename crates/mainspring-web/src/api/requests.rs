@@ -75,7 +75,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked(&[])?;
-    let Asked { id, request, actor: _, note: _ } = serde_json::from_slice(&call.body)
+    let Asked { id, request, actor: _, comment: _ } = serde_json::from_slice(&call.body)
         .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;

@@ -15,7 +15,8 @@ use crate::simulation::world::World;
 
 /// After a pause is acknowledged nothing of it starts, until somebody asks to resume or the rest is over.
 pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
-    // Each scope that is paused, since which command, whether that has been acknowledged, and until when at least.
+    // Each scope that is paused, since which command, whether that has been acknowledged, and until when at
+    // least.
     let mut paused: BTreeMap<Option<JobName>, (Ticket, bool, Timestamp)> = BTreeMap::new();
     let named = |scope: &Scope| match scope {
         Scope::All => None,
