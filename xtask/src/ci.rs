@@ -16,7 +16,7 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 15] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -52,6 +52,12 @@ const STEPS: [Step; 13] = [
         arguments: &["xtask", "crash", "--rounds", "5"],
         environment: &[],
     },
+    Step {
+        name: "the HTTP API against its description",
+        arguments: &["xtask", "contract"],
+        environment: &[],
+    },
+    Step { name: "the page in a browser", arguments: &["xtask", "page"], environment: &[] },
 ];
 
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.

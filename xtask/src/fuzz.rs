@@ -1,7 +1,7 @@
 //! The two steps of the gate that need a sanitizer: the tests of the queues, and the fuzz targets.
 //!
 //! ```text
-//! address   cargo test -p mainspring-queue           with -Zsanitizer=address
+//! address   cargo test -p mainspring-queue           with -Zsanitizer=address, and the unit tests of mainspring
 //! fuzz      fuzz/fuzz_targets/*.rs  ->  libFuzzer    with the flags that cargo-fuzz gives
 //! ```
 //!
@@ -43,11 +43,15 @@ const FUZZ_TARGETS: [&str; 2] = ["queue", "cron_parse"];
 /// How the gate runs each: about a minute on the slower machines, always the same inputs.
 const GATE: [&str; 3] = ["-runs=60000", "-seed=1", "-print_final_stats=1"];
 
-/// Runs the tests of the queues under AddressSanitizer.
+/// Runs the tests of the queues under AddressSanitizer, and those of closures that lie in a queue's records.
 pub fn address(root: &Path) -> ExitCode {
-    let mut test = cargo(root, SANITIZER, "target/address");
-    test.args(["test", "-p", "mainspring-queue", "--all-features", "--lib", "--tests", "--target", TARGET]);
-    conclude(succeed(&mut test))
+    let queues: &[&str] = &["-p", "mainspring-queue", "--all-features", "--lib", "--tests"];
+    let fronts: &[&str] = &["-p", "mainspring", "--lib"];
+    let test = |which: &&[&str]| {
+        let mut test = cargo(root, SANITIZER, "target/address");
+        succeed(test.arg("test").args(*which).args(["--target", TARGET]))
+    };
+    conclude([queues, fronts].iter().try_for_each(test))
 }
 
 /// Runs each fuzz target for `seconds`, or as the gate does.

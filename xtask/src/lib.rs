@@ -17,6 +17,8 @@
 //! cargo xtask address                    the tests of the queues under AddressSanitizer
 //! cargo xtask fuzz [--seconds N]         each fuzz target a fixed number of times, or a search of N seconds
 //! cargo xtask bench-serve                the figures of the durable server
+//! cargo xtask page                       the page in a browser
+//! cargo xtask contract [OPTION..]        the HTTP API against its description
 //! ```
 
 #![forbid(unsafe_code)]
@@ -46,6 +48,8 @@ pub mod tidy;
 pub mod tools;
 
 pub mod trials;
+
+pub mod web;
 
 // The first page of the repository: its example is compiled here, because no package holds that file.
 #[cfg(doctest)]

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials};
+use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials, web};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | bench-serve
+       cargo xtask crash --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
@@ -17,6 +17,8 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
+  page          the page in a browser: types, unit tests, accessibility, keys, hostile text
+  contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
   address       the tests of the queues under AddressSanitizer
   bare          the queues for machines without an operating system, as far as their targets are installed
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
@@ -38,6 +40,8 @@ fn main() -> ExitCode {
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
+        ["page"] => web::page(&root),
+        ["contract", rest @ ..] => web::contract(&root, rest),
         ["crash", rest @ ..] => example::run(&root, "crash", rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {

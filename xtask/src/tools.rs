@@ -15,7 +15,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::program::{is_there, succeed};
+use crate::program::{is_there, is_well, succeed};
 
 /// Something that tests need.
 struct Tool {
@@ -51,6 +51,31 @@ const TOOLS: &[Tool] = &[
         packages: &["python3-minimal"],
         is_there: || is_there("python3"),
         skipped: "security trials that call what the kernel has no command for",
+    },
+    Tool {
+        packages: &["python3-venv"],
+        is_there: || is_well(Command::new("python3").args(["-m", "ensurepip", "--version"])),
+        skipped: "the HTTP API against its description, with schemathesis",
+    },
+    Tool {
+        packages: &["nodejs", "npm"],
+        is_there: || is_there("node") && is_there("npm"),
+        skipped: "the tests of the page",
+    },
+    Tool {
+        packages: &["chromium"],
+        is_there: || Path::new("/usr/bin/chromium").exists(),
+        skipped: "the page in a browser",
+    },
+    Tool {
+        packages: &["nginx-light"],
+        is_there: || is_well(Command::new("nginx").arg("-v")),
+        skipped: "three tests of the listener behind a proxy",
+    },
+    Tool {
+        packages: &["prometheus"],
+        is_there: || is_there("promtool"),
+        skipped: "the check of the alert rules",
     },
 ];
 

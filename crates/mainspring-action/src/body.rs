@@ -6,8 +6,8 @@
 //!                                                   executor ◀── Body ◀────── decode ◀──────┘
 //! ```
 //!
-//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so neither a user's
-//! number nor a secret is on disk, and a change of either needs no reload.
+//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so
+//! neither a user's number nor a secret is on disk, and a change of either needs no reload.
 //!
 //! Cost: one small JSON document per definition and per start.
 //!
@@ -26,10 +26,12 @@ pub enum Body {
     Process(ProcessBody),
     /// A request is sent.
     Webhook(WebhookBody),
+    /// A mail is handed to the system's mailer.
+    Mail(MailBody),
 }
 
 /// The kinds of actions as the store names them.
-pub const KINDS: [&str; 2] = ["process", "webhook"];
+pub const KINDS: [&str; 3] = ["process", "webhook", "mail"];
 
 /// A process, by names: what they stand for is looked up when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,6 +52,8 @@ pub struct ProcessBody {
     pub inherit_env: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, String)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env_file: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<SecretBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +107,59 @@ pub struct WebhookBody {
     pub output_bytes: Option<u64>,
 }
 
-/// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else did.
+/// A mail: what a hook makes of a notice, and no job by itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MailBody {
+    /// The program that takes the mail on its standard input, and the addresses as its arguments.
+    pub sendmail: PathBuf,
+    /// Who runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// To whom it goes.
+    pub to: Vec<String>,
+    /// One line.
+    pub subject: String,
+    /// The beginning of its text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The run whose output follows, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_of: Option<String>,
+    /// Nothing is sent where there is no output.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_output: bool,
+}
+
+impl MailBody {
+    /// The mail as text, with what a run wrote. Line ends in the subject are blanks.
+    pub fn message(&self, output: &str) -> String {
+        let subject: String = self.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let to = self.to.join(", ");
+        format!(
+            "To: {to}\nSubject: {subject}\nAuto-Submitted: auto-generated\nPrecedence: bulk\nMIME-Version: 1.0\n\
+             Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n{}{output}",
+            self.text
+        )
+    }
+}
+
+impl WebhookBody {
+    /// A POST request with a JSON object of these texts and numbers; nothing in it is a variable.
+    pub fn of_object(url: String, texts: &[(&str, &str)], numbers: &[(&str, u64)]) -> WebhookBody {
+        let mut object = serde_json::Map::new();
+        object.extend(texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())));
+        object.extend(numbers.iter().map(|(name, number)| ((*name).to_owned(), (*number).into())));
+        let text = serde_json::Value::Object(object).to_string();
+        // The first brace is the object's own, and no variable follows it: a quote does.
+        let body = format!("{{{}", text[1..].replace('{', "\\u007b"));
+        let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
+        WebhookBody { url, headers, body, ..WebhookBody::default() }
+    }
+}
+
+/// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else
+/// did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionError {
     /// What is wrong with it: lower case, no full stop.
@@ -128,6 +184,7 @@ impl Body {
         let (kind, text) = match self {
             Body::Process(body) => (KINDS[0], serde_json::to_string(body)),
             Body::Webhook(body) => (KINDS[1], serde_json::to_string(body)),
+            Body::Mail(body) => (KINDS[2], serde_json::to_string(body)),
         };
         Action::new(kind, text.expect("bodies have string keys and finite numbers"))
     }
@@ -142,6 +199,7 @@ impl Body {
         match action.kind() {
             "process" => serde_json::from_str(action.body()).map(Body::Process).map_err(unreadable),
             "webhook" => serde_json::from_str(action.body()).map(Body::Webhook).map_err(unreadable),
+            "mail" => serde_json::from_str(action.body()).map(Body::Mail).map_err(unreadable),
             kind => Err(ActionError { reason: format!("there is no executor called {kind}") }),
         }
     }
@@ -154,6 +212,7 @@ impl Body {
             Body::Webhook(body) => {
                 format!("{} {}", body.method.as_deref().unwrap_or("POST"), body.url)
             }
+            Body::Mail(body) => format!("mail to {}: {}", body.to.join(", "), body.subject),
         }
     }
 }

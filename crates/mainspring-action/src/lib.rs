@@ -1,4 +1,5 @@
-//! What a job does, as plain data: what stands between the readers of files and the executor, which never meet.
+//! What a job does, as plain data: what stands between the readers of files and the executor, which never
+//! meet.
 //!
 //! ```text
 //! job file, crontab, command line ─▶ body ─▶ JSON in the store ─▶ body ─▶ executor
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod body;
+pub mod check;
 pub mod names;
 pub mod secret;
 pub mod template;

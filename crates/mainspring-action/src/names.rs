@@ -1,7 +1,7 @@
 //! What job files may name, and what holds where they name nothing.
 //!
-//! Readers of files check against these lists; executors say what the names mean to the kernel and to HTTP. The two
-//! cannot drift apart, because both read this file.
+//! Readers of files check against these lists; executors say what the names mean to the kernel and to HTTP.
+//! The two cannot drift apart, because both read this file.
 //!
 //! Cost: none.
 //!
@@ -17,8 +17,8 @@ pub const DEFAULT_SHELL: &str = "/bin/sh";
 /// The search path, unless the job sets PATH: crontab(5).
 pub const DEFAULT_PATH: &str = "/usr/bin:/bin";
 
-/// The most output of one run that is kept, unless the job says otherwise: enough for a long report, and a thousand
-/// runs of it fit on any disk.
+/// The most output of one run that is kept, unless the job says otherwise: enough for a long report, and a
+/// thousand runs of it fit on any disk.
 pub const DEFAULT_OUTPUT_BYTES: u64 = 1 << 20;
 
 /// How long a delivery may take where the job does not say.
@@ -29,6 +29,12 @@ pub const MAX_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The most of an answer that is kept where the job does not say.
 pub const DEFAULT_ANSWER_BYTES: u64 = 64 << 10;
+
+/// The most output that a job may have kept of each run: a log file that an editor still opens.
+pub const MAX_OUTPUT_BYTES: u64 = 1 << 30;
+
+/// The methods of a webhook.
+pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 /// The most headers of a webhook: twice what a request needs.
 pub const MAX_HEADERS: usize = 64;
@@ -57,8 +63,8 @@ pub enum OnServerDeath {
     /// It goes on, as an orphan.
     #[default]
     Leave,
-    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no program that takes
-    /// on rights when it is executed.
+    /// The kernel sends it SIGKILL. That reaches the program itself and not what it has started, and no
+    /// program that takes on rights when it is executed.
     Kill,
 }
 

@@ -118,6 +118,9 @@ pub enum Command {
     /// Looks for trouble
     #[command(after_help = with_codes(help_server::DOCTOR))]
     Doctor(AskArgs),
+    /// Asks the server how it is, and nothing else: for a container's health check
+    #[command(after_help = with_codes(help_server::HEALTH))]
+    Health(AskArgs),
     /// Shows every problem and warning in job files and crontabs, and runs nothing
     #[command(after_help = format!("{CHECK}\n\n{EXIT_CODES}"))]
     Check(CheckArgs),

@@ -67,6 +67,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Token(command) => listen::token(&command),
         Command::Audit(args) => look::audit(&args),
         Command::Doctor(args) => doctor::doctor(&args),
+        Command::Health(args) => doctor::health(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         Command::Check(args) => check::check(&args),

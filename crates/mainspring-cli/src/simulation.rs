@@ -7,9 +7,9 @@
 //!                 Tally ◀── starts, skips, misses ───┘ server off, clock set
 //! ```
 //!
-//! The planner is the one that `serve` runs, with the same limits, so policies, exclusions, groups and changes of the clock
-//! mean here what they mean there. Runs are modelled: one takes as long as its duration says and then succeeds, or ends at
-//! its timeout. A run without a duration ends at once.
+//! The planner is the one that `serve` runs, with the same limits, so policies, exclusions, groups and
+//! changes of the clock mean here what they mean there. Runs are modelled: one takes as long as its duration
+//! says and then succeeds, or ends at its timeout. A run without a duration ends at once.
 //!
 //! Cost: some microseconds for each occurrence. Memory: that of the planner, plus the listed events.
 //!

@@ -6,8 +6,8 @@
 //! report  paused   -          failed: exit 3…           of the columns that may be cut the widest are cut first
 //! ```
 //!
-//! What people copy, such as the name of a run, is never cut: where there is no room for it, the columns that one can do
-//! without go, and beyond that lines are longer than the terminal.
+//! What people copy, such as the name of a run, is never cut: where there is no room for it, the columns that
+//! one can do without go, and beyond that lines are longer than the terminal.
 //!
 //! Cost: one pass to measure, one to write.
 //!

@@ -19,12 +19,10 @@
 //!
 //! Source: <https://www.rfc-editor.org/rfc/rfc8259>.
 
-use mainspring_cron::{ClockChange, Explanation, FieldSet, Warning};
 use serde::Serialize;
 
 use mainspring_file::problem::{Fault, Problem, Severity};
-use mainspring_server::log::rfc3339;
-use mainspring_server::protocol::{JobWire, OnceWire};
+use mainspring_server::protocol::{ExplanationWire, JobWire, OnceWire, Question};
 
 /// The document of `check`.
 #[derive(Clone, Debug, Serialize)]
@@ -107,18 +105,6 @@ impl Listed {
     }
 }
 
-/// What the documents of `next` and `explain` begin with: the expression, and how it was read.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are the options of the same names")]
-pub struct Question {
-    pub expression: String,
-    pub dialect: &'static str,
-    pub zone: String,
-    pub dst: String,
-    pub day_rule: &'static str,
-    pub from: String,
-}
-
 /// The document of `next`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Times {
@@ -161,23 +147,6 @@ pub struct Explained {
     pub explanation: ExplanationWire,
 }
 
-/// The document of `translate`.
-#[derive(Clone, Debug, Serialize)]
-pub struct Translated {
-    /// As it was given.
-    pub expression: String,
-    /// Its language.
-    pub dialect: &'static str,
-    /// The language asked for.
-    pub to: &'static str,
-    /// Null if there is no exact one.
-    pub translation: Option<String>,
-    /// What the translation does not carry over.
-    pub notes: Vec<String>,
-    /// Why there is no exact translation, or null.
-    pub reason: Option<String>,
-}
-
 /// The document for an expression that cannot be read.
 #[derive(Clone, Debug, Serialize)]
 pub struct Unreadable {
@@ -190,7 +159,7 @@ pub struct Unreadable {
 /// Something about a part of the expression.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mark {
-    /// What.
+    /// What is said about it: lower case, no full stop.
     pub message: String,
     /// The first byte of the part.
     pub start: usize,
@@ -203,74 +172,5 @@ pub struct Mark {
 impl From<Fault> for Mark {
     fn from(fault: Fault) -> Mark {
         Mark { message: fault.message, start: fault.span.start, end: fault.span.end, hint: fault.hint }
-    }
-}
-
-/// An [`Explanation`].
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of Explanation")]
-pub struct ExplanationWire {
-    pub sentence: String,
-    pub fields: Vec<FieldWire>,
-    pub notes: Vec<String>,
-    pub changes: Vec<ChangeWire>,
-    pub warnings: Vec<WarningWire>,
-}
-
-/// A [`FieldSet`].
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of FieldSet")]
-pub struct FieldWire {
-    pub unit: String,
-    pub text: String,
-    pub values: String,
-}
-
-/// A [`ClockChange`].
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of ClockChange")]
-pub struct ChangeWire {
-    pub at: String,
-    pub text: String,
-    pub effect: String,
-}
-
-/// A [`Warning`], with the bytes of the expression that it is about.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of Warning")]
-pub struct WarningWire {
-    pub text: String,
-    pub start: usize,
-    pub end: usize,
-}
-
-impl From<Explanation> for ExplanationWire {
-    fn from(explanation: Explanation) -> ExplanationWire {
-        let Explanation { sentence, fields, notes, changes, warnings, .. } = explanation;
-        ExplanationWire {
-            sentence,
-            fields: fields.into_iter().map(FieldWire::from).collect(),
-            notes,
-            changes: changes.into_iter().map(ChangeWire::from).collect(),
-            warnings: warnings.into_iter().map(WarningWire::from).collect(),
-        }
-    }
-}
-
-impl From<FieldSet> for FieldWire {
-    fn from(field: FieldSet) -> FieldWire {
-        FieldWire { unit: field.unit.to_string(), text: field.text, values: field.values }
-    }
-}
-
-impl From<ClockChange> for ChangeWire {
-    fn from(change: ClockChange) -> ChangeWire {
-        ChangeWire { at: rfc3339(&change.at), text: change.text, effect: change.effect }
-    }
-}
-
-impl From<Warning> for WarningWire {
-    fn from(warning: Warning) -> WarningWire {
-        WarningWire { text: warning.text, start: warning.span.start, end: warning.span.end }
     }
 }

@@ -170,13 +170,24 @@ fn one_mistake_in_a_policy_does_not_hide_the_next() {
 }
 
 #[test]
-fn whoever_expects_mails_is_told_that_none_are_sent() {
-    let ended = checked("mail.crontab", "MAILTO=root\n0 0 * * * true\n", &["--strict"]);
+fn whoever_expects_mails_is_told_where_nothing_takes_them() {
+    let text = "SENDMAIL=/nowhere/sendmail\nMAILTO=root\n0 0 * * * true\n1 0 * * * true\n";
+    let ended = checked("mail.crontab", text, &["--strict"]);
     assert_eq!(ended.code, 6, "{}", ended.stdout);
-    assert!(
-        ended.stdout.contains(":1:1: warning: no mail is sent: what a job writes is kept"),
-        "{}",
-        ended.stdout
-    );
+    let warning = ":3:1: warning: no mail is sent: there is no /nowhere/sendmail here";
+    assert!(ended.stdout.contains(warning), "{}", ended.stdout);
+    assert_eq!(ended.stdout.matches("no mail is sent").count(), 1, "{}", ended.stdout);
     assert_eq!(checked("no-mail.crontab", "MAILTO=\"\"\n0 0 * * * true\n", &["--strict"]).code, 0);
+    let mailer = "SENDMAIL=/bin/true\nMAILTO=root\n0 0 * * * true\n";
+    assert_eq!(checked("mailer.crontab", mailer, &["--strict"]).code, 0);
+}
+
+#[test]
+fn mistakes_that_are_nearly_right_are_told_as_such() {
+    let jobs = "[groups.slow]\nlimit = 1\n[jobs.x]\nevery = '1h'\nshell = 'true'\ngroup = 'slwo'\n\
+                exclude_dates = '2026-12-26..2026-12-24'\n";
+    let ended = checked("nearly.toml", jobs, &[]);
+    for part in ["did you mean `slow`?", "2026-12-24, the last of these days, comes before the first"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
 }

@@ -29,7 +29,7 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     served.running.signal(Signal::SIGKILL);
     let (status, _, _) = served.running.end();
     assert_eq!(status.code(), None);
-    // What it left behind is nobody's any more.
+    // What it left behind belongs to no process any more.
     nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     let data = served.folder.join("data").to_str().unwrap().to_owned();
     let alone = |args: &[&str]| mainspring(&[&[args[0], "--data", &data], &args[1..]].concat());
@@ -174,6 +174,7 @@ fn at_sends_a_webhook_and_refuses_what_could_not_be_sent() {
     let url = "http://127.0.0.1:1/{job}";
     served.says(&["at", "+1h", "--name", "hook", "--webhook", url, "--body", "it is {nominal}"], 0, "hook");
     served.says(&["show", "hook"], 0, "POST http://127.0.0.1:1/{job}");
+    served.says(&["show", "hook"], 0, "body = \"it is {nominal}\"");
     served.says(&["at", "+1h", "--webhook", "ftp://a/"], 2, "begins with http:// or https://");
     served.says(&["at", "+1h", "--webhook", "http://a/{nothing}"], 2, "nothing");
     served.says(&["at", "+1h", "--webhook", url, "--", "true"], 2, "cannot be used with");

@@ -8,8 +8,8 @@
 //! = 0                                                                 its exit code
 //! ```
 //!
-//! Each command runs in the root of the repository with TZ=UTC. To write what is printed into the files after a change
-//! of messages, run the tests with UPDATE_EXPECTED=1 and read the difference.
+//! Each command runs in the root of the repository with TZ=UTC. To write what is printed into the files after
+//! a change of messages, run the tests with UPDATE_EXPECTED=1 and read the difference.
 
 use std::fs;
 

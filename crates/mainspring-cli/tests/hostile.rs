@@ -1,5 +1,5 @@
-//! What a hostile client does to the listener: it is slow, it comes ten thousand times, it writes strange text; and what
-//! the server still does meanwhile.
+//! What a hostile client does to the listener: it is slow, it comes ten thousand times, it writes strange
+//! text; and what the server still does meanwhile.
 
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
@@ -13,8 +13,8 @@ use serde_json::json;
 use crate::served::IDLE;
 use crate::site::{Site, read_answer, read_head};
 
-/// How many connections are made one after the other and left open: as many as the operating system lets one process
-/// have, of those that a crowd would make.
+/// How many connections are made one after the other and left open: as many as the operating system lets one
+/// process have, of those that a crowd would make.
 const CROWD: usize = 10_000;
 
 /// How many of them this process keeps open at a time: below the usual limit of open files.
@@ -98,7 +98,8 @@ fn who_reads_nothing_is_left() {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     assert_eq!(status, 200);
     let length: usize = length.trim().parse().unwrap();
-    // Nothing is read until the server has left: its side of the connection is closed then, long before all was sent.
+    // Nothing is read until the server has left: its side of the connection is closed then, long before all
+    // was sent.
     let is_left = || {
         let answer = site.get("/metrics", &token);
         String::from_utf8_lossy(&answer.body).contains("mainspring_http_connections 1.0\n")

@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 
+use mainspring_web::route::Access;
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::served::{IDLE, folder};
 use crate::site::{Site, read_head};
@@ -22,14 +23,14 @@ fn filled(path: &str) -> String {
 
 #[test]
 fn every_route_asks_for_its_scope() {
-    let site = Site::start("http-scopes", IDLE, &[]);
+    let site = Site::start("http-scopes", IDLE, &["--define-over-http"]);
     let tokens: Vec<(Scope, String)> =
         Scope::ALL.into_iter().map(|scope| (scope, site.token(scope.name(), scope))).collect();
     for route in ROUTES {
         let (method, path) = (route.method.as_str(), filled(route.path));
-        let body = if method == "POST" { "{}" } else { "" };
+        let body = if matches!(method, "POST" | "PUT") { "{}" } else { "" };
         let alone = site.send(method, &path, &[], body);
-        let Some(scope) = route.scope else {
+        let Access::Needs(scope) = route.access else {
             let is_open = !matches!(alone.status, 401 | 421) || path.ends_with("/session");
             assert!(is_open, "{method} {path}: {}", alone.status);
             continue;
@@ -145,76 +146,6 @@ fn a_session_begins_with_a_code_or_token_and_ends_with_the_token() {
     site.stop();
 }
 
-/// Whether each field of one document stands in the other with the same value.
-fn assert_within(ours: &Value, theirs: &Value, at: &str) {
-    match (ours, theirs) {
-        (Value::Object(ours), Value::Object(theirs)) => {
-            for (name, value) in ours {
-                let other = theirs.get(name).unwrap_or_else(|| panic!("{at}.{name} is missing"));
-                assert_within(value, other, &format!("{at}.{name}"));
-            }
-        }
-        (Value::Array(ours), Value::Array(theirs)) => {
-            assert_eq!(ours.len(), theirs.len(), "{at}");
-            for (index, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
-                assert_within(ours, theirs, &format!("{at}[{index}]"));
-            }
-        }
-        _ => assert_eq!(ours, theirs, "{at}"),
-    }
-}
-
-#[test]
-fn the_api_says_what_the_command_line_says() {
-    let site = Site::start("http-equal", IDLE, &[]);
-    let token = site.token("mara", Scope::Look);
-    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
-    let run = site.served.json(&["history", "--json"])["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
-    let nominal = run.split('@').nth(1).unwrap();
-    // Command, the part of its document, path, the part of that document.
-    let rows: [(&[&str], &str, String, &str); 6] = [
-        (&["status", "--json"], "/status", "/api/v1/status".to_owned(), ""),
-        (&["list", "--json"], "/jobs/jobs", "/api/v1/jobs".to_owned(), "/items"),
-        (&["show", "idle", "--json"], "/job", "/api/v1/jobs/idle".to_owned(), ""),
-        (&["history", "--json"], "/runs/runs", "/api/v1/runs?order=nominal".to_owned(), "/items"),
-        (
-            &["history", "--state", "dead", "--json"],
-            "/runs/runs",
-            "/api/v1/runs?state=dead".to_owned(),
-            "/items",
-        ),
-        (
-            &["history", "idle", "-n", "1", "--json"],
-            "/runs/runs/0",
-            format!("/api/v1/runs/idle/{nominal}/0"),
-            "",
-        ),
-    ];
-    for (command, part, path, other) in rows {
-        let ours = site.served.json(command);
-        let theirs = site.get(&path, &token).json();
-        let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
-        assert_within(ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}")), theirs, &path);
-    }
-    // What doctor adds looks at the machine on which it runs. Sentences hold times and free room, which change.
-    site.served.says(&["pause", "--all"], 0, "");
-    let ours = site.served.json(&["doctor", "--json"]);
-    let theirs = site.get("/api/v1/health", &token).json();
-    let judged = |document: &Value| -> Vec<[Value; 3]> {
-        let all = document["findings"].as_array().unwrap().iter();
-        let of_server =
-            all.filter(|found| !["data", "zone", "clock"].contains(&found["subject"].as_str().unwrap()));
-        of_server.map(|found| ["code", "subject", "level"].map(|field| found[field].clone())).collect()
-    };
-    assert_eq!(judged(&ours), judged(&theirs));
-    assert_eq!(ours["level"], theirs["level"]);
-    assert!(judged(&ours).contains(&["paused_all", "paused", "warning"].map(Value::from)), "{ours}");
-    let missing = site.get("/api/v1/jobs/none", &token);
-    assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
-    site.served.says(&["show", "none"], 4, "there is no job `none`");
-    site.stop();
-}
-
 #[test]
 fn jobs_are_run_paused_and_resumed_and_the_log_says_who_asked() {
     let site = Site::start("http-acts", IDLE, &[]);
@@ -311,7 +242,7 @@ fn strange_requests_are_refused_and_the_next_is_answered() {
     assert_eq!(site.send("PUT", "/api/v1/status", &[], "").status, 405);
     assert_eq!(site.send("OPTIONS", "/api/v1/status", &[("Origin", "http://evil.example")], "").status, 405);
     let long = format!(
-        "POST /api/v1/check HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        "POST /api/v1/explain HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         site.host,
         5 << 20
     );

@@ -5,16 +5,17 @@
 //! 2 November  01:59:59 EDT -> 01:00:00 EST     01:30 comes twice
 //! ```
 //!
-//! The library libfaketime, loaded before the program, makes its wall clock show another time. It cannot make it run
-//! faster, because Rust's standard library waits with system calls that it does not replace; so each moment of
-//! interest has a process of its own, which starts a few seconds before it and ends when what is due at it has
-//! started. All run side by side. What is expected are rows P068 to P071 of the cron crate's testdata/cron-next.csv,
-//! which say what Debian's cron did in the same hours, and the rule in cron(8) for the rest.
+//! The library libfaketime, loaded before the program, makes its wall clock show another time. It cannot make
+//! it run faster, because Rust's standard library waits with system calls that it does not replace; so each
+//! moment of interest has a process of its own, which starts a few seconds before it and ends when what is
+//! due at it has started. All run side by side. What is expected are rows P068 to P071 of the cron crate's
+//! testdata/cron-next.csv, which say what Debian's cron did in the same hours, and the rule in cron(8) for
+//! the rest.
 //!
 //! Never early is what decides, and what is due and what is not; how late a run starts is not measured.
 //!
-//! The test needs the Debian package `libfaketime`. Without it, it is skipped and says so, unless the variable CI is
-//! set: there it fails.
+//! The test needs the Debian package `libfaketime`. Without it, it is skipped and says so, unless the
+//! variable CI is set: there it fails.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;

@@ -1,6 +1,7 @@
 //! A store that another program has locked costs lateness, and nothing else.
 //!
-//! The lock is a real one of SQLite's, held by a connection of the test's. What is judged is what happens while it is held.
+//! The lock is a real one of SQLite's, held by a connection of the test's. What is judged is what happens
+//! while it is held.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -5,24 +5,31 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod after;
 mod check;
 mod codes;
 mod doctor;
 mod durable;
+#[cfg(feature = "web")]
+mod equal;
 mod fault;
 mod golden;
 #[cfg(feature = "web")]
 mod hostile;
 #[cfg(feature = "web")]
 mod http;
+mod install;
 mod json;
 mod live;
 mod locked;
 mod meaning;
 mod names;
 mod next;
+mod notify;
 mod people;
 mod program;
+#[cfg(feature = "web")]
+mod proxy;
 #[cfg(feature = "web")]
 mod remote;
 mod run;

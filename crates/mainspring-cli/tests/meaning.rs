@@ -1,5 +1,5 @@
-//! A set clock has one meaning: the library's calendar and the scheduler's planner, which `simulate` runs, start the same
-//! occurrences at the same times by the wall clock.
+//! A set clock has one meaning: the library's calendar and the scheduler's planner, which `simulate` runs,
+//! start the same occurrences at the same times by the wall clock.
 
 use std::fmt::Write as _;
 use std::sync::mpsc::channel;
@@ -109,7 +109,7 @@ fn by_the_planner(steps: &[Step], end: Timestamp, name: &str) -> (Vec<Start>, u6
 
 fn compare(steps: &[Step], end: Timestamp, name: &str) -> usize {
     let (mut calendar, mut planner) = (by_the_calendar(steps, end), by_the_planner(steps, end, name));
-    // Which of two jobs that are due at one moment starts first is nobody's promise.
+    // Which of two jobs that are due at one moment starts first is not promised.
     for (starts, _) in [&mut calendar, &mut planner] {
         starts.sort_by_key(|&(job, _, nominal)| (job, nominal));
     }

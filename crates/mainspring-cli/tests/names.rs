@@ -22,7 +22,7 @@ fn serve(folder: &Path, files: &[&str]) -> Served {
     let mut args = vec!["serve", "--data", data.to_str().unwrap(), "--grace", "1h"];
     args.extend(names.iter().map(String::as_str));
     let mut running = Running::any(&args);
-    running.wait_for(&["jobs, data in"]);
+    running.wait_for(&[", data in "]);
     Served { folder: folder.to_owned(), running }
 }
 

@@ -29,8 +29,10 @@ fn ten_times_from_now_on_are_printed_without_options() {
 }
 
 #[test]
-fn an_expression_that_never_matches_prints_nothing() {
-    assert_eq!(next(&["0 0 30 2 *"]), (0, String::new(), String::new()));
+fn an_expression_that_never_matches_is_said_to_be_never_due() {
+    let (code, stdout, stderr) = next(&["0 0 30 2 *"]);
+    assert_eq!((code, stdout.as_str()), (0, ""));
+    assert!(stderr.contains("it is never due"), "{stderr}");
 }
 
 #[test]

@@ -279,7 +279,7 @@ fn systemd_is_told_how_the_server_is() {
             }
         }
     };
-    said("READY=1");
+    said("READY=1\nSTATUS=1 job");
     said("WATCHDOG=1");
     running.signal(nix::sys::signal::Signal::SIGTERM);
     said("STOPPING=1");
@@ -334,6 +334,24 @@ fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
     let looked = mainspring(&["doctor", "--data", &data]);
     assert_eq!(looked.code, 1, "{}", looked.stdout);
     assert!(looked.stdout.contains("hint: a newer version wrote it: use that one"), "{}", looked.stdout);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_container_without_a_user_database_is_served() {
+    let folder = folder("no-passwd");
+    write(&folder.join("crontab"), "@reboot echo at home in $HOME\n");
+    let hidden = "mount -t tmpfs none /etc && exec \"$0\" serve --memory \"$1\"";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["--mount", "sh", "-c", hidden, env!("CARGO_BIN_EXE_mainspring")]);
+    command.arg(folder.join("crontab"));
+    let may = std::process::Command::new("unshare").args(["--mount", "true"]).status();
+    if !may.is_ok_and(|status| status.success()) {
+        return println!("skipped: only root may hide /etc");
+    }
+    let mut running = Running::other(&mut command);
+    running.wait_for(&["stdout at home in /"]);
+    running.stop();
     let _ = fs::remove_dir_all(&folder);
 }
 

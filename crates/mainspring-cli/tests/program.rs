@@ -1,7 +1,7 @@
 //! The program under test, started with its output in reach.
 //!
-//! Lines of standard output are read by a thread and handed over through a channel, so that a test can wait for one with
-//! a bound. A program that is still running when its test ends is killed.
+//! Lines of standard output are read by a thread and handed over through a channel, so that a test can wait
+//! for one with a bound. A program that is still running when its test ends is killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -75,8 +75,9 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `mainspring serve --memory` with further arguments and a crontab on standard input. The crontab gets a first line that
-    /// sets HOME, because not every user that runs tests has a home: its own lines are counted from 2.
+    /// Starts `mainspring serve --memory` with further arguments and a crontab on standard input. The crontab
+    /// gets a first line that sets HOME, because not every user that runs tests has a home: its own lines are
+    /// counted from 2.
     pub(crate) fn start(args: &[&str], crontab: &str) -> Running {
         Running::start_with(&[], args, crontab)
     }
@@ -118,7 +119,8 @@ impl Running {
         let output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = sync_channel(0);
         let (keep, kept) = channel();
-        // Each line is handed over before the next is read, so a test that takes no more lines leaves the pipe unread.
+        // Each line is handed over before the next is read, so a test that takes no more lines leaves the
+        // pipe unread.
         let read = move || {
             let mut lines = output.lines();
             while let Some(Ok(line)) = lines.next() {
@@ -194,7 +196,8 @@ impl Running {
         kill(Pid::from_raw(self.child.id().cast_signed()), signal).unwrap();
     }
 
-    /// Waits until the program has ended; returns its exit status, all lines of its log, and its standard error.
+    /// Waits until the program has ended; returns its exit status, all lines of its log, and its standard
+    /// error.
     pub(crate) fn end(mut self) -> (ExitStatus, Vec<String>, String) {
         loop {
             match self.next_line() {

@@ -1,4 +1,5 @@
-//! The command line against a server elsewhere: the same answers and exit codes as over the socket, by the scope of a token.
+//! The command line against a server elsewhere: the same answers and exit codes as over the socket, by the
+//! scope of a token.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

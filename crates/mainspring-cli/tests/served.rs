@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::program::{Ended, Running, mainspring};
@@ -47,7 +48,7 @@ impl Served {
         let own = ["serve", "--data", data.to_str().unwrap(), "--grace", "1h", file.to_str().unwrap()];
         let running = Running::any(&[&own[..], args].concat());
         let mut served = Served { folder, running };
-        served.running.wait_for(&["jobs, data in"]);
+        served.running.wait_for(&[", data in "]);
         served
     }
 
@@ -83,6 +84,13 @@ impl Served {
         let text = format!("{}{}", ended.stdout, ended.stderr);
         assert_eq!(ended.code, code, "{args:?}: {text}");
         assert!(text.contains(part), "{args:?}: {part} in {text}");
+    }
+
+    /// Kills the server, and starts another one in the same folder.
+    pub(crate) fn crash_and_start(self) -> Served {
+        self.running.signal(Signal::SIGKILL);
+        self.running.end();
+        Served::start_in(self.folder, &[])
     }
 
     pub(crate) fn stop(self) {

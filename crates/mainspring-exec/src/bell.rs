@@ -53,7 +53,8 @@ impl Ring {
 }
 
 impl Bell {
-    /// Forgets the rings so far, and says how many there were; those that come faster than they fit may count as one.
+    /// Forgets the rings so far, and says how many there were; those that come faster than they fit may count
+    /// as one.
     pub fn quiet(&self) -> usize {
         let mut bytes = [0; 64];
         let mut count = 0;

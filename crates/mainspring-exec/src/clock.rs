@@ -1,8 +1,8 @@
 //! The one place of this program that asks what time it is.
 //!
-//! The loop of `serve` takes one [`Moment`] per turn and hands it down: everything else is given the time as an argument.
-//! The calendar's own clock belongs to the library; this one is for the stamps of the log, for durations and for
-//! grace periods.
+//! The loop of `serve` takes one [`Moment`] per turn and hands it down: everything else is given the time as
+//! an argument. The calendar's own clock belongs to the library; this one is for the stamps of the log, for
+//! durations and for grace periods.
 //!
 //! Cost: two readings without a system call on Linux.
 //!

@@ -5,8 +5,8 @@
 //!                                   └─ one byte on a socket pair, so that poll wakes
 //! ```
 //!
-//! A delivery cannot be called back: one that is killed is reported as ended at once and its answer is ignored, but it
-//! keeps its place until its thread is done, which its timeout bounds.
+//! A delivery cannot be called back: one that is killed is reported as ended at once and its answer is
+//! ignored, but it keeps its place until its thread is done, which its timeout bounds.
 //!
 //! Cost: one thread of [`STACK_BYTES`] and one connection per webhook under way; nothing while there is none.
 //!

@@ -12,8 +12,9 @@
 //!
 //! Does not count what is open.
 //!
-//! Source: getrlimit(2); "File Descriptor Limits", <https://0pointer.net/blog/file-descriptor-limits.html>: a program that can
-//! have more raises its soft limit, and gives its children the old one, because some of them use select(2).
+//! Source: getrlimit(2); "File Descriptor Limits", <https://0pointer.net/blog/file-descriptor-limits.html>: a
+//! program that can have more raises its soft limit, and gives its children the old one, because some of them
+//! use select(2).
 
 use std::sync::OnceLock;
 
@@ -22,10 +23,12 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 /// The most commands that run at one time, if the limit of open files allows it: see [`runs_at_once`].
 pub const MAX_RUNNING: usize = 256;
 
-/// The descriptors of one run: three pipes and the file of its output, and two of a webhook that was given up and ends later.
+/// The descriptors of one run: three pipes and the file of its output, and two of a webhook that was given up
+/// and ends later.
 const PER_RUN: u64 = 6;
 
-/// All others: 64 connections with a file of output each, the store, signals, timers, watches, and a start under way.
+/// All others: 64 connections with a file of output each, the store, signals, timers, watches, and a start
+/// under way.
 const RESERVED: u64 = 192;
 
 /// What the most runs need.
@@ -34,7 +37,8 @@ pub const NEEDED: u64 = MAX_RUNNING as u64 * PER_RUN + RESERVED;
 /// The soft limit before it was raised.
 static BEFORE: OnceLock<u64> = OnceLock::new();
 
-/// Raises the limit to what the most runs need, as far as the system lets us. Where it cannot be raised, fewer run at once.
+/// Raises the limit to what the most runs need, as far as the system lets us. Where it cannot be raised,
+/// fewer run at once.
 pub fn raise() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     let wanted = NEEDED.min(hard);

@@ -9,10 +9,12 @@
 //!                     └──────────────────────────────────────────┘
 //! ```
 //!
-//! All runs are served by one thread that never waits for any of them: lines cannot interleave, and nothing is locked.
+//! All runs are served by one thread that never waits for any of them: lines cannot interleave, and nothing
+//! is locked.
 //!
-//! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what poll
-//! reported would save most of them and was left out. What time alone brings about is found by a timer queue.
+//! Cost: a turn is a few system calls per run, of which there are at most [`MAX_RUNNING`]. An index of what
+//! poll reported would save most of them and was left out. What time alone brings about is found by a timer
+//! queue.
 //!
 //! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
 
@@ -104,7 +106,8 @@ impl<K> Executor<K> {
 }
 
 impl<K: PartialEq> Executor<K> {
-    /// Starts a run, with `variables` on top of the environment of its spec, and returns the number of its process.
+    /// Starts a run, with `variables` on top of the environment of its spec, and returns the number of its
+    /// process.
     ///
     /// # Errors
     ///
@@ -134,7 +137,8 @@ impl<K: PartialEq> Executor<K> {
         self.capacity <= self.runs.len()
     }
 
-    /// Lets go of a run that has ended and whose output is held open by something in the background, so that there is room.
+    /// Lets go of a run that has ended and whose output is held open by something in the background, so that
+    /// there is room.
     pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         if let Some(at) = self.runs.iter().position(|held| held.run.is_lingering()) {
             let mut held = self.runs.remove(at);
@@ -174,8 +178,8 @@ impl<K: PartialEq> Executor<K> {
         self.runs.len()
     }
 
-    /// The number of those whose end is still to be reported: the others wait for something in the background that holds
-    /// their output open.
+    /// The number of those whose end is still to be reported: the others wait for something in the background
+    /// that holds their output open.
     pub fn unended_count(&self) -> usize {
         self.runs.iter().filter(|held| !held.run.is_lingering()).count()
     }
@@ -217,7 +221,8 @@ impl<K: PartialEq> Executor<K> {
         }
     }
 
-    /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is let go.
+    /// Ends all runs whatever their state: what they wrote so far is reported, what they still hold open is
+    /// let go.
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.waits = Waits::default();
         for Held { run, .. } in self.runs.drain(..) {

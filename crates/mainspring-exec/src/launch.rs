@@ -22,6 +22,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use nix::sys::stat::Mode;
 
 use crate::descriptors;
+use crate::env_file;
 use crate::secret::{Masks, SecretError};
 use crate::spec::{Inheritance, ProcessSpec, Program};
 use crate::sys::Launch;
@@ -41,10 +42,15 @@ pub(crate) fn environment(
         Inheritance::Clean => Environment::new(),
         Inheritance::Inherited => std::env::vars_os().collect(),
     };
-    let given = spec.environment.iter().chain(variables);
-    environment.extend(given.map(|(name, value)| (name.into(), value.into())));
-    let mut masks = Masks::default();
     let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
+    let own = |(name, value): &(String, String)| (OsString::from(name), OsString::from(value));
+    environment.extend(spec.environment.iter().map(own));
+    for path in &spec.env_files {
+        let read = env_file::read(path, user)?;
+        environment.extend(read.iter().map(own));
+    }
+    environment.extend(spec.settings.iter().chain(variables).map(own));
+    let mut masks = Masks::default();
     for secret in &spec.secrets {
         let content = secret.content(user)?;
         environment.insert(OsString::from(&secret.name), secret.value(&content).to_owned());

@@ -6,8 +6,9 @@
 //!             webhook ─▶ deliveries: a thread for each, which rings a bell
 //! ```
 //!
-//! [`descriptors`] says how much may run at once, [`secret`] and [`signature`] what is read when something starts, and
-//! [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone; what is waited for stands in [`waits`].
+//! [`descriptors`] says how much may run at once, [`secret`] and [`signature`] what is read when something
+//! starts, and [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone; what is
+//! waited for stands in [`waits`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!
@@ -21,6 +22,7 @@ pub mod bell;
 pub mod clock;
 pub mod deliveries;
 pub mod descriptors;
+mod env_file;
 pub mod executor;
 mod launch;
 pub mod orphans;

@@ -5,10 +5,10 @@
 //!                                         ended      ended        becomes ours; when it ends, somebody must wait for it
 //! ```
 //!
-//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do: the children are
-//! listed, and only those that no run knows are waited for, without blocking.
+//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do: the
+//! children are listed, and only those that no run knows are waited for, without blocking.
 //!
-//! Cost: nothing for a process that nobody's orphans fall to; else two small reads per thread and SIGCHLD.
+//! Cost: nothing for a process that no orphans fall to; else two small reads per thread and SIGCHLD.
 //!
 //! Does not kill an orphan: one that left its process group has a life of its own.
 //!

@@ -6,12 +6,12 @@
 //! end of file    -> the kept text, if any, is the last line
 //! ```
 //!
-//! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between characters. So much of
-//! it is kept back that a secret which a cut would go through is whole before it is cut: masked text is cut, never text to be
-//! masked. Bytes that are not UTF-8 become U+FFFD.
+//! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between
+//! characters. So much of it is kept back that a secret which a cut would go through is whole before it is
+//! cut: masked text is cut, never text to be masked. Bytes that are not UTF-8 become U+FFFD.
 //!
-//! Cost: each byte is looked at once for the line's end, and once or twice for each secret; at most one piece and the longest
-//! secret are kept.
+//! Cost: each byte is looked at once for the line's end, and once or twice for each secret; at most one piece
+//! and the longest secret are kept.
 //!
 //! Does not know about pipes: it is given bytes.
 
@@ -101,7 +101,8 @@ impl LineSplitter {
         self.begun.clear();
     }
 
-    /// Leaves at most the limit behind, so that a line of exactly the limit stays whole, and what a secret may begin in.
+    /// Leaves at most the limit behind, so that a line of exactly the limit stays whole, and what a secret
+    /// may begin in.
     fn cut_pieces(&mut self, each: &mut EachLine<'_>) {
         let most = MAX_OUTPUT_LINE_BYTES + self.masks.longest_bytes().saturating_sub(1);
         if self.kept.len() <= most {

@@ -18,7 +18,8 @@ use crate::secret::Masks;
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;
 
-/// The least: with as many runs as there may be, a turn of the loop then has half a megabyte of lines to write.
+/// The least: with as many runs as there may be, a turn of the loop then has half a megabyte of lines to
+/// write.
 pub const MIN_READ_BYTES: usize = 1 << 10;
 
 /// What a command writes, as lines.
@@ -38,12 +39,14 @@ impl OutputPipe {
         Ok(OutputPipe { pipe: Some(nonblocking(pipe.into())?), splitter: LineSplitter::new(masks) })
     }
 
-    /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last one.
+    /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last
+    /// one.
     pub fn read(&mut self, buffer: &mut [u8], each: &mut EachLine<'_>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Err(error) if is_temporary(&error) => {}
-            // No other error is known for reading a pipe; should one come, there is nothing more to read either.
+            // No other error is known for reading a pipe; should one come, there is nothing more to read
+            // either.
             Ok(0) | Err(_) => self.close(each),
             Ok(count) => self.splitter.push(&buffer[..count], each),
         }

@@ -6,8 +6,8 @@
 //!   └─ what fails within START_WAIT is an error of spawn; later it is how the process ended
 //! ```
 //!
-//! The program stays unreaped until its run is over. As long as it is, the kernel gives its number to no other process and
-//! no other group, so that a signal to the group can never reach a stranger.
+//! The program stays unreaped until its run is over. As long as it is, the kernel gives its number to no
+//! other process and no other group, so that a signal to the group can never reach a stranger.
 //!
 //! Cost: one fork; `outcome` is one system call.
 //!
@@ -37,8 +37,8 @@ use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
 use crate::sys::{self, Step};
 
-/// How long a start is waited for. A program is executed within a millisecond or two; its user can make that last as long as that
-/// user likes, and nobody else waits for it.
+/// How long a start is waited for. A program is executed within a millisecond or two; its user can make that
+/// last as long as that user likes, and nobody else waits for it.
 pub const START_WAIT: Duration = Duration::from_millis(50);
 
 /// The same while others have been waited for in vain: many of them must not add up.
@@ -48,7 +48,8 @@ pub const LATER_START_WAIT: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Process {
     pid: Pid,
-    /// The number of the group, which is the program's own; `None` once it is reaped and the number may be another's.
+    /// The number of the group, which is the program's own; `None` once it is reaped and the number may be
+    /// another's.
     group: Option<Pid>,
     /// Where it tells what failed, and the names for that, until it has executed the program.
     starting: Option<(File, Named)>,
@@ -76,12 +77,13 @@ pub struct Streams {
 }
 
 impl Process {
-    /// Starts what `spec` says with pipes for what it writes, and for what it reads if it has input. `variables` come on
-    /// top of its environment. Returned with it is what must be taken out of its output.
+    /// Starts what `spec` says with pipes for what it writes, and for what it reads if it has input.
+    /// `variables` come on top of its environment. Returned with it is what must be taken out of its output.
     ///
     /// # Errors
     ///
-    /// See [`StartError`]; the run is over then. What fails after `wait` is told by [`outcome`](Process::outcome).
+    /// See [`StartError`]; the run is over then. What fails after `wait` is told by
+    /// [`outcome`](Process::outcome).
     pub fn spawn(
         spec: &ProcessSpec,
         variables: &[(String, String)],
@@ -95,7 +97,11 @@ impl Process {
         let (stderr, its_stderr) = pipe()?;
         let (its_stdin, stdin) = match spec.input {
             Some(_) => pipe().map(|(reader, writer)| (reader, Some(writer)))?,
-            None => (File::open("/dev/null").map_err(StartError::Pipe)?.into(), None),
+            // A container may lack it; a pipe that nothing writes to is as empty.
+            None => match File::open("/dev/null") {
+                Ok(empty) => (empty.into(), None),
+                Err(_) => (pipe()?.0, None),
+            },
         };
         let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
         let (pid, failure) =
@@ -137,7 +143,8 @@ impl Process {
             Ok(WaitStatus::Exited(_, code)) => Outcome::Exited(code),
             Ok(WaitStatus::Signaled(_, signal, _)) => Outcome::Killed(signal as i32),
             Ok(_) => return None,
-            // nix has no name for real-time signals and reports an error for them; the plain wait knows the number.
+            // nix has no name for real-time signals and reports an error for them; the plain wait knows the
+            // number.
             Err(_) => {
                 let status = sys::reap(group)?;
                 self.group = None;
@@ -157,7 +164,8 @@ impl Process {
             self.starting = Some((failure, named));
             return;
         }
-        // It comes in one piece. What comes after it, the end, is not waited for: the user could have stopped the process.
+        // It comes in one piece. What comes after it, the end, is not waited for: the user could have stopped
+        // the process.
         let mut told = [0; sys::FAILURE_BYTES];
         let count = failure.read(&mut told).unwrap_or(0);
         self.failed = sys::failure(&told[..count]).map(|(step, error)| named.error(step, error));
@@ -166,8 +174,8 @@ impl Process {
     /// Sends a signal to the whole group, if any of it is left.
     pub fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // The only error is that nobody is left to get it, or that all of them became another user; or that the child has not
-            // come to make the group.
+            // The only error is that nobody is left to get it, or that all of them became another user; or
+            // that the child has not come to make the group.
             if killpg(group, signal).is_err() {
                 let _ = kill(group, signal);
             }

@@ -6,11 +6,12 @@
 //!    └──▶ killing: the steps of the kill sequence, each after the wait of the one before; SIGKILL is the last
 //! ```
 //!
-//! The end is reported when the program has exited and all its output was read. If something that it left in the
-//! background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same; lines that come later are
-//! still reported, and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
-//! of the spec the head is reported as it comes and the tail at the end, with a note of how much is left out between them:
-//! see [`Tail`]. So a talkative program neither fills the disk nor stops, and its last words are kept.
+//! The end is reported when the program has exited and all its output was read. If something that it left in
+//! the background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same; lines that
+//! come later are still reported, and the run keeps its place among the running ones until the output is
+//! closed. Of an output beyond the cap of the spec the head is reported as it comes and the tail at the end,
+//! with a note of how much is left out between them: see [`Tail`]. So a talkative program neither fills the
+//! disk nor stops, and its last words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
 //!
@@ -117,7 +118,8 @@ struct Killing {
 }
 
 impl<K> Run<K> {
-    /// Starts what `spec` says, with `variables` on top of its environment, and waits so long for it to be executed.
+    /// Starts what `spec` says, with `variables` on top of its environment, and waits so long for it to be
+    /// executed.
     ///
     /// # Errors
     ///
@@ -165,18 +167,19 @@ impl<K> Run<K> {
         self.process.pid()
     }
 
-    /// Does what can be done without waiting: feeds the input, reports the output, and reports the end when it has come with all
-    /// output. Of a running program's output at most `share` bytes are read.
+    /// Does what can be done without waiting: feeds the input, reports the output, and reports the end when
+    /// it has come with all output. Of a running program's output at most `share` bytes are read.
     pub fn advance(&mut self, now: Moment, buffer: &mut [u8], share: usize, reports: &mut dyn Reports<K>) {
-        // The end is looked for before the output is read: what the program wrote before it ended is in the pipe by now.
+        // The end is looked for before the output is read: what the program wrote before it ended is in the
+        // pipe by now.
         if self.ended.is_none() {
             self.ended = self.process.outcome().map(|outcome| (outcome, now));
         }
         if let Some(input) = &mut self.input {
             input.write();
         }
-        // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written before the end is to
-        // stand before the end.
+        // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written
+        // before the end is to stand before the end.
         let is_ending = self.ended.is_some() && !self.end_is_reported;
         let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };
         self.output.read(&self.key, &mut buffer[..share], reports);
@@ -188,8 +191,8 @@ impl<K> Run<K> {
         }
     }
 
-    /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end although the output is
-    /// still held open. Nothing before.
+    /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end
+    /// although the output is still held open. Nothing before.
     pub fn elapse(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.advance_killing(now);
         let ended =
@@ -225,7 +228,8 @@ impl<K> Run<K> {
         self.end_is_reported && !self.is_over()
     }
 
-    /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its output. `None`: never.
+    /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its
+    /// output. `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
         self.kill_deadline().into_iter().chain(self.output_deadline()).min()
     }
@@ -369,7 +373,8 @@ impl Output {
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
             act(pipe, &mut |line| {
                 let line_bytes = line.len() as u64 + 1;
-                // What follows a line that has no place has none either: a head with holes in it would mislead.
+                // What follows a line that has no place has none either: a head with holes in it would
+                // mislead.
                 *is_in_tail |= *head_bytes < line_bytes;
                 if *is_in_tail {
                     tail.push(stream, line.as_bytes());

@@ -1,4 +1,4 @@
-//! Values that a run gets and nobody is shown.
+//! Secrets of a run: given to it, and masked in all that is shown.
 //!
 //! ```text
 //! [jobs.x.secrets]
@@ -6,12 +6,14 @@
 //! KEY_FILE = { path = "/etc/secrets/key" }     the file's name becomes the value; its content is what is masked
 //! ```
 //!
-//! A secret is read from its file for each run, so that a changed one needs no reload, and it is forgotten with the run.
-//! One final line end is dropped; an empty file is an error, because it is one that is being written, or was written on a full disk. Where a run's output holds a secret's value, or one whole line of it, `***` stands in
-//! its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones would tear the output to pieces.
+//! A secret is read from its file for each run, so that a changed one needs no reload, and it is forgotten
+//! with the run. One final line end is dropped; an empty file is an error, because it is one that is being
+//! written, or was written on a full disk. Where a run's output holds a secret's value, or one whole line of
+//! it, `***` stands in its place, as long as it has [`MASKED_CHARS_MIN`] characters: masking shorter ones
+//! would tear the output to pieces.
 //!
-//! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which file it is: a link of
-//! another user's is not followed. See [`walk`](mainspring_host::walk).
+//! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which
+//! file it is: a link of another user's is not followed. See [`walk`](mainspring_host::walk).
 //!
 //! Cost: one small read per secret and run; one search per secret and line of output.
 //!
@@ -33,13 +35,13 @@ pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
 
-/// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the file beside
-/// root and us.
+/// Reads a secret's file, without its final line end. `user` is the user of the run: it may have written the
+/// file beside root and us.
 ///
 /// # Errors
 ///
-/// When it cannot be read, another user decides what is in it, it is no regular file, is empty, is longer than
-/// [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
+/// When it cannot be read, another user decides what is in it, it is no regular file, is empty, is longer
+/// than [`MAX_SECRET_BYTES`], is no UTF-8 text, or holds a NUL byte.
 pub fn read(path: &Path, user: Option<u32>) -> Result<Secret, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
     let mut bytes = Vec::new();

@@ -4,8 +4,9 @@
 //! Mainspring-Signature: t=1767225600,v1=5257a869...     v1 = hex(HMAC-SHA256(secret, "1767225600." + body))
 //! ```
 //!
-//! A receiver computes v1 over the time in the header, a dot, and the bytes of the body as they came, compares it in
-//! constant time, and refuses a time that is more than five minutes away. Fields may be added after a comma.
+//! A receiver computes v1 over the time in the header, a dot, and the bytes of the body as they came,
+//! compares it in constant time, and refuses a time that is more than five minutes away. Fields may be added
+//! after a comma.
 //!
 //! Cost: two passes over the body.
 //!

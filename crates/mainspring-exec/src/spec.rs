@@ -40,6 +40,10 @@ pub struct ProcessSpec {
     pub inheritance: Inheritance,
     /// Names and values on top of that.
     pub environment: Vec<(String, String)>,
+    /// Files of more names and values, read when it starts; they count for more, and the later one most.
+    pub env_files: Vec<PathBuf>,
+    /// Names and values that count for more than those.
+    pub settings: Vec<(String, String)>,
     /// Variables whose values nobody is shown.
     pub secrets: Vec<SecretVariable>,
     /// The bits that its new files do not get.
@@ -71,6 +75,8 @@ impl ProcessSpec {
             account,
             inheritance: Inheritance::Clean,
             environment: Vec::new(),
+            env_files: Vec::new(),
+            settings: Vec::new(),
             secrets: Vec::new(),
             umask: None,
             nice: None,
@@ -112,7 +118,7 @@ impl Program {
 /// What an environment begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inheritance {
-    /// Nothing.
+    /// With nothing but what the job sets.
     #[default]
     Clean,
     /// The server's own environment.
@@ -122,7 +128,7 @@ pub enum Inheritance {
 /// A resource limit, soft and hard alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// Which.
+    /// The resource that is limited.
     pub resource: Resource,
     /// In the unit of setrlimit(2).
     pub value: u64,
@@ -149,8 +155,8 @@ impl Limit {
     }
 }
 
-/// How a process group is ended: each step's signal, and how long to wait for the end before the next. After the last
-/// step comes SIGKILL, unless that was the last.
+/// How a process group is ended: each step's signal, and how long to wait for the end before the next. After
+/// the last step comes SIGKILL, unless that was the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillSequence(pub Vec<KillStep>);
 

@@ -19,7 +19,7 @@ use nix::sys::signal::Signal;
 use crate::secret::{SecretForm, SecretVariable};
 use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use crate::webhook::WebhookSpec;
-use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::body::{MailBody, ProcessBody, SecretBody, WebhookBody};
 use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
 use mainspring_action::template::Template;
 use mainspring_host::accounts::users::Users;
@@ -69,6 +69,8 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         directory: body.cwd.clone().unwrap_or(usual.directory),
         inheritance: if body.inherit_env { Inheritance::Inherited } else { Inheritance::Clean },
         environment: environment(body, &usual.account, shell),
+        env_files: body.env_file.clone(),
+        settings: body.env.clone(),
         secrets: body.secrets.iter().map(variable).collect(),
         umask: body.umask,
         nice: body.nice,
@@ -84,6 +86,29 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         no_new_privileges: body.no_new_privileges,
         ..ProcessSpec::new(usual.program, usual.account)
     })
+}
+
+/// The mailer as a process, with the mail as its input.
+///
+/// # Errors
+///
+/// When the server cannot become its user.
+pub fn mail(
+    body: &MailBody,
+    output: &str,
+    users: &Users,
+    policies: &Policies,
+) -> Result<ProcessSpec, SpecError> {
+    let sendmail = body.sendmail.to_string_lossy().into_owned();
+    let usual = ["-i".to_owned(), "-oem".to_owned()];
+    let process_body = ProcessBody {
+        run: [sendmail].into_iter().chain(usual).chain(body.to.iter().cloned()).collect(),
+        user: body.user.clone(),
+        cwd: Some("/".into()),
+        stdin: Some(body.message(output)),
+        ..ProcessBody::default()
+    };
+    process(&process_body, users, policies)
 }
 
 /// The webhook as the executor sends it.
@@ -118,15 +143,14 @@ pub fn webhook(body: &WebhookBody, policies: &Policies) -> Result<WebhookSpec, S
     })
 }
 
-/// What cron gives every command, and what the job adds.
+/// What cron gives every command.
 fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(String, String)> {
     let home = account.home.to_string_lossy().into_owned();
     let user = account.name.clone();
     let of_user = [("HOME", home), ("USER", user.clone()), ("LOGNAME", user)];
     let of_clean = [("SHELL", shell.to_owned()), ("PATH", DEFAULT_PATH.to_owned())];
     let usual = of_user.into_iter().chain(of_clean.into_iter().filter(|_| !body.inherit_env));
-    let usual = usual.map(|(name, value)| (name.to_owned(), value));
-    usual.chain(body.env.iter().cloned()).collect()
+    usual.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn limit((name, value): &(String, u64)) -> Result<Limit, SpecError> {
@@ -173,7 +197,8 @@ mod tests {
             ..Default::default()
         };
         let spec = process(&body, &Users::new(ourselves), &Policies::default()).unwrap();
-        let names: Vec<&str> = spec.environment.iter().map(|(name, _)| name.as_str()).collect();
+        let all = spec.environment.iter().chain(&spec.settings);
+        let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
         assert_eq!(spec.directory, PathBuf::from("/home/alice"));
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
 //! setsid                   no terminal, and a process group of its own
-//! dup2, close_range        standard input, output and error; all else is closed, whoever opened it
+//! dup2, close_range        standard input, output and error; all else is closed, whatever opened it
 //! keyctl                   for another user a session keyring of its own, which is empty
 //! oom_score_adj            another user is not shielded from the lack of memory as the server may be
 //! sched_setscheduler       nor does that user's job go before others, as a server may that was started so
@@ -18,13 +18,15 @@
 //! execve                   the program, as the first of its places in PATH
 //! ```
 //!
-//! A process with the server's terminal could put characters into its input (TIOCSTI), which the server's shell would execute
-//! after its end, and write escape sequences to it. So each run is a session of its own, for which a terminal is never opened.
+//! A process with the server's terminal could put characters into its input (TIOCSTI), which the server's
+//! shell would execute after its end, and write escape sequences to it. So each run is a session of its own,
+//! for which a terminal is never opened.
 //!
-//! From setuid on the child is a process of its user, who may stop it, send it any signal, and let it wait in a directory or for a
-//! program of a file system of that user's making. So the server does not wait for it as the standard library does: what failed
-//! comes through a pipe, which exec closes. The server's handlers of signals, which write into pipes of the server's, are gone
-//! before; so are its descriptors, since one that stayed open would keep the store locked after the server's end.
+//! From setuid on the child is a process of its user, who may stop it, send it any signal, and let it wait in
+//! a directory or for a program of a file system of that user's making. So the server does not wait for it as
+//! the standard library does: what failed comes through a pipe, which exec closes. The server's handlers of
+//! signals, which write into pipes of the server's, are gone before; so are its descriptors, since one that
+//! stayed open would keep the store locked after the server's end.
 //!
 //! Cost: a fork, some system calls, and one per signal to see what is to become of it.
 //!
@@ -97,8 +99,8 @@ type Failed = (Step, Errno);
 /// How many bytes tell of a failure: the step and the error, each a number of four bytes.
 pub(crate) const FAILURE_BYTES: usize = 8;
 
-/// Forks a child that becomes what `launch` says, with these streams as its first three. Returns its number, and where it tells of
-/// its failure; when the program is executed that ends without a word.
+/// Forks a child that becomes what `launch` says, with these streams as its first three. Returns its number,
+/// and where it tells of its failure; when the program is executed that ends without a word.
 ///
 /// # Errors
 ///
@@ -109,7 +111,8 @@ pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
     };
-    // The shell's arguments: its own name, the program once it is known, and the program's arguments but for its name.
+    // The shell's arguments: its own name, the program once it is known, and the program's arguments but for
+    // its name.
     let script: Vec<_> =
         [SHELL.as_ptr(), null()].into_iter().chain(pointers(&launch.arguments[1..])).collect();
     let mut child = Child {
@@ -128,8 +131,9 @@ pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result
     assert!(kept.copied().all(|kept| 2 < kept), "the server's own standard streams are open");
     let mut before = SigSet::empty();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), Some(&mut before))?;
-    // SAFETY: the child runs `Child::run` and `_exit` alone, which keep to what is async-signal-safe: see there. The parent goes on
-    // as before. There may be other threads; they are not in the child, and no lock of theirs is taken there.
+    // SAFETY: the child runs `Child::run` and `_exit` alone, which keep to what is async-signal-safe: see
+    // there. The parent goes on as before. There may be other threads; they are not in the child, and no lock
+    // of theirs is taken there.
     let forked = match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => {
@@ -137,8 +141,8 @@ pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result
             let mut told = [0; FAILURE_BYTES];
             told[..4].copy_from_slice(&(step as i32).to_ne_bytes());
             told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
-            // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is dropped or
-            // flushed that is the parent's as well.
+            // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is
+            // dropped or flushed that is the parent's as well.
             unsafe {
                 libc::write(child.failure, told.as_ptr().cast(), told.len());
                 libc::_exit(1)
@@ -187,10 +191,11 @@ struct Child<'l> {
 impl Child<'_> {
     /// Runs in the child. Returns only if something fails.
     ///
-    /// Everything in here is async-signal-safe: it makes system calls with values that were computed before the fork, allocates and
-    /// frees nothing and takes no lock. `setgroups` is given a slice as it is, `chdir` a C string as it is, and an error is a number.
-    /// The C library's wrappers of setgroups, setgid and setuid, which in a process with threads reach all of them, reach only the
-    /// threads of the child, of which there is one; the standard library makes the same calls at the same place.
+    /// Everything in here is async-signal-safe: it makes system calls with values that were computed before
+    /// the fork, allocates and frees nothing and takes no lock. `setgroups` is given a slice as it is,
+    /// `chdir` a C string as it is, and an error is a number. The C library's wrappers of setgroups, setgid
+    /// and setuid, which in a process with threads reach all of them, reach only the threads of the child, of
+    /// which there is one; the standard library makes the same calls at the same place.
     fn run(&mut self) -> Failed {
         match self.settle() {
             Err(failed) => failed,
@@ -247,7 +252,8 @@ impl Child<'_> {
     #[expect(unsafe_code, reason = "nix's dup2 wants to own what it is given, and it has no close_range")]
     fn take_descriptors(&self) -> Result<(), Errno> {
         for (target, stream) in (0..).zip(self.streams) {
-            // SAFETY: dup2 takes two numbers. The target is one of this child's standard streams, which nothing here uses.
+            // SAFETY: dup2 takes two numbers. The target is one of this child's standard streams, which
+            // nothing here uses.
             Errno::result(unsafe { libc::dup2(stream, target) })?;
         }
         for (first, last) in [(3, self.failure - 1), (self.failure + 1, RawFd::MAX)] {
@@ -272,7 +278,8 @@ impl Child<'_> {
         let (arguments, environment) = (self.arguments.as_ptr(), self.environment.as_ptr());
         let mut last = Errno::ENOENT;
         for program in &self.launch.programs {
-            // SAFETY: all three are C strings, or arrays of C strings that end with a null pointer, and outlive the call.
+            // SAFETY: all three are C strings, or arrays of C strings that end with a null pointer, and
+            // outlive the call.
             unsafe { libc::execve(program.as_ptr(), arguments, environment) };
             match Errno::last() {
                 Errno::ENOEXEC => {
@@ -281,7 +288,8 @@ impl Child<'_> {
                     unsafe { libc::execve(SHELL.as_ptr(), self.script.as_ptr(), environment) };
                     return Errno::last();
                 }
-                // It may be elsewhere; if it is not, that it may not be executed here says more than that it is not there.
+                // It may be elsewhere; if it is not, that it may not be executed here says more than that it
+                // is not there.
                 Errno::EACCES => last = Errno::EACCES,
                 Errno::ENOENT | Errno::ENOTDIR | Errno::ESTALE | Errno::ENODEV | Errno::ETIMEDOUT => {}
                 error => return error,
@@ -298,8 +306,9 @@ fn changed_signals() -> Vec<libc::c_int> {
 
 #[expect(unsafe_code, reason = "nix can read an action only by replacing it")]
 fn is_changed(signal: libc::c_int) -> bool {
-    // SAFETY: all zeroes is a valid action, the default one. Without a new action nothing is changed; the old one is written
-    // to memory of ours of the right type, which stays as it is if the C library keeps that signal for itself.
+    // SAFETY: all zeroes is a valid action, the default one. Without a new action nothing is changed; the old
+    // one is written to memory of ours of the right type, which stays as it is if the C library keeps that
+    // signal for itself.
     let action = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, null(), &raw mut action);
@@ -324,7 +333,7 @@ fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
 }
 
-/// Leaves the session keyring of whoever started the server for a new one. Runs in the child.
+/// Leaves the session keyring of the user who started the server for a new one. Runs in the child.
 #[expect(unsafe_code, reason = "neither std nor nix wraps keyctl")]
 fn leave_keyring() -> Result<(), Errno> {
     const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
@@ -351,15 +360,16 @@ fn drop_shield() {
     }
 }
 
-/// Leaves real-time scheduling, a niceness below zero and the first class of input and output. Runs in the child.
+/// Leaves real-time scheduling, a niceness below zero and the first class of input and output. Runs in the
+/// child.
 #[expect(unsafe_code, reason = "neither std nor nix wraps these")]
 fn drop_precedence() {
     const PROCESS: libc::c_int = 1;
     // What getpriority answers is 20 - niceness, so that no answer is an error.
     const USUAL: libc::c_long = 20;
     let usual = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the calls take numbers and the address of a number of ours, and 0 names the calling process; what fails leaves
-    // things as they are.
+    // SAFETY: the calls take numbers and the address of a number of ours, and 0 names the calling process;
+    // what fails leaves things as they are.
     unsafe {
         if ![libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&libc::sched_getscheduler(0)) {
             libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const usual);

@@ -5,9 +5,10 @@
 //! 1 2 3 4 5 .. 95                                         │ 9990 .. 10000                              │ a note, 9991 .. 10000
 //! ```
 //!
-//! Bytes come in as they were read and lie in the order of the reads, so that a program which writes without end costs a copy and a
-//! count of line ends. They become lines, and secrets are taken out of them, when the run is over. What was cut begins with a
-//! whole line; the part of a line before it, which could hold a part of a secret, is left out too.
+//! Bytes come in as they were read and lie in the order of the reads, so that a program which writes without
+//! end costs a copy and a count of line ends. They become lines, and secrets are taken out of them, when the
+//! run is over. What was cut begins with a whole line; the part of a line before it, which could hold a part
+//! of a secret, is left out too.
 //!
 //! Cost: at most [`TAIL_BYTES_MAX`] for a run that writes more than its head.
 //!
@@ -88,7 +89,8 @@ impl Tail {
         self.bytes == 0 && self.left_out == LeftOut::default()
     }
 
-    /// Ends the tail: gives its lines to `each`, after a note if anything is left out before them. Returns how much that is.
+    /// Ends the tail: gives its lines to `each`, after a note if anything is left out before them. Returns
+    /// how much that is.
     pub fn take(&mut self, masks: &Masks, each: &mut dyn FnMut(Stream, &str)) -> LeftOut {
         for stream in [Stream::Stdout, Stream::Stderr] {
             if std::mem::take(&mut self.is_cut[index(stream)]) {
@@ -126,7 +128,8 @@ impl Tail {
         }
     }
 
-    /// Drops the rest of a line whose beginning is lost. Where no line ends, at least so many bytes go as could end a secret.
+    /// Drops the rest of a line whose beginning is lost. Where no line ends, at least so many bytes go as
+    /// could end a secret.
     fn drop_torn_line(&mut self, stream: Stream, secret_bytes: usize) {
         let chunks = || self.chunks.iter().filter(|chunk| chunk.stream == stream);
         let bytes = chunks().flat_map(|chunk| &chunk.bytes);

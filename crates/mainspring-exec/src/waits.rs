@@ -40,7 +40,8 @@ impl<W> Default for Waits<W> {
 }
 
 impl<W> Waits<W> {
-    /// Arms a wait until `at`, moves it there, or disarms it for `None`. Does nothing for one that is armed so already.
+    /// Arms a wait until `at`, moves it there, or disarms it for `None`. Does nothing for one that is armed
+    /// so already.
     pub fn arm(&mut self, armed: &mut Option<Armed>, at: Option<Instant>, wait: W, now: Moment) {
         let origin = *self.origin.get_or_insert(now.monotonic);
         let pending = armed.take().filter(|armed| self.queue.deadline(armed.id).is_some());
@@ -72,8 +73,8 @@ impl<W> Waits<W> {
         self.queue.pop_expired().map(|expired| expired.payload)
     }
 
-    /// How long the loop may sleep: never longer than until the first wait is over, and shorter where the queue wants to be looked
-    /// at. `None` if nothing is waited for.
+    /// How long the loop may sleep: never longer than until the first wait is over, and shorter where the
+    /// queue wants to be looked at. `None` if nothing is waited for.
     pub fn wait(&self, now: Moment) -> Option<Duration> {
         let at = Duration::from_millis(self.queue.next_wakeup()?.get());
         let since =

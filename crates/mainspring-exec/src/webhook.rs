@@ -6,17 +6,19 @@
 //! Mainspring-Signature: t=..,v1=..             with a signing secret: see signature
 //! ```
 //!
-//! An answer whose status is in the success rule (200 to 299 unless the job says otherwise) is a success. No redirect is
-//! followed: a 3xx is an answer like any other. Each delivery has a connection of its own, because a kept one may be dead,
-//! and then nobody can say whether a request arrived. Certificates are checked against Mozilla's roots, or against `ca_file`
-//! alone. `HTTPS_PROXY` and `NO_PROXY` of the server's environment are honoured.
+//! An answer whose status is in the success rule (200 to 299 unless the job says otherwise) is a success. No
+//! redirect is followed: a 3xx is an answer like any other. Each delivery has a connection of its own,
+//! because a kept one may be dead, and then nobody can say whether a request arrived. Certificates are
+//! checked against Mozilla's roots, or against `ca_file` alone. `HTTPS_PROXY` and `NO_PROXY` of the server's
+//! environment are honoured.
 //!
-//! Cost: a connection, with TLS some tens of kilobytes and a handshake, per delivery; memory for the answer up to its cap.
+//! Cost: a connection, with TLS some tens of kilobytes and a handshake, per delivery; memory for the answer
+//! up to its cap.
 //!
 //! Does not retry: the planner does.
 //!
-//! Source: Idempotency-Key is draft-ietf-httpapi-idempotency-key-header. That a pooled connection can be stale, with the
-//! outcome unknown: <https://github.com/algesten/ureq/issues/772>.
+//! Source: Idempotency-Key is draft-ietf-httpapi-idempotency-key-header. That a pooled connection can be
+//! stale, with the outcome unknown: <https://github.com/algesten/ureq/issues/772>.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -267,14 +269,15 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
     let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let retry_after = retry_after.and_then(RetryAfter::parse);
     let mut answer = Vec::new();
-    // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether the cap goes through a
-    // secret. The rest of a longer one is left unread.
+    // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether
+    // the cap goes through a secret. The rest of a longer one is left unread.
     let most_bytes = spec.answer_bytes_max + masks.longest_bytes() as u64 + 1;
     let read = response.body_mut().as_reader().take(most_bytes).read_to_end(&mut answer);
     let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
     let answer = without_part_of_secret(answer, kept, &masks);
-    // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the request.
+    // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the
+    // request.
     let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);

@@ -1,7 +1,7 @@
 //! Processes and webhooks as their loop drives them.
 //!
-//! No test sleeps or measures: each waits for a line or for the end of a process, with a bound that only a hang
-//! reaches.
+//! No test sleeps or measures: each waits for a line or for the end of a process, with a bound that only a
+//! hang reaches.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -55,7 +55,8 @@ fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) 
     })
 }
 
-/// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by waiting.
+/// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by
+/// waiting.
 fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> Heard {
     let (mut executor, mut heard) = (Executor::default(), Heard::default());
     let start = Moment::now();
@@ -166,7 +167,8 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
         kill: KillSequence(vec![step(Signal::SIGINT), step(Signal::SIGTERM)]),
         ..shell(text)
     };
-    // Each step is taken when the one before was seen to do its work; what is said on standard error is no step.
+    // Each step is taken when the one before was seen to do its work; what is said on standard error is no
+    // step.
     let heard = run_until(&spec, &mut |_, line| match line.starts_with("! ") {
         true => Duration::ZERO,
         false => Duration::from_millis(300),

@@ -1,4 +1,4 @@
-//! Which file has which name.
+//! Claims: which file defines the job of a name.
 //!
 //! ```text
 //! files that are good ─▶ names they had before ─▶ two that say one name: a problem of the second ─┬─▶ all others get names
@@ -13,7 +13,10 @@
 //! | another file has it that is read now and does not say it any more | the job moves, with all that is known of it |
 //! | anything else has it | that is a problem of this file |
 //!
-//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that comes later.
+//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that
+//! comes later.
+//!
+//! Jobs that follow each other in a circle, and too many that follow one, are a problem of the file that comes last.
 //!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!
@@ -23,53 +26,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Group, JobName};
 
-use crate::crontab::names::{self, Alike, Known};
+use crate::crontab::names::{self, Alike};
 use crate::jobfile;
 use crate::loaded::Loaded;
 use crate::problem::{Fault, Problem};
 
-/// A file that was read, on its way to be in force.
-#[derive(Clone, Debug)]
-pub struct Claimant {
-    /// What the jobs that it has in force say of where they come from.
-    pub origin: String,
-    /// What was read.
-    pub loaded: Loaded,
-}
+mod claimant;
+mod following;
 
-/// What has a name now.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
-    /// Where the job comes from, as in [`Claimant::origin`].
-    pub origin: String,
-    /// The same for people.
-    pub place: String,
-}
-
-/// What is in force before files are taken over.
-pub struct InForce<'k> {
-    /// What has each name.
-    pub held: BTreeMap<JobName, Holder>,
-    /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
-    pub retired: BTreeSet<JobName>,
-    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
-    /// files with such entries.
-    pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
-}
-
-impl InForce<'_> {
-    /// Nothing is.
-    pub fn nothing() -> InForce<'static> {
-        InForce { held: BTreeMap::new(), retired: BTreeSet::new(), known: &|_| Vec::new() }
-    }
-}
+pub use claimant::{Claimant, Holder, InForce};
+pub use following::unknown;
 
 /// Gives every job of the good files a name that it may have; where there is none, the file gets a problem.
 pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     recall(files, in_force);
     settle_groups(files);
     let owners = loop {
-        match owners(files, &in_force.held) {
+        let found = owners(files, &in_force.held);
+        match found.and_then(|owners| following::judge(files, in_force).map(|()| owners)) {
             Ok(owners) => break owners,
             Err((index, problems)) => {
                 files[index].loaded.problems.extend(problems);
@@ -134,8 +108,8 @@ fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
     }
 }
 
-/// Who has each name that is said, if the good files are taken over. Or the first file that says a name of another, with its
-/// problems.
+/// Who has each name that is said, if the good files are taken over. Or the first file that says a name of
+/// another, with its problems.
 fn owners(
     files: &[Claimant],
     held: &BTreeMap<JobName, Holder>,
@@ -252,7 +226,8 @@ mod tests {
 
     #[test]
     fn a_file_that_becomes_bad_keeps_what_it_had_from_the_others() {
-        // a says x, which is another's, so that a stays as it is, with y; so b cannot have y, and c cannot have z.
+        // a says x, which is another's, so that a stays as it is, with y; so b cannot have y, and c cannot
+        // have z.
         let files = vec![
             file("a.toml", &job("x")),
             file("b.toml", &job("y")),

@@ -8,17 +8,17 @@
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
 //! ```
 //!
-//! A bad line becomes a [`Problem`], and all others are read for their problems as well. As with Debian's cron a file with one
-//! bad line is not taken over; but a last line needs no newline.
-//! Line ends may be `\r\n`. A line with a NUL byte, with bytes that are not UTF-8 (except in a comment), or longer than
+//! A bad line becomes a [`Problem`], and all others are read for their problems as well. As with Debian's
+//! cron a file with one bad line is not taken over; but a last line needs no newline. Line ends may be
+//! `\r\n`. A line with a NUL byte, with bytes that are not UTF-8 (except in a comment), or longer than
 //! [`MAX_LINE_BYTES`] is a problem as a whole.
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
-//! Does not read MAILTO: output goes to the log. It is part of the environment like any other setting.
+//! Does not send what MAILTO asks for: see [`hook`](crate::hook). It is part of the environment like any other setting.
 //!
-//! Source: crontab(5) of Debian's cron 3.0pl1 (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>);
-//! `CRON_TZ` from crontab(5) of cronie.
+//! Source: crontab(5) of Debian's cron 3.0pl1
+//! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); `CRON_TZ` from crontab(5) of cronie.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ use environment::{Environment, Setting};
 pub use format::Format;
 use note::{Note, noted};
 
-/// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128 KiB.
+/// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128
+/// KiB.
 pub const MAX_LINE_BYTES: usize = 16 << 10;
 
 /// The most problems that are kept: a file with more is no crontab, and could otherwise fill the memory.

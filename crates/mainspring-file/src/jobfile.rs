@@ -16,14 +16,15 @@
 //!
 //! | part | keys |
 //! |---|---|
-//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
+//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
+//! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
-//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
+//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!
-//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and the job that it
-//! is in is left out; the others are read. A syntax error leaves out the job whose table it is in. A mistake in `[defaults]`
-//! leaves out all jobs, because each would be another one than was meant.
+//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and
+//! the job that it is in is left out; the others are read. A syntax error leaves out the job whose table it
+//! is in. A mistake in `[defaults]` leaves out all jobs, because each would be another one than was meant.
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
@@ -31,16 +32,21 @@
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 
+use std::ops::Range;
+
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, Job, JobName};
+use mainspring_action::body::Body;
+use mainspring_job::{After, Group, Hooks, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
+use crate::hook::JobHook;
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
 
 mod definition;
 mod fields;
 mod labels;
+mod notify;
 mod policies;
 mod process;
 mod timetable;
@@ -51,7 +57,8 @@ use fields::{Faults, Fields};
 
 pub use labels::Selector;
 
-/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or two each.
+/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
+/// two each.
 pub const MAX_JOBS: usize = 10_000;
 
 /// The tables of a file.
@@ -75,12 +82,49 @@ pub struct PlacedJob {
     pub line_number: usize,
     /// Whether its file says its name. Else it is found: see [`names`](crate::crontab::names).
     pub is_named: bool,
+    /// Where it names the jobs that it follows.
+    pub follows: Vec<Follows>,
+    /// Who is told of it, as its file says.
+    pub hook: JobHook,
     /// The job.
     pub job: Job,
 }
 
+impl PlacedJob {
+    /// The same with its hook in its job, if it ever does anything.
+    #[must_use]
+    pub fn hooked(mut self) -> PlacedJob {
+        if self.hook.is_needed() {
+            let body = Body::decode(&self.job.work.action);
+            self.hook.summary = body.map(|body| body.summary()).unwrap_or_default();
+            self.job.hooks = Some(Hooks::new(self.hook.clone()));
+        }
+        self
+    }
+}
+
+/// A place at which a job names another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follows {
+    /// The name.
+    pub job: JobName,
+    /// Its line, counted from 1.
+    pub line_number: usize,
+    /// Its bytes in the line, with their quotes.
+    pub span: Range<usize>,
+}
+
+impl Follows {
+    /// Something that is wrong with the name, on its line.
+    pub fn problem(&self, source: &Source, message: impl Into<String>) -> Problem {
+        let line = source.line(self.line_number).expect("a name stands on a line of its file");
+        Problem::new(line, Fault::new(self.span.clone(), message))
+    }
+}
+
 impl JobFile {
-    /// Reads a file. Never fails: what cannot be read is among the problems. `zone` is for jobs that name none.
+    /// Reads a file. Never fails: what cannot be read is among the problems. `zone` is for jobs that name
+    /// none.
     ///
     /// # Example
     ///
@@ -216,12 +260,19 @@ impl<'s> Reading<'s> {
             let Some(table) = self.faults.table_of(name, value) else { continue };
             let fields = Fields::of(table).over(defaults);
             let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
-            if let Some(job) = definition::job(name, &fields, &context, &mut self.faults) {
+            if let Some((job, hook)) = definition::job(name, &fields, &context, &mut self.faults) {
                 let line_number = self.source.line_at(name.span().start).0.number;
-                jobs.push(PlacedJob { line_number, is_named: true, job });
+                let follows = timetable::follows(&fields, &mut self.faults);
+                let follows = follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
+                jobs.push(PlacedJob { line_number, is_named: true, follows, hook, job }.hooked());
             }
         }
         jobs
+    }
+
+    fn follows(&self, after: After, span: Range<usize>) -> Follows {
+        let Problem { line_number, fault, .. } = placed(self.source, Fault::new(span, ""));
+        Follows { job: after.job, line_number, span: fault.span }
     }
 }
 

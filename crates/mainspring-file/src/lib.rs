@@ -6,13 +6,13 @@
 //!                                trust: who else could have written it
 //! ```
 //!
-//! [`problem`] is a fault at a place in a line, with what to write instead ([`spelling`] finds it), and [`warning`] what
-//! looks wrong and is not. [`origin`] tells the jobs of one source from those of another.
+//! [`problem`] is a fault at a place in a line, with what to write instead ([`spelling`] finds it), and
+//! [`warning`] what looks wrong and is not. [`origin`] tells the jobs of one source from those of another.
 //!
 //! Cost: one pass over a file of at most 4 MiB.
 //!
-//! Does not watch files, and runs nothing. Reading text is pure: only [`source`] opens a file, and only [`loaded`] asks who
-//! we are.
+//! Does not watch files, and runs nothing. Reading text is pure: only [`source`] opens a file, and only
+//! [`loaded`] asks who we are.
 //!
 //! Source: crontab(5) of Debian.
 
@@ -20,6 +20,8 @@
 
 pub mod claims;
 pub mod crontab;
+pub mod definition;
+pub mod hook;
 pub mod jobfile;
 pub mod loaded;
 pub mod origin;

@@ -14,6 +14,7 @@ use mainspring_job::Group;
 use nix::unistd::Uid;
 
 use crate::crontab::{Crontab, Format, definition};
+use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, render};
 use crate::source::{FileError, Source};
@@ -46,6 +47,8 @@ pub struct Reader {
     pub zone: TimeZone,
     /// Those that jobs may name, and who runs the jobs that name none.
     pub users: Users,
+    /// Who is told of jobs that say nothing of that.
+    pub notify: Vec<Target>,
 }
 
 impl Reader {
@@ -59,6 +62,7 @@ impl Reader {
         let mut loaded = Loaded::parse(&source, self.format, &self.zone);
         loaded.judge(&source)?;
         loaded.check_users(&source, &self.users);
+        loaded.notify_by_default(&self.notify);
         Ok(loaded)
     }
 }
@@ -81,6 +85,17 @@ impl Loaded {
             groups: Vec::new(),
             problems,
             unkept_count: crontab.unkept_count,
+        }
+    }
+
+    /// Has these told of jobs whose file does not say who is.
+    pub fn notify_by_default(&mut self, targets: &[Target]) {
+        if targets.is_empty() {
+            return;
+        }
+        for placed in self.jobs.iter_mut().filter(|placed| placed.hook.targets.is_none()) {
+            placed.hook.targets = Some(targets.to_vec());
+            *placed = placed.clone().hooked();
         }
     }
 

@@ -22,6 +22,7 @@ pub fn missing(body: &Body) -> Vec<String> {
     match body {
         Body::Process(process) => of_process(process),
         Body::Webhook(webhook) => of_webhook(webhook),
+        Body::Mail(_) => Vec::new(),
     }
 }
 
@@ -33,7 +34,8 @@ pub fn is_program(name: &str) -> bool {
 fn of_process(process: &ProcessBody) -> Vec<String> {
     let mut found = Vec::new();
     let path = process.env.iter().find(|(name, _)| name == "PATH").map_or(DEFAULT_PATH, |(_, path)| path);
-    // A name relative to the working directory is looked for there, and a variable of the server's is not known here.
+    // A name relative to the working directory is looked for there, and a variable of the server's is not
+    // known here.
     let is_missing = |name: &str| match name.contains('/') {
         true => name.starts_with('/') && !is_executable(Path::new(name)),
         false => !process.inherit_env && !is_in(name, path),
@@ -52,19 +54,20 @@ fn of_process(process: &ProcessBody) -> Vec<String> {
     if let Some(cwd) = process.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
         found.push(format!("there is no folder `{}` here", cwd.display()));
     }
-    found.extend(process.secrets.iter().filter_map(|secret| no_file("secret", &secret.path)));
+    found.extend(process.env_file.iter().filter_map(|path| no_file("variables", path)));
+    found.extend(process.secrets.iter().filter_map(|secret| no_file("a secret", &secret.path)));
     found
 }
 
 fn of_webhook(webhook: &WebhookBody) -> Vec<String> {
-    let secrets = webhook.secrets.iter().map(|secret| ("secret", &secret.path));
-    let others = [("signing_secret", &webhook.signing_secret), ("ca_file", &webhook.ca_file)];
+    let secrets = webhook.secrets.iter().map(|secret| ("a secret", &secret.path));
+    let others = [("a signing_secret", &webhook.signing_secret), ("a ca_file", &webhook.ca_file)];
     let others = others.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?)));
     secrets.chain(others).filter_map(|(what, path)| no_file(what, path)).collect()
 }
 
 fn no_file(what: &str, path: &Path) -> Option<String> {
-    (!path.exists()).then(|| format!("the file `{}` of a {what} is not here", path.display()))
+    (!path.exists()).then(|| format!("the file `{}` of {what} is not here", path.display()))
 }
 
 fn is_in(name: &str, path: &str) -> bool {

@@ -7,11 +7,12 @@
 //!     = hint: midnight is hour 0                        what to do, when that is known
 //! ```
 //!
-//! A [`Fault`] knows only its own line's text; a [`Problem`] is a fault with its place in a file. A [`Severity::Warning`]
-//! looks the same, with `warning: ` before the message.
-//! Columns count characters from 1. In the underline a tab stays a tab, so that the caret stands under its character
-//! whatever the terminal's tab width. Characters that are not [`plain`] and bytes that are not UTF-8 are shown as one symbol each
-//! in the line, and in message, hint and name as `\u{1b}`.
+//! A [`Fault`] knows only its own line's text; a [`Problem`] is a fault with its place in a file. A
+//! [`Severity::Warning`] looks the same, with `warning: ` before the message.
+//!
+//! Columns are counted in characters, from 1 on. In the underline a tab stays a tab, so that the caret
+//! stands under its character whatever the terminal's tab width. Characters that are not [`plain`] and bytes
+//! that are not UTF-8 are shown as one symbol each in the line, and in message, hint and name as `\u{1b}`.
 //!
 //! Cost: one copy of the bad line per problem.
 //!
@@ -123,8 +124,8 @@ impl Problem {
     }
 }
 
-/// All problems of one file as text, at most [`MAX_SHOWN_PROBLEMS`] of them one by one. `unkept_count` is the number of
-/// those that are not among `problems`.
+/// All problems of one file as text, at most [`MAX_SHOWN_PROBLEMS`] of them one by one. `unkept_count` is the
+/// number of those that are not among `problems`.
 pub fn render(name: &str, problems: &[Problem], unkept_count: usize) -> String {
     let shown = problems.iter().take(MAX_SHOWN_PROBLEMS);
     let mut text: String = shown.map(|problem| problem.in_file(name).to_string()).collect();

@@ -8,7 +8,8 @@
 //! Lines are bytes: whether a line must be UTF-8 is for its reader to say, since a comment need not be.
 //! A byte order mark at the start is dropped, as editors on Windows write it unseen.
 //!
-//! Cost: one read of the file; a line is a view into it, and found by its number or by an offset in O(log lines).
+//! Cost: one read of the file; a line is a view into it, and found by its number or by an offset in O(log
+//! lines).
 //!
 //! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
 
@@ -21,13 +22,15 @@ use std::{error, fmt};
 use crate::trust::{Distrust, Ownership};
 use mainspring_host::regular::open_regular;
 
-/// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no crontab.
+/// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no
+/// crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The name that stands for standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
 
-/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and nobody else chose it.
+/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and nobody else
+/// chose it.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -46,7 +49,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`FileError::Read`] with the operating system's answer or where it is no regular file, or [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`].
+    /// [`FileError::Read`] with the operating system's answer or where it is no regular file, or
+    /// [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`].
     pub fn read(name: &str) -> Result<Source, FileError> {
         if name == STANDARD_INPUT {
             return Source::read_from("standard input", io::stdin());
@@ -85,8 +89,8 @@ impl Source {
         self.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.bytes)
     }
 
-    /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An offset behind the
-    /// end is in the last line.
+    /// The line that holds the byte at `offset` of [`bytes`](Self::bytes), and where it starts there. An
+    /// offset behind the end is in the last line.
     pub fn line_at(&self, offset: usize) -> (Line<'_>, usize) {
         let starts = self.line_starts();
         let number = starts.partition_point(|start| *start <= offset).max(1);
@@ -174,7 +178,7 @@ pub enum FileError {
     Distrusted {
         /// The file's name as it was given.
         name: String,
-        /// Who.
+        /// Who else could have written it.
         why: Distrust,
     },
 }

@@ -4,24 +4,29 @@
 //!
 //! Does not know keyboards or languages.
 //!
-//! Source: V. I. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals" (1966).
+//! Source: V. I. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals"
+//! (1966).
 
 /// How many letters may be wrong in a word that is still recognised.
 const MAX_DISTANCE: usize = 2;
 
 /// What to say to somebody who wrote `found` where one of `known` was expected; there is at least one.
 pub fn suggestion(found: &str, known: &[&str]) -> String {
-    let nearest = known.iter().min_by_key(|known| distance(found, known)).expect("there is a known word");
-    // Of a word of two letters any other is two letters away.
-    if distance(found, nearest) <= MAX_DISTANCE.min(nearest.len() / 2) {
-        format!("did you mean `{nearest}`?")
-    } else {
-        format!("known are {}", known.join(", "))
+    match nearest(found, known) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => format!("known are {}", known.join(", ")),
     }
 }
 
-/// The number of single-character insertions, deletions and replacements from one word to the other. Words longer than any
-/// known one are as far away as they are long, so that hostile input costs nothing.
+/// The known word that was probably meant.
+pub fn nearest<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
+    let nearest = known.iter().copied().min_by_key(|known| distance(found, known))?;
+    // Of a word of two letters any other is two letters away.
+    (distance(found, nearest) <= MAX_DISTANCE.min(nearest.len() / 2)).then_some(nearest)
+}
+
+/// The number of single-character insertions, deletions and replacements from one word to the other. Words
+/// longer than any known one are as far away as they are long, so that hostile input costs nothing.
 fn distance(found: &str, known: &str) -> usize {
     if 2 * known.len() < found.len() {
         return found.len();

@@ -5,9 +5,10 @@
 //! | read by root, or names a user to become | trusted | refused | refused | refused |
 //! | read by anybody else | trusted | trusted | trusted | trusted |
 //!
-//! Whoever may write a file of root's jobs is root, and so is whoever may put another file of root's in its place: a log holds lines
-//! that others chose. Who could have is found on the way to it: see [`walk`](mainspring_host::walk). For other users the file's owner can harm them as well as themselves
-//! only with their consent, as with any script that they start.
+//! A user who may write a file of root's jobs is root, and so is one who may put another file of root's in
+//! its place: a log holds lines that others chose. Who could have is found on the way to it: see
+//! [`walk`](mainspring_host::walk). For other users the file's owner can harm them as well as themselves only
+//! with their consent, as with any script that they start.
 //!
 //! Cost: none; the facts come with the file.
 //!

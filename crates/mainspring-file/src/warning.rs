@@ -18,8 +18,8 @@ use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::template::SECRET_PREFIX;
 use mainspring_host::accounts::Account;
 
-/// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of the clock
-/// is warned of if it comes within a year after `from`.
+/// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of
+/// the clock is warned of if it comes within a year after `from`.
 ///
 /// # Example
 ///
@@ -69,7 +69,8 @@ pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
     found
 }
 
-/// Where the first `%` that is not escaped stands, if it looks like one of a date's format: `+%F`, `_%H`, `"%d`.
+/// Where the first `%` that is not escaped stands, if it looks like one of a date's format: `+%F`, `_%H`,
+/// `"%d`.
 fn date_format(command: &str) -> Option<usize> {
     let bytes = command.as_bytes();
     let is_free = |at: &usize| bytes[*at] == b'%' && (*at == 0 || bytes[at - 1] != b'\\');
@@ -93,7 +94,7 @@ pub fn exposures(action: &Body) -> Vec<String> {
             }
             found
         }
-        Body::Process(_) => Vec::new(),
+        Body::Process(_) | Body::Mail(_) => Vec::new(),
     }
 }
 

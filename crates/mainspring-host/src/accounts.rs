@@ -1,6 +1,7 @@
 //! Users of the system: who we are, and who a system crontab names.
 //!
-//! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before anything runs.
+//! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before
+//! anything runs.
 //!
 //! Does not check passwords, expiry or PAM rules.
 //!
@@ -11,12 +12,13 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use nix::errno::Errno;
 use nix::unistd::{Gid, Group, Uid, User, getgrouplist};
 
 pub mod users;
 
-/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork and exec,
-/// where that would not be safe.
+/// A user, with all that a run needs to become that user. The groups are looked up here and not between fork
+/// and exec, where that would not be safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// The login name: LOGNAME and USER.
@@ -69,15 +71,15 @@ impl fmt::Display for Refusal {
 }
 
 impl Account {
-    /// Who runs this program. A user without a line in the user database (as in many containers) is called by number
-    /// and lives in `/`.
+    /// Who runs this program. A user without a line in the user database (as in many containers) is called by
+    /// number and lives in `/`.
     ///
     /// # Errors
     ///
     /// When the user database does not answer.
     pub fn ourselves() -> io::Result<Account> {
         let uid = Uid::effective();
-        let user = User::from_uid(uid)?;
+        let user = found(User::from_uid(uid))?;
         let (name, home) =
             user.map_or_else(|| (uid.to_string(), PathBuf::from("/")), |user| (user.name, user.dir));
         Ok(Account { name, home, identity: None })
@@ -97,8 +99,7 @@ impl Account {
 
     /// The user called `name`, in this group if there is one, else in the user's own.
     fn other(name: &str, group: Option<Gid>, ourselves: &Account) -> Result<Account, Refusal> {
-        let user =
-            User::from_name(name).map_err(|error| Refusal::Lookup(error.into()))?.ok_or(Refusal::Unknown)?;
+        let user = found(User::from_name(name)).map_err(Refusal::Lookup)?.ok_or(Refusal::Unknown)?;
         if !Uid::effective().is_root() {
             return Err(Refusal::NotRoot { ourselves: ourselves.name.clone() });
         }
@@ -110,7 +111,8 @@ impl Account {
         Ok(Account { name: user.name, home: user.dir, identity: Some(identity) })
     }
 
-    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the primary one.
+    /// The user of a text `USER` or `USER:GROUP`, for a run that `ourselves` starts. With a group it is the
+    /// primary one.
     ///
     /// # Errors
     ///
@@ -130,6 +132,15 @@ impl Account {
     /// When the user database does not answer.
     pub fn exists(name: &str) -> io::Result<bool> {
         Ok(User::from_name(name)?.is_some())
+    }
+}
+
+/// What the user database says, where some of its errors say that there is no such user: it may not be there at all, as in a
+/// container that holds a program and no more. See getpwnam(3).
+fn found(answer: nix::Result<Option<User>>) -> io::Result<Option<User>> {
+    match answer {
+        Err(Errno::ENOENT | Errno::ESRCH | Errno::EBADF | Errno::EPERM) => Ok(None),
+        other => Ok(other?),
     }
 }
 

@@ -6,8 +6,8 @@
 //!                          └──▶ folder: a folder, found or made, and who else decides what is in it
 //! ```
 //!
-//! Stands below the readers of files, the executor and the store alike, because each of them opens paths that others may
-//! have prepared, and none of them stands on another.
+//! Stands below the readers of files, the executor and the store alike, because each of them opens paths that
+//! others may have prepared, and none of them stands on another.
 //!
 //! Cost: three system calls for each folder of a path; one look-up for each user.
 //!

@@ -4,8 +4,8 @@
 //! secrets, certificates, files of jobs, files of output ─▶ walk ─▶ a regular file, open for reading, and any doubt about it
 //! ```
 //!
-//! What is found is opened only if it is a regular file, and without waiting for anything: a FIFO, a device and a terminal
-//! are errors.
+//! What is found is opened only if it is a regular file, and without waiting for anything: a FIFO, a device
+//! and a terminal are errors.
 //!
 //! Who may own the file depends on what it is read for: [`Regular::judge`] for secrets and certificates,
 //! the rule of their reader for files of jobs.
@@ -45,8 +45,9 @@ pub struct Regular {
 }
 
 impl Regular {
-    /// Whether nobody but root, we and the user `also` could have chosen or written what is in it. Where we are not root, another
-    /// owner may have written it, because we were allowed to read it and nobody gets more by that.
+    /// Whether nobody but root, we and the user `also` could have chosen or written what is in it. Where we
+    /// are not root, another owner may have written it, because we were allowed to read it and nobody gets
+    /// more by that.
     ///
     /// # Errors
     ///

@@ -7,9 +7,10 @@
 //!                     token  a link to /etc/shadow, root's: bob has chosen a file that is not his. A doubt.
 //! ```
 //!
-//! The path is walked folder by folder, each held by a descriptor, so that nothing is looked at twice under one name. On the
-//! way it is noted who could have chosen another file. Whoever owns the file in the end could have written it as well, so a
-//! choice of the owner's is no doubt: links of a deploy are followed if root, we, or the owner of the file made them.
+//! The path is walked folder by folder, each held by a descriptor, so that nothing is looked at twice under
+//! one name. On the way it is noted who could have chosen another file. The user who owns the file in the end
+//! could have written it as well, so a choice of the owner's is no doubt: links of a deploy are followed if
+//! root, we, or the owner of the file made them.
 //!
 //! | on the way is | chosen by |
 //! |---|---|
@@ -22,8 +23,8 @@
 //!
 //! Does not judge who owns what is found: that depends on what it is for.
 //!
-//! Source: the secure path of sshd, auth_secure_path in OpenSSH's misc.c; `fs.protected_symlinks` of Linux; SymLinksIfOwnerMatch
-//! of Apache's httpd.
+//! Source: the secure path of sshd, auth_secure_path in OpenSSH's misc.c; `fs.protected_symlinks` of Linux;
+//! SymLinksIfOwnerMatch of Apache's httpd.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -63,12 +64,13 @@ pub enum Doubt {
     },
     /// Another user put something of the path into a folder that everybody may write.
     Entry {
-        /// What.
+        /// What the user put there.
         path: PathBuf,
         /// The number of its owner.
         uid: u32,
     },
-    /// It has several names, and stands in a folder that everybody may write: any user could have given it this one.
+    /// It has several names, and stands in a folder that everybody may write: any user could have given it
+    /// this one.
     Names {
         /// The file.
         path: PathBuf,
@@ -118,7 +120,7 @@ pub(crate) enum End {
 /// A way through folders.
 pub(crate) struct Walk {
     is_root: bool,
-    /// Who may choose: root, we, and whoever owns the root of the file system.
+    /// Who may choose: root, we, and the owner of the root of the file system.
     trusted: [u32; 3],
     pub(crate) folder: OwnedFd,
     found: FileStat,
@@ -228,7 +230,8 @@ impl Walk {
         }
     }
 
-    /// Who could have put this into a folder where everybody may put things, and only their owners take them away.
+    /// Who could have put this into a folder where everybody may put things, and only their owners take them
+    /// away.
     fn judge_entry(&mut self, name: &OsStr, entry: &FileStat) {
         let folder = mode(&self.found);
         if folder & OTHERS_MAY_WRITE == 0 || folder & STICKY == 0 {

@@ -1,4 +1,4 @@
-//! A number that looks drawn and is not: the same for the same job and time, on every machine and after every
+//! A hash in place of a random number: the same for the same job and time, on every machine and after every
 //! restart.
 //!
 //! FNV-1a over the name, a zero byte, the purpose and the numbers, then the finaliser of MurmurHash3, because
@@ -33,10 +33,18 @@ pub(crate) fn hash(key: &RunKey, purpose: Purpose) -> u64 {
     let name = key.job.as_str().bytes().chain([0, kind]);
     let nominal = key.nominal.as_nanosecond().to_be_bytes();
     let bytes = name.chain(nominal).chain(number.to_be_bytes()).chain(key.series.to_be_bytes());
-    let fnv = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    mixed(fnv(bytes))
+}
+
+/// The number for a text.
+pub(crate) fn text_hash(text: &str) -> u64 {
+    mixed(fnv(text.bytes()))
+}
+
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    mixed(fnv)
+    })
 }
 
 fn mixed(mut hash: u64) -> u64 {

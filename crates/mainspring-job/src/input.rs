@@ -81,6 +81,13 @@ pub enum Input {
         /// How everything rests, if it is paused.
         paused: Option<Rest>,
     },
+    /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
+    Heard {
+        /// Which job.
+        job: JobName,
+        /// When.
+        at: Timestamp,
+    },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
     /// running are abandoned now; if the last owner died, it may be one of them that killed it: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).
@@ -92,19 +99,19 @@ pub enum Input {
     Tick,
     /// An attempt has ended.
     Ended {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Which.
+        /// Its attempt, from 1.
         attempt: u32,
-        /// How.
+        /// How the attempt ended.
         outcome: Outcome,
     },
     /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says:
     /// its receiver asked for that. Told before the end of the attempt that it answers.
     Defer {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Before when.
+        /// The earliest time of the next attempt, by the store's clock.
         until: Timestamp,
     },
     /// The answer to [`Output::Load`](crate::Output::Load).
@@ -123,7 +130,7 @@ pub enum Input {
     },
     /// A batch is on disk.
     Committed {
-        /// Which.
+        /// The number of the batch: see [`Batch`](crate::Batch).
         number: u64,
         /// One for each operation.
         answers: Vec<Answer>,
@@ -138,16 +145,16 @@ pub enum Input {
     /// Who asks for what with the next command, to be kept with it. Told before that command; a command that
     /// is refused at once leaves no row.
     Audit(Audit),
-    /// Somebody wants something.
+    /// A person or a program asks for something.
     Command {
         /// Comes back with the reply.
         ticket: Ticket,
-        /// What.
+        /// What is asked for.
         command: Command,
     },
 }
 
-/// Says whom a pause is for.
+/// Says what a pause is for: one job or everything.
 ///
 /// # Example
 /// ```

@@ -64,6 +64,7 @@
 //! | to read | see |
 //! |---|---|
 //! | what a job is | [`Job`], [`Timetable`], [`Trigger`], [`Once`] |
+//! | a job that follows another | [`After`] |
 //! | a rule of one's own that says when | [`Rule`] |
 //! | the policies, each with its exact rule | [`policy`]: [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
@@ -97,16 +98,19 @@ pub mod policy;
 pub mod timetable;
 pub mod trigger;
 
+mod circle;
 pub mod job;
 pub mod once;
 pub mod record;
 pub mod run;
+pub mod work;
 
 pub mod input;
 pub mod operation;
 pub mod output;
 
 mod hash;
+pub mod hook;
 pub mod planner;
 
 pub mod store;
@@ -119,14 +123,15 @@ pub use mainspring_cron as cron;
 
 #[doc(inline)]
 pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
+pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
 #[doc(inline)]
+pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
+#[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{
-    Action, Group, Job, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, MAX_LABEL_BYTES, MAX_LABELS, Work,
-};
+pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
@@ -139,7 +144,8 @@ pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 #[doc(inline)]
 pub use planner::{
-    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, Planner, preview, rewind_preview,
+    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner, preview,
+    rewind_preview,
 };
 #[doc(inline)]
 pub use policy::{
@@ -168,7 +174,9 @@ pub use timetable::{
     MAX_COUNTED, MAX_EXCLUSIONS, MAX_STEPS, MAX_TRIGGERS, Next, Span, Timetable, TimetableError,
 };
 #[doc(inline)]
-pub use trigger::{Rule, Trigger};
+pub use trigger::{After, Ending, Rule, Trigger};
+#[doc(inline)]
+pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

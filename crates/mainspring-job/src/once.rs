@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::job::Work;
 use crate::name::JobName;
 use crate::run::{Cause, KeyError, Run, RunKey};
 use crate::state::RunState;
+use crate::work::Work;
 
 /// The longest idempotency key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
@@ -106,7 +106,7 @@ fn base36(mut number: u128) -> String {
     digits.iter().rev().collect()
 }
 
-/// What somebody wants done once.
+/// What is to be done once.
 ///
 /// # Example
 /// ```
@@ -170,7 +170,7 @@ impl Submission {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Once {
-    /// Which.
+    /// Its id: when it is due, and a number of its own.
     pub id: OnceId,
     /// Its name: the one it was given, or [`OnceId::name`].
     pub name: JobName,

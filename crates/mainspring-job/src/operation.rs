@@ -72,40 +72,40 @@ pub enum Operation {
     Submit(Once),
     /// Turns a pending one-shot job into a run.
     Fire {
-        /// Which.
+        /// The id of the one-shot job.
         id: OnceId,
         /// The run; running with attempt 1 if it starts at once.
         run: Run,
     },
     /// Turns a pending one-shot job into a cancelled run.
     Withdraw {
-        /// Which.
+        /// The id of the one-shot job.
         id: OnceId,
-        /// When.
+        /// When it was withdrawn, by the store's clock.
         at: Timestamp,
     },
     /// Adds a run, in a state that a record may begin in; running with attempt 1 if it starts at once.
     Plan(Run),
     /// Records the start of an attempt, before anything starts.
     Begin {
-        /// Of which run.
+        /// The run.
         key: RunKey,
-        /// Which attempt, from 1.
+        /// Its attempt, from 1.
         attempt: u32,
-        /// When.
+        /// When the attempt started, by the store's clock.
         at: Timestamp,
     },
     /// Records the end of an attempt.
     End {
-        /// Of which run.
+        /// The run.
         key: RunKey,
-        /// Which attempt.
+        /// Its attempt, from 1.
         attempt: u32,
         /// The state that follows: succeeded, failed, timed out, cancelled or abandoned.
         state: RunState,
-        /// When.
+        /// When the attempt ended, by the store's clock.
         at: Timestamp,
-        /// How; `None` for one whose end nobody saw, because the server died.
+        /// How it ended; `None` if the server died before the end.
         outcome: Option<Outcome>,
         /// How many attempts in a row have died with the server, this one included.
         crashes: u32,
@@ -115,9 +115,9 @@ pub enum Operation {
     /// Keeps that an attempt has outlived its probation: from here on no attempt of the run died with the
     /// server.
     Clear {
-        /// Of which run.
+        /// The run.
         key: RunKey,
-        /// Which attempt.
+        /// Its attempt, from 1.
         attempt: u32,
     },
     /// Moves a run that is not running to another state.

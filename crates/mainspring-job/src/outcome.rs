@@ -82,6 +82,15 @@ impl Outcome {
             Outcome::Killed => "killed",
         }
     }
+
+    /// The number of an exit status, of a signal, or of a server's answer, where the failure is one.
+    pub fn number(&self) -> Option<i32> {
+        match self {
+            Outcome::Failed(Failure::Exit(number) | Failure::Signal(number)) => Some(*number),
+            Outcome::Failed(Failure::Status(status)) => Some(i32::from(*status)),
+            _ => None,
+        }
+    }
 }
 
 impl fmt::Display for Outcome {

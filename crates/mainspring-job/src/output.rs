@@ -7,12 +7,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::input::Ticket;
-use crate::job::Work;
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
 use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
+use crate::work::Work;
 
 /// One thing to do.
 ///
@@ -56,16 +56,16 @@ pub enum Output {
     Start(Start),
     /// End an attempt that was started. Its `Ended` must still follow.
     Kill {
-        /// Whose.
+        /// The run.
         key: RunKey,
-        /// Which.
+        /// Its attempt, from 1.
         attempt: u32,
-        /// How.
+        /// By which signals, and after how long.
         kill: Kill,
     },
     /// Answer a command.
     Reply {
-        /// Whose.
+        /// The ticket of the command.
         ticket: Ticket,
         /// The answer.
         reply: Reply,
@@ -221,7 +221,8 @@ pub struct Applied {
     pub removed: Vec<JobName>,
     /// Jobs that are as they were.
     pub unchanged_count: usize,
-    /// Jobs that were not taken over, because another holds the name.
+    /// Jobs that were not taken over: another holds the name, they would follow themselves by way of others,
+    /// or they follow a job that has [`MAX_FOLLOWERS`](crate::MAX_FOLLOWERS) already.
     pub refused: Vec<JobName>,
 }
 
@@ -286,7 +287,7 @@ impl fmt::Display for Refusal {
 
 impl Error for Refusal {}
 
-/// What a log should say, because nobody asked and somebody may wonder.
+/// What a log should say, because no command asked for it and a person may wonder.
 ///
 /// # Example
 /// ```
@@ -317,14 +318,14 @@ pub enum Note {
     },
     /// An occurrence was skipped because another run was in the way.
     Skipped {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// What was in the way, as the record says.
         reason: Reason,
     },
     /// A run was running when the server ended.
     Abandoned {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// How the server ended, as the record says.
         reason: Reason,
@@ -339,11 +340,11 @@ pub enum Note {
     QuarantineOver,
     /// A failed run is tried again.
     Retrying {
-        /// Which.
+        /// The run.
         key: RunKey,
         /// The attempt to come.
         attempt: u32,
-        /// When.
+        /// When it is due, by the store's clock.
         due: Timestamp,
     },
     /// A run became a dead letter.
@@ -359,6 +360,13 @@ pub enum Note {
         job: JobName,
         /// How far it is planned.
         watermark: Timestamp,
+    },
+    /// A job follows the ends of another that there is not, so that nothing comes of it.
+    FollowsNothing {
+        /// Which.
+        job: JobName,
+        /// The name that no job has.
+        of: JobName,
     },
     /// The store knew the run already, and it was not started a second time. Only another owner of the store,
     /// or a fault, can cause this.

@@ -8,6 +8,9 @@
 //!                 │ jobs        definitions, marks, and what waits for room                 │ ──▶ take_batch
 //!                 │ runs        open runs: their gates, and the places that they take       │
 //!                 │ near        ids of the one-shot jobs of the near future                 │
+//!                 │ followers   who follows the end of whose runs                           │
+//!                 │ silences    when which job has been silent for too long                 │
+//!                 │ told        how many notifications went where                           │
 //!                 │ quarantine  what may have killed the server                             │
 //!                 │ pruning     which history has grown enough                              │
 //!                 │ numbers     for what has no name of its own                             │
@@ -15,19 +18,21 @@
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file can break it. The
-//! decisions stand beside them and go from one to the next: `restoration`, `definitions`, `tick`, `occurrence`, `admission`,
-//! `start`, `end`, `crash`, `one_shots`, `command`.
+//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file
+//! can break it. The decisions stand beside them and go from one to the next: `restoration`, `definitions`,
+//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`,
+//! `hooks`, `crash`, `one_shots`, `command`.
 //!
 //! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
-//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered in the
-//! order in which they were taken; there may be several on their way.
+//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered
+//! in the order in which they were taken; there may be several on their way.
 //!
-//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not: `wall_ticks` translates.
-//! The shell needs one timer, at [`Planner::next_due`].
+//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not:
+//! `wall_ticks` translates. The shell needs one timer, at [`Planner::next_due`].
 //!
-//! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`] jobs and runs, and
-//! `next_due` says at once that there is more. Memory: open runs, jobs, and the near one-shot jobs, each with a limit.
+//! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`]
+//! jobs and runs, and `next_due` says at once that there is more. Memory: open runs, jobs, and the near
+//! one-shot jobs, each with a limit.
 //!
 //! Does not measure how long something takes: see [`Timeout`](crate::Timeout).
 
@@ -39,7 +44,10 @@ mod command;
 mod crash;
 mod definitions;
 mod end;
+mod follow;
+mod followers;
 mod gate;
+mod hooks;
 mod jobs;
 mod ledger;
 mod limits;
@@ -50,11 +58,14 @@ mod occurrence;
 mod one_shots;
 mod open_runs;
 mod places;
+mod preview;
 mod pruning;
 mod quarantine;
 mod restoration;
+mod silences;
 mod start;
 mod tick;
+mod told;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
@@ -69,6 +80,7 @@ use crate::output::Output;
 use activity::Activity;
 use agenda::Agenda;
 use clock_watch::ClockWatch;
+use followers::Followers;
 use jobs::Jobs;
 use ledger::Ledger;
 use live::Live;
@@ -76,12 +88,16 @@ use numbers::Numbers;
 use open_runs::OpenRuns;
 use pruning::Pruning;
 use quarantine::Quarantine;
+use silences::Silences;
+use told::Told;
 use window::Window;
 
 #[doc(inline)]
-pub use command::{MAX_BACKFILL_RUNS, preview, rewind_preview};
+pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use limits::Limits;
+#[doc(inline)]
+pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 
 /// Decides. The [module's page](self) says how.
@@ -118,6 +134,9 @@ pub struct Planner {
     jobs: Jobs,
     runs: OpenRuns,
     near: Window,
+    followers: Followers,
+    silences: Silences,
+    told: Told,
     quarantine: Quarantine,
     pruning: Pruning,
     numbers: Numbers,
@@ -125,7 +144,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the owner of an epoch. It first wants to be told what the store holds, then [`Input::Begin`].
+    /// A planner for the owner of an epoch. It first wants to be told what the store holds, then
+    /// [`Input::Begin`].
     pub fn new(epoch: u64, limits: Limits) -> Planner {
         Planner {
             activity: Activity::default(),
@@ -134,6 +154,9 @@ impl Planner {
             jobs: Jobs::default(),
             runs: OpenRuns::new(limits.max_running),
             near: Window::default(),
+            followers: Followers::default(),
+            silences: Silences::default(),
+            told: Told::default(),
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
@@ -155,6 +178,7 @@ impl Planner {
             Input::Restore { jobs, former, runs, paused } => {
                 self.restore(jobs, former, runs, paused);
             }
+            Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
@@ -185,8 +209,8 @@ impl Planner {
         debug_assert!(!self.near.is_firing(), "a one-shot job that fires is recorded in the same turn");
     }
 
-    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may be more. What belongs
-    /// together is in one batch. `None` if there is nothing.
+    /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may
+    /// be more. What belongs together is in one batch. `None` if there is nothing.
     pub fn take_batch(&mut self) -> Option<Batch> {
         self.ledger.take_batch()
     }
@@ -196,8 +220,8 @@ impl Planner {
         !self.ledger.is_empty()
     }
 
-    /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until something else
-    /// happens.
+    /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until
+    /// something else happens.
     pub fn next_due(&self) -> Option<Timestamp> {
         if !self.activity.is_planning() || self.activity.rests() {
             return self.activity.rests_until();
@@ -220,6 +244,7 @@ impl Planner {
     /// When it is not.
     pub fn check(&self) {
         self.jobs.check(&self.agenda);
+        self.silences.check(&self.agenda);
         self.runs.check(&self.agenda, |job| self.jobs.rest(job));
         self.quarantine.check(|key| self.run(key));
     }

@@ -2,14 +2,14 @@
 //!
 //! | policy | asks | default |
 //! |---|---|---|
-//! | [`Misfire`] | what becomes of an occurrence whose time passed while nobody was there | `latest,window=24h,spread=2m,grace=1m` |
+//! | [`Misfire`] | what becomes of an occurrence whose time passed while no server looked | `latest,window=24h,spread=2m,grace=1m` |
 //! | [`Overlap`] | what if the job's last run still runs | `skip` |
 //! | [`Retry`] | is a failure tried again, when, how often | `0` |
 //! | [`Timeout`] | how long may it run, and how is it killed | `none,signal=TERM,grace=10s` |
 //! | [`Retention`] | how much history is kept | `keep=100,days=90` |
 //! | `jitter` | how much later than its nominal time may it start | `0s` |
 //! | `pause_after` | after how many failures in a row is it paused | never |
-//! | `dead_letters` | do failures wait for somebody to look | `after-retries` |
+//! | `dead_letters` | do failures wait for a person to look | `after-retries` |
 //!
 //! The text has a word for each policy that differs from the default, with white space between, as in
 //! `overlap=queue-one retry=3,backoff=10s jitter=30s`. It is what stores hold for one-shot jobs, and what a
@@ -112,7 +112,7 @@ pub struct Policies {
     /// success ends the row; a run that was skipped, missed, cancelled, or abandoned without being named by
     /// `retry`, neither counts nor ends it.
     pub pause_after: Option<u32>,
-    /// Whether runs that failed for good wait for somebody to look.
+    /// Whether runs that failed for good wait for a person to look.
     pub dead_letters: DeadLetters,
 }
 

@@ -21,7 +21,7 @@ use crate::state::RunState;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Pause {
-    /// Somebody paused it.
+    /// A person paused it.
     Asked,
     /// It failed as often in a row as its policy allows.
     Failures,

@@ -16,12 +16,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::job::Work;
 use crate::name::JobName;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::state::RunState;
 use crate::timetable::Span;
+use crate::work::Work;
 
 /// Names a run for ever. Ordered by job, then nominal time.
 ///
@@ -127,18 +127,27 @@ pub enum Cause {
     CatchUp,
     /// The scheduler started, and the job is for that (`@reboot`).
     Boot,
-    /// Somebody asked for one run now.
+    /// A person asked for one run now.
     Request,
-    /// Somebody asked for a range of times to be run again.
+    /// A person asked for a range of times to be run again.
     Backfill,
     /// A delayed job came due.
     Once,
+    /// A run of another job ended.
+    After,
 }
 
 impl Cause {
     /// All causes.
-    pub const ALL: [Cause; 6] =
-        [Cause::Trigger, Cause::CatchUp, Cause::Boot, Cause::Request, Cause::Backfill, Cause::Once];
+    pub const ALL: [Cause; 7] = [
+        Cause::Trigger,
+        Cause::CatchUp,
+        Cause::Boot,
+        Cause::Request,
+        Cause::Backfill,
+        Cause::Once,
+        Cause::After,
+    ];
 
     /// The word in records and documents.
     pub const fn name(self) -> &'static str {
@@ -149,6 +158,7 @@ impl Cause {
             Cause::Request => "request",
             Cause::Backfill => "backfill",
             Cause::Once => "once",
+            Cause::After => "after",
         }
     }
 
@@ -159,12 +169,12 @@ impl Cause {
 
     /// Whether it counts as one of a job's [`max_runs`](crate::Job::max_runs).
     pub const fn is_counted(self) -> bool {
-        matches!(self, Cause::Trigger | Cause::CatchUp | Cause::Boot)
+        matches!(self, Cause::Trigger | Cause::CatchUp | Cause::Boot | Cause::After)
     }
 
-    /// Whether somebody asked for this very run, so that no overlap rule may drop it: it waits instead.
+    /// Whether a person asked for this very run, so that no overlap rule may drop it: it waits instead.
     pub const fn is_kept(self) -> bool {
-        !matches!(self, Cause::Trigger | Cause::Boot)
+        !matches!(self, Cause::Trigger | Cause::Boot | Cause::After)
     }
 }
 
@@ -184,7 +194,7 @@ impl Cause {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
-    /// Which.
+    /// Its job, its nominal time, and its series.
     pub key: RunKey,
     /// Why it is there.
     pub cause: Cause,

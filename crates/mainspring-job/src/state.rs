@@ -18,12 +18,12 @@
 //! | `queued` | its time has come and it waits for a place: its own job's, its group's, or the server's | |
 //! | `running` | its start is on disk; the executor has it | |
 //! | `succeeded`, `failed`, `timed_out` | how the last attempt ended | yes, unless retried |
-//! | `abandoned` | it ran when the server ended, so nobody knows how it ended | yes, unless retried |
-//! | `cancelled` | somebody, or the overlap rule `kill-old`, stopped it | yes |
+//! | `abandoned` | it ran when the server ended, so how it ended is unknown | yes, unless retried |
+//! | `cancelled` | a person, or the overlap rule `kill-old`, stopped it | yes |
 //! | `skipped_overlap` | an earlier run was in the way | yes |
 //! | `skipped_paused` | its job was paused | yes |
-//! | `missed` | nobody was there at its time, and the misfire policy did not make it good | yes |
-//! | `dead` | its attempts are used up on outcomes that its retry policy names; it waits for somebody to look | until somebody does |
+//! | `missed` | no server looked at its time, and the misfire policy did not make it good | yes |
+//! | `dead` | its attempts are used up on outcomes that its retry policy names; it waits for a person to look | until one does |
 //!
 //! The test below walks the whole table, 12 by 12.
 
@@ -60,7 +60,7 @@ pub enum RunState {
     SkippedOverlap,
     /// Its job was paused.
     SkippedPaused,
-    /// Its time passed and nobody was there.
+    /// Its time passed while no server looked.
     Missed,
     /// The server ended while it ran.
     Abandoned,

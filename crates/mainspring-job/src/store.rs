@@ -16,15 +16,15 @@
 //!    at any moment before leaves all of them or none.
 //! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes
 //!    nothing.
-//! 3. Who acquires has an epoch greater than every earlier one; from then on every call with an earlier one
-//!    is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it had released
-//!    the shard.
+//! 3. An owner that acquires has an epoch greater than every earlier one; from then on every call with an
+//!    earlier one is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it
+//!    had released the shard.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to
 //!    its last row. So does every other question, of every reader.
 //! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing.
-//!    Whoever waits for something tries it again at intervals of its own, and a hint makes the next try come
-//!    sooner. So a store in which nobody asks for them, or none arrives, answers everything else alike.
+//!    A program that waits for something tries it again at intervals of its own, and a hint makes the next
+//!    try come sooner. So a store that is not asked for them, or none arrives, answers everything else alike.
 //!
 //! There is no hint of new pending jobs: whatever comes into a shard comes by a commit of its owner, who thus
 //! knows of it. None can fall between `load` and the timer queue, and no owner looks for the next free row.
@@ -44,9 +44,10 @@
 //! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
 //! | `Unknown` | perhaps | sends the same batch again until it is told |
 //! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
-//! | `Io`, `Corrupt` | perhaps | stops: after a failed flush nobody knows what is on disk until it is read again |
+//! | `Io`, `Corrupt` | perhaps | stops: after a failed flush it is unknown what is on disk until it is read again |
 //!
-//! Whoever stops kills what runs, or leaves it: its runs are abandoned at the next start in either case.
+//! A server that stops kills what runs, or leaves it: its runs are abandoned at the next start in either
+//! case.
 //!
 //! Every call waits until it is answered: a shell that must not wait has a thread for its store, as
 //! `mainspring-server` has.
@@ -98,7 +99,7 @@ impl Shard {
     pub const WHOLE: Shard = Shard(0);
 }
 
-/// Who takes a shard.
+/// What takes a shard: a server, by its name.
 ///
 /// # Example
 /// ```

@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use mainspring_cron::{Expression, Schedule};
 
 use crate::exclusion::{Exclusion, INSTANT, before};
-use crate::trigger::{Trigger, identity_of, zone_text};
+use crate::trigger::{After, Trigger, identity_of, zone_text};
 
 /// The most triggers of a job.
 pub const MAX_TRIGGERS: usize = 64;
@@ -53,7 +53,7 @@ pub const MAX_COUNTED: u64 = 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a moment, a wait, or neither: there is no fourth answer")]
 pub enum Next {
-    /// Then.
+    /// The next occurrence is at this moment.
     At(Timestamp),
     /// There is none up to this moment; ask again from there.
     NotBefore(Timestamp),
@@ -156,6 +156,18 @@ impl Timetable {
     /// Whether one of the triggers is the start of the server.
     pub fn is_at_boot(&self) -> bool {
         self.triggers.iter().any(Trigger::is_at_boot)
+    }
+
+    /// The ends of other jobs' runs that are among the triggers.
+    pub fn follows(&self) -> impl Iterator<Item = &After> {
+        self.triggers.iter().filter_map(Trigger::after)
+    }
+
+    /// Whether something that no trigger names may be due at a moment: it is neither excluded, nor before the
+    /// start, nor at the end or after it.
+    pub fn admits(&self, moment: Timestamp) -> bool {
+        let is_within = self.start <= moment && moment < self.end;
+        is_within && !self.exclusions.iter().any(|exclusion| exclusion.holds(moment))
     }
 
     /// The first occurrence strictly after a moment.

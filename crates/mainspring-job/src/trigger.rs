@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  Trigger ─┬─ Schedule   cron, OnCalendar, every, at, at boot: what a text can say
+//!           ├─ After      the end of a run of another job: no time that is known before
 //!           └─ Rule       anything else, written by the program that has the planner
 //! ```
 //!
@@ -14,6 +15,98 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_cron::{Expression, Schedule};
+
+use crate::name::JobName;
+use crate::state::RunState;
+
+/// The end of a run of another job, which is an occurrence of this one.
+///
+/// A run ends once, when nothing follows its last attempt. What never started, such as a missed or a skipped
+/// run, is not followed by anything.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{After, Ending, RunState, Timetable};
+///
+/// let after = After::new("extract".parse()?, Ending::Succeeded);
+/// assert!(after.ending.holds(RunState::Succeeded) && !after.ending.holds(RunState::TimedOut));
+/// let timetable = Timetable::new([after])?;
+/// assert_eq!(timetable.to_string(), "after extract:succeeded");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct After {
+    /// Whose run. It need not be known: then nothing is due until it is.
+    pub job: JobName,
+    /// Which ends.
+    pub ending: Ending,
+}
+
+impl After {
+    /// The ends of a job's runs of one kind.
+    pub fn new(job: JobName, ending: Ending) -> After {
+        After { job, ending }
+    }
+}
+
+/// `extract:succeeded`
+impl fmt::Display for After {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.job, self.ending.name())
+    }
+}
+
+/// Says which ends of a run another job follows.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Ending, RunState};
+///
+/// assert_eq!(Ending::from_name("failed"), Some(Ending::Failed));
+/// assert!(Ending::Failed.holds(RunState::Abandoned));
+/// assert!(!Ending::Any.holds(RunState::Missed), "it never started");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Ending {
+    /// It succeeded.
+    #[default]
+    Succeeded,
+    /// It failed, took too long or was abandoned, and is not tried again.
+    Failed,
+    /// Any end of a run that had started, also one that somebody asked for.
+    Any,
+}
+
+impl Ending {
+    /// All of them.
+    pub const ALL: [Ending; 3] = [Ending::Succeeded, Ending::Failed, Ending::Any];
+
+    /// The word in job files and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ending::Succeeded => "succeeded",
+            Ending::Failed => "failed",
+            Ending::Any => "any",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Ending> {
+        Ending::ALL.into_iter().find(|ending| ending.name() == name)
+    }
+
+    /// Whether an attempt that led to this state, and is not tried again, is such an end.
+    pub const fn holds(self, state: RunState) -> bool {
+        let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+        match self {
+            Ending::Succeeded => matches!(state, RunState::Succeeded),
+            Ending::Failed => has_failed,
+            Ending::Any => has_failed || matches!(state, RunState::Succeeded | RunState::Cancelled),
+        }
+    }
+}
 
 /// Says when, where no expression can: tides, the phases of the moon, the calendar of an exchange.
 ///
@@ -87,7 +180,7 @@ pub trait Rule: fmt::Debug + Send + Sync {
     fn text(&self) -> String;
 }
 
-/// One rule of a timetable. Made from a [`Schedule`] or a [`Rule`] by `into`.
+/// One rule of a timetable. Made from a [`Schedule`], an [`After`] or a [`Rule`] by `into`.
 ///
 /// # Example
 /// ```
@@ -109,6 +202,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
 pub enum Trigger {
     /// What a text can say.
     Schedule(Schedule),
+    /// Ends of another job's runs, which the planner sees: it names no times.
+    After(After),
     /// What a program says.
     Rule(Arc<dyn Rule>),
 }
@@ -118,6 +213,7 @@ impl Trigger {
     pub fn next_after(&self, moment: Timestamp) -> Option<Timestamp> {
         match self {
             Trigger::Schedule(schedule) => schedule.next_after(moment).map(|time| time.timestamp()),
+            Trigger::After(_) => None,
             // A rule that breaks its word must not hold up the planner for ever.
             Trigger::Rule(rule) => rule.next_after(moment).filter(|&time| moment < time),
         }
@@ -127,6 +223,7 @@ impl Trigger {
     pub fn prev_before(&self, moment: Timestamp) -> Option<Timestamp> {
         match self {
             Trigger::Schedule(schedule) => schedule.prev_before(moment).map(|time| time.timestamp()),
+            Trigger::After(_) => None,
             Trigger::Rule(rule) => rule.prev_before(moment).filter(|&time| time < moment),
         }
     }
@@ -135,7 +232,15 @@ impl Trigger {
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             Trigger::Schedule(schedule) => Some(schedule),
-            Trigger::Rule(_) => None,
+            Trigger::After(_) | Trigger::Rule(_) => None,
+        }
+    }
+
+    /// The end of another job's run, if it is that.
+    pub fn after(&self) -> Option<&After> {
+        match self {
+            Trigger::After(after) => Some(after),
+            Trigger::Schedule(_) | Trigger::Rule(_) => None,
         }
     }
 
@@ -148,6 +253,7 @@ impl Trigger {
     pub(super) fn identity(&self) -> String {
         match self {
             Trigger::Schedule(schedule) => identity_of(schedule),
+            Trigger::After(after) => format!("after {after}"),
             Trigger::Rule(rule) => format!("rule {}", rule.text()),
         }
     }
@@ -167,21 +273,23 @@ pub(super) fn zone_text(zone: &jiff::tz::TimeZone) -> String {
     zone.iana_name().map_or_else(|| format!("{zone:?}"), str::to_owned)
 }
 
-/// The expression, or the text of the rule.
+/// The expression, `after` and a job's end, or the text of the rule.
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trigger::Schedule(schedule) => schedule.expression().fmt(f),
+            Trigger::After(after) => write!(f, "after {after}"),
             Trigger::Rule(rule) => f.write_str(&rule.text()),
         }
     }
 }
 
-/// Schedules are equal if they are the same in all, rules if their texts are equal.
+/// Schedules and ends are equal if they are the same in all, rules if their texts are equal.
 impl PartialEq for Trigger {
     fn eq(&self, other: &Trigger) -> bool {
         match (self, other) {
             (Trigger::Schedule(one), Trigger::Schedule(other)) => one == other,
+            (Trigger::After(one), Trigger::After(other)) => one == other,
             (Trigger::Rule(one), Trigger::Rule(other)) => one.text() == other.text(),
             _ => false,
         }
@@ -191,6 +299,12 @@ impl PartialEq for Trigger {
 impl From<Schedule> for Trigger {
     fn from(schedule: Schedule) -> Trigger {
         Trigger::Schedule(schedule)
+    }
+}
+
+impl From<After> for Trigger {
+    fn from(after: After) -> Trigger {
+        Trigger::After(after)
     }
 }
 

@@ -32,7 +32,7 @@ enum Flaw {
     ForgetsTheLast,
     ForgetsWhoAsked,
     AnswersOnce,
-    /// These two are none: what a store hints at is nobody's business.
+    /// These two are none: what a store hints at is not compared.
     NeverHints,
     HintsForNothing,
 }
@@ -64,7 +64,7 @@ struct BrokenStore {
     store: MemoryStore,
     lease: Option<Lease>,
     number: u64,
-    /// Released, and nobody has asked for hints since.
+    /// Released, and hints were not asked for since.
     is_silent: bool,
     /// The last batch and its answers.
     last: Option<(u64, Committed)>,

@@ -22,27 +22,27 @@ pub const SIZE_FULL: u64 = 1_000_000;
 /// The workloads of the standard, in its order. [`explain`](crate::explain) says what each is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Workload {
-    /// Churn.
+    /// Churn: schedule and cancel at random.
     W1,
     /// Churn, first in first out.
     W1b,
-    /// Reset.
+    /// Resets of one timer of many.
     W2,
-    /// Drain.
+    /// Insert all, then fire all.
     W3,
-    /// Sparse.
+    /// A few timers in a long time.
     W4,
-    /// Threads.
+    /// Churn on several threads.
     W5,
-    /// Lateness.
+    /// How late timers fire.
     W6,
-    /// Idle.
+    /// What an idle engine costs.
     W7,
-    /// Memory.
+    /// Memory for each timer.
     W8,
     /// All at once.
     W9,
-    /// Overload.
+    /// More timers than the engine can fire.
     W10,
 }
 

@@ -47,7 +47,8 @@ pub enum Command {
     ///
     /// Prints a line per goal and exits with 1 if one is missed.
     Goals(GoalsArgs),
-    /// Makes pairs of schedule and cancel in every pattern that is known to be hard on memory, by the default queue.
+    /// Makes pairs of schedule and cancel in every pattern that is known to be hard on memory, by the default
+    /// queue.
     ///
     /// Exits with 1 if memory does not stay flat. Three minutes with the default of 1e8 pairs a pattern.
     Soak(SoakArgs),
@@ -70,7 +71,7 @@ pub enum Command {
     /// Does a fixed amount of W1, W2 or W3 with the default queue, for an instruction counter to watch.
     #[command(hide = true)]
     CountInstructions {
-        /// Which.
+        /// Which workload.
         #[arg(value_parser = parse_workload)]
         workload: Workload,
     },

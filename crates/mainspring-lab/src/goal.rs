@@ -12,8 +12,8 @@
 //!
 //! Cost: none beside the measuring.
 //!
-//! It does not look at the spread, unless the goal is for the worst round: medians are compared, and `run` shows
-//! the ranges.
+//! It does not look at the spread, unless the goal is for the worst round: medians are compared, and `run`
+//! shows the ranges.
 
 use serde::Serialize;
 
@@ -211,7 +211,8 @@ pub struct Verdict {
     pub against: Option<String>,
     /// That one's median.
     pub reference: Option<f64>,
-    /// What the bound is for: the figure by the reference, or the figure less what it stands on, or the figure itself.
+    /// What the bound is for: the figure by the reference, or the figure less what it stands on, or the
+    /// figure itself.
     pub judged: Option<f64>,
     /// What came of it.
     pub outcome: Outcome,

@@ -1,5 +1,5 @@
-//! The goals of the default queue, of the engines and of the faces: what the project claims, as ratios within one
-//! run.
+//! The goals of the default queue, of the engines and of the faces: what the project claims, as ratios within
+//! one run.
 //!
 //! ```text
 //!   FACES      callbacks, futures, channels, the raw handle: beside tokio, beside what they stand on, on 1, 2, 4 threads
@@ -7,8 +7,8 @@
 //!   ENGINES    W6, W7, W10: beside a loop that sleeps in the same way, and in units
 //! ```
 //!
-//! That a timer allocates nothing is counted by a test of `mainspring`, because a counting allocator would slow
-//! the rivals that allocate.
+//! That a timer allocates nothing is counted by a test of `mainspring`, because a counting allocator would
+//! slow the rivals that allocate.
 //!
 //! Cost: none. It does not judge: see [`goal`](crate::goal).
 

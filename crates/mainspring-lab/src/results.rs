@@ -30,7 +30,7 @@ const SKIPPED_HEADER: &str = "workload,size,threads,subject,reason";
 /// One figure of one subject in one round, which is the case's seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Who.
+    /// The name of the subject.
     pub subject: String,
     /// What was done.
     pub case: Case,
@@ -41,11 +41,11 @@ pub struct Record {
 /// A subject without figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
-    /// Who.
+    /// The name of the subject.
     pub subject: String,
     /// What was not done.
     pub case: Case,
-    /// Why.
+    /// Why there is no figure.
     pub reason: String,
     /// Whether its answers were wrong.
     pub is_wrong: bool,

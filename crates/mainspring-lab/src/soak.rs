@@ -5,8 +5,8 @@
 //!                  |---------- three quarters ----------|- last -|   the last must be no higher than those before
 //! ```
 //!
-//! A pair is a schedule and a cancel, or a reset; what fires is scheduled again, so that as many timers live as
-//! the pattern says. Memory is what the kernel says is resident, and what the queue itself counts
+//! A pair is a schedule and a cancel, or a reset; what fires is scheduled again, so that as many timers live
+//! as the pattern says. Memory is what the kernel says is resident, and what the queue itself counts
 //! ([`Chunked::hint_count`](mainspring_queue::wheel::Chunked::hint_count)), which has a bound.
 //!
 //! Cost: ten to twenty seconds per pattern with 1e8 pairs.
@@ -68,8 +68,8 @@ const fn churn(name: &'static str, timer_count: u64, delay: Delay, start: u64) -
     Pattern { name, timer_count, delay, change: Change::Any, pairs_per_tick: 1_000, start }
 }
 
-/// The patterns. The first three hide the dead behind the living in the slot that comes next, for a minute and
-/// for hours: what a sweep that starts over does not find.
+/// The patterns. The first three hide the dead behind the living in the slot that comes next, for a minute
+/// and for hours: what a sweep that starts over does not find.
 pub const PATTERNS: [Pattern; 12] = [
     churn("a minute ahead", 10_000, Delay::Within(60_000), 0),
     churn("hours ahead", 10_000, Delay::Within(14_040_000), 8_000_000),

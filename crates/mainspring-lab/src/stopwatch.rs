@@ -32,8 +32,9 @@ pub fn sleep_until(until: Instant) {
     }
 }
 
-/// A running measurement of what the calling thread does: the time for which other threads kept it off its core
-/// is taken off, if the kernel tells it (Linux with scheduler statistics). Reading it takes some microseconds.
+/// A running measurement of what the calling thread does: the time for which other threads kept it off its
+/// core is taken off, if the kernel tells it (Linux with scheduler statistics). Reading it takes some
+/// microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnTime {
     stopwatch: Stopwatch,
@@ -41,7 +42,7 @@ pub struct OwnTime {
 }
 
 impl OwnTime {
-    /// Starts.
+    /// Starts to measure.
     pub fn start() -> OwnTime {
         OwnTime { kept_off_ns: kept_off_ns(), stopwatch: Stopwatch::start() }
     }
@@ -75,7 +76,7 @@ fn kept_off_ns() -> f64 {
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts.
+    /// Starts to measure.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }

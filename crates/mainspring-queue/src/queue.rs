@@ -386,7 +386,7 @@ pub trait TimerQueue<T> {
     /// Lends a pending timer's payload, to be changed where it is; `None` for a stale id. O(1).
     ///
     /// A structure that cannot lend returns `None` for any id, which is what happens unless this is
-    /// overridden: whoever wants to change a payload can cancel the timer and schedule it again.
+    /// overridden: a caller that wants to change a payload can cancel the timer and schedule it again.
     fn payload_mut(&mut self, id: TimerId) -> Option<&mut T> {
         let _ = id;
         None

@@ -1,6 +1,6 @@
 //! Ticks as numbers for serde: the feature `serde`.
 //!
-//! A tick means something to one clock only, so what is written is for whoever has the same clock, or its
+//! A tick means something to one clock only, so what is written is for a program with the same clock, or its
 //! origin and resolution.
 //!
 //! Cost: none.

@@ -64,6 +64,10 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
         let hint = "each is let out when it has ended or has run for ten seconds";
         findings.push(Finding::warning("quarantine", text, hint));
     }
+    if 0 < health.following_nothing.count {
+        let text = format!("never due, because there is no such job: {}", names(&health.following_nothing));
+        findings.push(Finding::warning("after", text, "mend the name, or serve the file that has the job"));
+    }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
         let hint = "mainspring dead list shows them, dead retry and dead drop let go of them";

@@ -1,6 +1,7 @@
 //! What can go wrong outside of a crontab's text.
 //!
-//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends the command.
+//! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends
+//! the command.
 //!
 //! Cost: none.
 //!
@@ -31,7 +32,7 @@ pub enum Error {
     },
     /// The data directory, or something in it, cannot be used.
     Data {
-        /// Which.
+        /// The directory, or what is in it.
         path: PathBuf,
         /// The operating system's answer.
         source: io::Error,

@@ -27,7 +27,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// All went well.
     Ok = 0,
-    /// Something outside the given file or expression went wrong, or what was asked for cannot be had in full.
+    /// Something outside the given file or expression went wrong, or what was asked for cannot be had in
+    /// full.
     Failed = 1,
     /// The command line was not understood.
     Usage = 2,
@@ -48,8 +49,8 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// The exit code of two things that were both done. [`Exit::Failed`] counts for more than a problem that was found:
-    /// what was not read or not reached may hide any problem.
+    /// The exit code of two things that were both done. [`Exit::Failed`] counts for more than a problem that
+    /// was found: what was not read or not reached may hide any problem.
     pub fn and(self, other: Exit) -> Exit {
         match (self, other) {
             (Exit::Failed, _) | (_, Exit::Failed) => Exit::Failed,

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub enum Level {
     /// As it should be.
     Ok,
-    /// It works, and somebody should look.
+    /// It works, and a person should look.
     Warning,
     /// Something does not work.
     Bad,
@@ -49,7 +49,7 @@ impl Finding {
         Finding { code: subject, subject, level: Level::Ok, text: text.into(), hint: None, file: None }
     }
 
-    /// Something works, and somebody should look.
+    /// Something works, and a person should look.
     pub fn warning(subject: &'static str, text: impl Into<String>, hint: impl Into<String>) -> Finding {
         Finding { level: Level::Warning, hint: Some(hint.into()), ..Finding::ok(subject, text) }
     }

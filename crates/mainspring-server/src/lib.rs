@@ -1,4 +1,4 @@
-//! The durable loop: one thread that owns the planner and the store, and answers those who ask over a socket.
+//! The durable loop: one thread that owns the planner and the store, and answers clients of a socket.
 //!
 //! ```text
 //! jobs of files ──────────────┐                      ┌─▶ executor: processes, webhooks
@@ -7,13 +7,14 @@
 //!                                   └─ place: the folder with the store, the socket and the output
 //! ```
 //!
-//! [`error`] and [`exit`] are what ends a command and what it then says to its shell; [`message`] and [`relative`] are how
-//! people read it. [`diagnosis`] judges a server's answers, for `doctor` and for the page.
+//! [`error`] and [`exit`] are what ends a command and what it then says to its shell; [`message`] and
+//! [`relative`] are how people read it. [`diagnosis`] judges a server's answers, for `doctor` and for the
+//! page.
 //!
 //! Cost: a running server sleeps until something is due or asked; see [`server`].
 //!
-//! Does not plan: what is due, what may start and what is written first is decided by `mainspring-job`. Does not read a
-//! command line.
+//! Does not plan: what is due, what may start and what is written first is decided by `mainspring-job`. Does
+//! not read a command line.
 //!
 //! Source: cron(8) of Debian.
 

@@ -11,6 +11,8 @@
 //! The columns are separated by blanks and the first three contain none, so that a script can cut them. Characters of the text
 //! that are not [`plain`] are escaped as in `\u{1b}`: no output can forge a line, move the cursor or turn the order.
 //!
+//! With `serve --log json` each line is a JSON object instead, whose text is whole; `--log-level` leaves out what matters less.
+//!
 //! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
 //!
 //! Does not block: when the reader is slow, lines wait here, and beyond [`MAX_PENDING_BYTES`] lines of output are left out of
@@ -26,6 +28,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use jiff::{Timestamp, Zoned};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
 
 use crate::message::PROGRAM;
 use mainspring_file::plain;
@@ -67,6 +70,73 @@ impl Kind {
             Kind::Note => "note  ",
         }
     }
+
+    fn level(self) -> Level {
+        match self {
+            Kind::Stdout | Kind::Stderr => Level::Debug,
+            Kind::Start | Kind::End | Kind::Next => Level::Info,
+            Kind::Note => Level::Notice,
+            Kind::Refuse => Level::Error,
+        }
+    }
+}
+
+/// How much a line matters, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What runs write.
+    #[default]
+    Debug,
+    /// That a run starts or ends.
+    Info,
+    /// What the scheduler has to say.
+    Notice,
+    /// A run was due and was not started.
+    Error,
+}
+
+impl Level {
+    /// All of them.
+    pub const ALL: [Level; 4] = [Level::Debug, Level::Info, Level::Notice, Level::Error];
+
+    /// The word in the log and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Debug => "debug",
+            Level::Info => "info",
+            Level::Notice => "notice",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// How lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Columns, for people.
+    #[default]
+    Text,
+    /// A JSON object a line, for programs: `time`, `level`, `kind`, `subject` and `text`.
+    Json,
+}
+
+/// What is written, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// How lines are written.
+    pub format: Format,
+    /// What matters less is left out.
+    pub level: Level,
+}
+
+/// A line of a log for programs.
+#[derive(Serialize)]
+struct Object<'l> {
+    time: String,
+    level: &'static str,
+    kind: &'static str,
+    subject: &'l str,
+    text: &'l str,
 }
 
 /// Writes lines to one writer, which is not made non-blocking: standard output may be shared with other programs.
@@ -74,6 +144,7 @@ impl Kind {
 pub struct Log<W> {
     writer: W,
     subject_width: usize,
+    style: Style,
     /// What waits to be written; its first `written_bytes` are written already.
     pending: Vec<u8>,
     written_bytes: usize,
@@ -90,6 +161,7 @@ impl<W: Write + AsFd> Log<W> {
         Log {
             writer,
             subject_width,
+            style: Style::default(),
             pending: Vec::new(),
             written_bytes: 0,
             lost_count: 0,
@@ -98,14 +170,39 @@ impl<W: Write + AsFd> Log<W> {
         }
     }
 
+    /// The same log in another style.
+    #[must_use]
+    pub fn in_style(self, style: Style) -> Log<W> {
+        Log { style, ..self }
+    }
+
     /// Adds one line. Nothing is written before [`flush`](Log::flush).
     pub fn line(&mut self, time: Timestamp, subject: &dyn fmt::Display, kind: Kind, text: &str) {
+        if kind.level() < self.style.level {
+            return;
+        }
+        if self.style.format == Format::Json {
+            return self.object(time, &subject.to_string(), kind, text);
+        }
         let width = self.subject_width;
         let subject = subject.to_string();
         let mut line = format!("{time:.3} {subject:<width$} {} ", kind.name());
         line.push_str(&plain::line(text));
         line.push('\n');
         self.pending.extend_from_slice(line.as_bytes());
+    }
+
+    fn object(&mut self, time: Timestamp, subject: &str, kind: Kind, text: &str) {
+        let object = Object {
+            time: format!("{time:.3}"),
+            level: kind.level().name(),
+            kind: kind.name().trim_end(),
+            subject,
+            text,
+        };
+        let line = serde_json::to_string(&object).expect("texts are a document");
+        self.pending.extend_from_slice(line.as_bytes());
+        self.pending.push(b'\n');
     }
 
     /// Writes as much as the reader takes at once. A failure is kept and not returned: see [`is_closed`](Log::is_closed).

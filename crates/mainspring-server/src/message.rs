@@ -2,7 +2,7 @@
 //!
 //! Cost: one write.
 //!
-//! Does not fail: when standard error cannot be written, there is nobody left to tell.
+//! Does not fail: when standard error cannot be written, there is no way left to tell anyone.
 
 use std::error::Error;
 use std::io::{self, Write};

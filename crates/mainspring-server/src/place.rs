@@ -8,8 +8,8 @@
 //!   output/JOB/RUN     what runs wrote
 //! ```
 //!
-//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: whoever may can
-//! have commands run.
+//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: a
+//! user who may can have commands run.
 //!
 //! Cost: none worth a word.
 //!
@@ -80,7 +80,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// When it cannot be made, is none, or somebody else decides what is in it.
+    /// When it cannot be made, is none, or another user decides what is in it.
     pub fn make(&self) -> Result<(), Error> {
         make_folder(&self.directory)
             .map(drop)

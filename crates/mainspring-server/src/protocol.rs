@@ -19,20 +19,26 @@
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
-use mainspring_action::body::{ProcessBody, WebhookBody};
 
 mod audit;
+mod expression;
 mod health;
 mod job;
 mod page;
 mod question;
 mod subject;
+mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
+pub use expression::{
+    ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
+    read_expression,
+};
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire, RestWire};
+pub use job::{JobState, JobWire, RestWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use question::{HistoryWire, ListWire, PauseWire};
+pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -49,7 +55,7 @@ pub struct Asked {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
-    /// Who asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
+    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
     /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which others are told.
@@ -85,7 +91,9 @@ pub enum Request {
     Wait { run: String },
     /// Do something once.
     Submit(Box<SubmitWire>),
-    /// Define one job, given as a table of a job file.
+    /// Define one job that is due again and again.
+    Every(Box<EveryWire>),
+    /// Define one job, given as a table of a job file: over HTTP, where programs write definitions.
     Define { text: String, replace: bool },
     /// Remove one job that came by command.
     Remove { job: String },
@@ -119,25 +127,6 @@ pub enum Request {
     Redeem { code: String },
     /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
     Watch,
-}
-
-/// Something to do once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the fields are the arguments of `at`")]
-pub struct SubmitWire {
-    pub due: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// What is started, unless there is a webhook.
-    #[serde(default)]
-    pub process: ProcessBody,
-    /// What is sent instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub webhook: Option<WebhookBody>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub policies: String,
 }
 
 /// A file of jobs.
@@ -388,6 +377,9 @@ pub struct RunWire {
     /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`, `killed`.
     #[serde(default)]
     pub outcome_code: Option<String>,
+    /// The number of an exit status, of a signal or of a server's answer, where the outcome is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome_number: Option<i32>,
     /// The sentence for people; empty if the state says it all.
     pub reason: String,
     /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.

@@ -1,4 +1,5 @@
-//! The durable server: a loop on one thread that turns facts into decisions, decisions into records, and records into deeds.
+//! The durable server: a loop on one thread that turns facts into decisions, decisions into records, and
+//! records into deeds.
 //!
 //! ```text
 //!  due, ended, requests, signals, files ─▶ planner.handle ─▶ take_batch ─▶ store's thread ─▶ Committed ─▶ outputs
@@ -6,14 +7,16 @@
 //!            └──────────────────────── poll ◀────────── start, kill, reply, load ◀─────────────────┘
 //! ```
 //!
-//! Nothing is started and nobody is answered before what it rests on is on disk: the planner hands its outputs out only with
-//! `Committed`. All that has happened while a batch was written shares the next. The loop neither writes nor reads the store and
-//! waits for neither: two threads do, `writer.rs` for the planner and `questions.rs` for people. So signals, timeouts and kills are
-//! served while another program has the store locked.
+//! Nothing is started and no client is answered before what it rests on is on disk: the planner hands its
+//! outputs out only with `Committed`. All that has happened while a batch was written shares the next. The
+//! loop neither writes nor reads the store and waits for neither: two threads do, `writer.rs` for the planner
+//! and `questions.rs` for people. So signals, timeouts and kills are served while another program has the
+//! store locked.
 //!
 //! How it ends is told in `stop`.
 //!
-//! Cost: a turn is a handful of system calls, and a few for each running process and connection. While nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
+//! Cost: a turn is a handful of system calls, and a few for each running process and connection. While
+//! nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 
@@ -85,7 +88,7 @@ use work::Work;
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the end waits for a reader of the log who reads nothing.
+/// How long the end waits for a reader of the log that reads nothing.
 pub const LOG_WAIT: Duration = Duration::from_secs(5);
 
 /// How many rounds of facts and commits one turn has, before sockets and processes are looked at again.
@@ -127,7 +130,8 @@ impl Server {
             let mut now = Moment::now();
             self.hear(now);
             self.act(now)?;
-            // What clients ask meanwhile is read when they have their answers: what they ask for next comes with it.
+            // What clients ask meanwhile is read when they have their answers: what they ask for next comes
+            // with it.
             while !self.is_done(now) && self.owner.linger(Moment::now()) {
                 now = Moment::now();
                 self.act(now)?;
@@ -167,7 +171,8 @@ impl Server {
         self.alarm.set(next).map_err(|source| Error::Setup { what: "the alarm", source })
     }
 
-    /// Tells the planner all that waits, commits what it wants written, and does what it wants done, until it is quiet.
+    /// Tells the planner all that waits, commits what it wants written, and does what it wants done, until it
+    /// is quiet.
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
             let now = Moment { wall: Moment::now().wall, ..now };

@@ -8,7 +8,7 @@
 //!
 //! Cost: one byte through a socket pair per signal.
 //!
-//! Does not tell who sent one.
+//! Does not tell which process sent one.
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
@@ -39,18 +39,19 @@ impl Signals {
         Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])? })
     }
 
-    /// Whether somebody asked to read the files again.
+    /// Whether SIGHUP asked to read the files again.
     pub fn is_reload_asked(&mut self) -> bool {
         0 < self.reload.quiet()
     }
 
-    /// The number of requests to stop since the last call. Requests that come faster than they can be delivered may
-    /// count as one.
+    /// The number of requests to stop since the last call. Requests that come faster than they can be
+    /// delivered may count as one.
     pub fn stop_requests(&mut self) -> usize {
         self.stop.quiet()
     }
 
-    /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended commands.
+    /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended
+    /// commands.
     pub fn clear_child(&mut self) -> usize {
         self.child.quiet()
     }

@@ -2,7 +2,7 @@
 //!
 //! | told | when |
 //! |---|---|
-//! | `READY=1` | jobs may start, and clients are answered |
+//! | `READY=1`, `STATUS=` | jobs may start, and clients are answered; how many jobs there are |
 //! | `WATCHDOG=1` | at each look around, every few seconds: a loop that hangs tells nothing |
 //! | `STOPPING=1` | the server was asked to end |
 //!

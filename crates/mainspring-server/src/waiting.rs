@@ -65,7 +65,8 @@ pub fn is_left(stream: BorrowedFd<'_>) -> bool {
     is_told && fds[0].revents().is_some_and(|found| found.intersects(PollFlags::POLLHUP | PollFlags::POLLERR))
 }
 
-/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a deadline.
+/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a
+/// deadline.
 fn timeout(wait: Option<Duration>) -> PollTimeout {
     let Some(wait) = wait else { return PollTimeout::NONE };
     let rounded = wait.saturating_add(Duration::from_nanos(999_999)).as_millis();

@@ -1,4 +1,5 @@
-//! What both connections answer: each question of [`Reader`] is one of [`read`], asked through the type's own `ask`.
+//! What both connections answer: each question of [`Reader`] is one of [`read`], asked through the type's own
+//! `ask`.
 //!
 //! ```text
 //! SqliteStore   ─ ask: remembers that the disk failed ──┐
@@ -19,7 +20,8 @@ use super::read;
 use super::reader::SqliteReader;
 use super::sqlite::SqliteStore;
 
-// A blanket impl for all that can be asked would be one for types of other crates too, which the language refuses.
+// A blanket impl for all that can be asked would be one for types of other crates too, which the language
+// refuses.
 macro_rules! reads_by_asking {
     ($asked:ty) => {
         impl Reader for $asked {

@@ -1,4 +1,4 @@
-//! A connection to the file of a store, opened with the same care for whoever writes, reads or looks.
+//! A connection to the file of a store, opened with the same care for writing, reading and looking.
 //!
 //! Does not make tables: the one that writes does.
 

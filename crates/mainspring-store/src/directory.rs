@@ -5,10 +5,11 @@
 //! look    lock, with others     only opened; a folder without one has no server
 //! ```
 //!
-//! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens, so a crash
-//! leaves nothing to clean up. The folder is made with mode 0700, because commands and their output are nobody's business,
-//! and refused if anybody but root and us decides what is in it: see [`folder`](mainspring_host::folder). The files in it are for their
-//! owner alone in any folder: whoever may read the store or the lock can hold a lock on it, and the server would wait for that.
+//! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens,
+//! so a crash leaves nothing to clean up. The folder is made with mode 0700, because other
+//! users are not to read commands and their output, and refused if another user than root decides what is in
+//! it: see [`folder`](mainspring_host::folder). The files in it are for their owner alone in any folder: a
+//! user who may read the store or the lock can hold a lock on it, and the server would wait for that.
 //!
 //! Does not work between machines that share a folder over a network: that is what a shared store is for.
 
@@ -38,7 +39,8 @@ const MAX_HOLDER_BYTES: u64 = 64;
 pub struct Directory {
     /// Where it is, without links.
     path: PathBuf,
-    /// Held for as long as the folder is ours. Without one nobody has ever served it, or somebody has copied it.
+    /// Held for as long as the folder is ours. Without one nobody has ever served it, or somebody has copied
+    /// it.
     lock: Option<Flock<File>>,
 }
 
@@ -95,7 +97,8 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same mode.
+    /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same
+    /// mode.
     pub(super) fn make_store(&self) -> io::Result<()> {
         match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -176,7 +179,7 @@ pub enum DirectoryError {
     Io {
         /// Which folder.
         path: PathBuf,
-        /// Why.
+        /// The answer of the operating system.
         source: io::Error,
     },
 }

@@ -9,7 +9,8 @@
 //! | the store was removed, and another file is in its place | [`Footing::StoreReplaced`] |
 //! | the store has moved elsewhere | [`Footing::StoreMoved`] |
 //!
-//! A file that is removed stays whole as long as somebody has it open, so nothing is lost before the server ends.
+//! A file that is removed stays whole as long as somebody has it open, so nothing is lost before the server
+//! ends.
 //!
 //! Cost: four system calls.
 //!

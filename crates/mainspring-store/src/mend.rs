@@ -8,8 +8,8 @@
 //! | another file is in its place | what was known is saved beside it, and nothing is done any more |
 //! | it has moved | nothing is done any more |
 //!
-//! This is looked at before each commit and each renewal, so that nothing is acknowledged that is on its way to nowhere, and
-//! nothing starts beside a second server.
+//! This is looked at before each commit and each renewal, so that nothing is acknowledged that is on its way
+//! to nowhere, and nothing starts beside a second server.
 //!
 //! Cost: some system calls for each commit; to write a store anew takes about a second for a gigabyte.
 //!
@@ -39,7 +39,8 @@ impl SqliteStore {
             if footing == Footing::Firm {
                 return Ok(());
             }
-            // A second connection would keep the log from being written into the file, and share its index with the next.
+            // A second connection would keep the log from being written into the file, and share its index
+            // with the next.
             self.beside.close();
             let result = match footing {
                 Footing::Firm => Ok(()),

@@ -1,4 +1,5 @@
-//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one row.
+//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one
+//! row.
 
 use jiff::Timestamp;
 use mainspring_job::{

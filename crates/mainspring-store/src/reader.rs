@@ -4,8 +4,8 @@
 //! writer ──▶ mainspring.db-wal ◀── reader     each sees what was committed; neither waits for the other
 //! ```
 //!
-//! It is opened with the first question, and again after the writer has closed it: while files are mended that were taken away,
-//! nothing else may have them open.
+//! It is opened with the first question, and again after the writer has closed it: while files are mended
+//! that were taken away, nothing else may have them open.
 //!
 //! Cost: a mutex for each question, which the writer takes only to mend.
 //!

@@ -10,8 +10,9 @@
 //!  attempt   one row a start, clustered by (job, nominal, series, number): there cannot be two
 //! ```
 //!
-//! Times are nanoseconds since 1970 in 64 bits. `user_version` is the version of the format; a new file is made by all steps one
-//! after the other, so that there is one way to the current tables. Each step is one transaction.
+//! Times are nanoseconds since 1970 in 64 bits. `user_version` is the version of the format; a new file is
+//! made by all steps one after the other, so that there is one way to the current tables. Each step is one
+//! transaction.
 
 use mainspring_job::StoreError;
 use rusqlite::Connection;
@@ -123,7 +124,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
         let text = format!("it has the older format {found}: mainspring serve makes it format {VERSION}");
         return Err(StoreError::Io(text.into()));
     }
-    // A view or a virtual table in the place of a table would be a program of whoever wrote the file.
+    // A view or a virtual table in the place of a table would be a program of the user who wrote the file.
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
         AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt', 'audit')";
     let count: u32 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;

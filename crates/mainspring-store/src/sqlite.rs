@@ -4,13 +4,16 @@
 //!  commit:  BEGIN IMMEDIATE ─ epoch? number? ─ operations ─ answers ─ COMMIT (one flush of the log, for the whole batch)
 //! ```
 //!
-//! WAL mode with `synchronous=FULL`: when `commit` returns, the log is on disk. Other programs may read the file meanwhile:
-//! `sqlite3 mainspring.db 'select job, state, count(*) from run group by 1, 2'`. Statements are prepared once.
+//! WAL mode with `synchronous=FULL`: when `commit` returns, the log is on disk. Other programs may read the
+//! file meanwhile: `sqlite3 mainspring.db 'select job, state, count(*) from run group by 1, 2'`. Statements
+//! are prepared once.
 //!
-//! Cost: opening does not depend on how much is stored; a commit is one flush; `load` reads a range of the primary key. After
-//! an error of the disk it refuses everything: what is on disk is known again when the file is opened again.
+//! Cost: opening does not depend on how much is stored; a commit is one flush; `load` reads a range of the
+//! primary key. After an error of the disk it refuses everything: what is on disk is known again when the
+//! file is opened again.
 //!
-//! Does not check all pages when it opens, because that takes minutes for large files: [`SqliteStore::integrity`] does.
+//! Does not check all pages when it opens, because that takes minutes for large files:
+//! [`SqliteStore::integrity`] does.
 //!
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
@@ -40,8 +43,8 @@ const PROBE_BYTES: usize = 16 << 10;
 /// Keeps jobs and runs in one file, for one shard.
 #[derive(Debug)]
 pub struct SqliteStore {
-    /// The connection for people, if one was asked for: it must be closed before the files are mended. It ends before the one
-    /// that writes, because the last of them folds the log into the file.
+    /// The connection for people, if one was asked for: it must be closed before the files are mended. It
+    /// ends before the one that writes, because the last of them folds the log into the file.
     pub(super) beside: Beside,
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
@@ -73,8 +76,8 @@ impl SqliteStore {
         }
     }
 
-    /// Opens the store of a data folder to read it, whoever wrote it. Nothing is made, migrated or written, but for an index
-    /// of the log beside it if there is a log.
+    /// Opens the store of a data folder to read it, whichever program wrote it. Nothing is made, migrated or
+    /// written, but for an index of the log beside it if there is a log.
     ///
     /// # Errors
     /// When it cannot be read, is damaged, is of another version, or its tables are something else.
@@ -109,13 +112,15 @@ impl SqliteStore {
         })
     }
 
-    /// A second connection, for another thread: it reads while this one writes, and neither waits for the other.
+    /// A second connection, for another thread: it reads while this one writes, and neither waits for the
+    /// other.
     pub fn reader(&self) -> SqliteReader {
         SqliteReader::new(&self.path, self.beside.clone())
     }
 
-    /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table (`quick_check`);
-    /// nothing if all is well. It counts the rows too, and compares. Takes about a second for each gigabyte.
+    /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table
+    /// (`quick_check`); nothing if all is well. It counts the rows too, and compares. Takes about a second
+    /// for each gigabyte.
     ///
     /// # Errors
     /// When the file cannot be read at all.
@@ -139,7 +144,8 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does not see.
+    /// A write that failed while there is no room, as with a quota, is a disk that is full, which SQLite does
+    /// not see.
     fn weighed<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         match result {
             Err(error) if is_write(&error) && has_no_room(&self.path) => {
@@ -241,7 +247,8 @@ fn has_no_room(path: &Path) -> bool {
     written.is_err_and(|error| kinds.contains(&error.kind()))
 }
 
-/// Does all of it or nothing. The statements around it are prepared once, which those of rusqlite's `Transaction` are not.
+/// Does all of it or nothing. The statements around it are prepared once, which those of rusqlite's
+/// `Transaction` are not.
 fn within_transaction<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, StoreError>,
@@ -286,8 +293,8 @@ impl Store for SqliteStore {
         self.judged(result)
     }
 
-    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit `Busy` is another program
-    /// that reads the file, of whose end nobody tells.
+    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit
+    /// `Busy` is another program that reads the file, of whose end nobody tells.
     fn hints(&mut self) -> Vec<Hint> {
         Vec::new()
     }

@@ -1,4 +1,4 @@
-//! What a batch adds to the numbers of rows that the store keeps, so that nobody counts rows.
+//! What a batch adds to the numbers of rows that the store keeps, so that rows are not counted.
 //!
 //! ```text
 //!  operations ─▶ Tally { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction

@@ -52,7 +52,8 @@ impl contract::Ground for OnDisk {
     fn fresh(&mut self) -> SqliteStore {
         self.0 = vec![Folder::new()];
         let store = SqliteStore::open_file(&self.0[0].file()).unwrap();
-        // The suite is about what is stored; that it is flushed is for `what_is_committed_is_in_the_files_at_once`.
+        // The suite is about what is stored; that it is flushed is for
+        // `what_is_committed_is_in_the_files_at_once`.
         store.connection.pragma_update(None, "synchronous", "off").unwrap();
         store
     }
@@ -101,7 +102,8 @@ fn what_is_committed_is_in_the_files_at_once() {
     assert_eq!(flushes, 2, "FULL");
     for start in [0, 100, 200] {
         store.commit(lease, &submissions(start..start + 100)).unwrap();
-        // What a machine would find after a crash at this moment: the store is open, and its log is not checkpointed.
+        // What a machine would find after a crash at this moment: the store is open, and its log is not
+        // checkpointed.
         for name in ["mainspring.db", "mainspring.db-wal"] {
             fs::copy(folder.0.join(name), copy.0.join(name)).unwrap();
         }

@@ -343,6 +343,8 @@ export interface Run {
   outcome: string | null;
   /** succeeded, exit, signal, status, not_started, failed, timed_out, killed */
   outcome_code?: string | null;
+  /** The number of an exit status, of a signal or of a server's answer. */
+  outcome_number?: number;
   reason: string;
   /** server_down, earlier_running, paused, cancelled, .. or "" */
   reason_code: string;

@@ -11,9 +11,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
+use axum::body::Bytes;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_server::message::say;
@@ -65,6 +66,8 @@ pub struct App {
     pub bulk: Bulk,
     /// What is counted.
     pub meter: Meter,
+    /// The description of the API, from when it is served.
+    pub description: OnceLock<Bytes>,
     tokens: Mutex<Tokens>,
     sessions: Mutex<Sessions>,
     /// Runs that were asked for, by job and the moment that the browser named.
@@ -88,6 +91,7 @@ impl App {
             audit: Audit::default(),
             bulk: Bulk::default(),
             meter: Meter::default(),
+            description: OnceLock::new(),
             assets: Assets::new(),
             settings,
             place,

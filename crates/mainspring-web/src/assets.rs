@@ -58,9 +58,10 @@ impl Assets {
         ];
         let files: Vec<Asset> = sources
             .into_iter()
-            .map(|(name, text)| {
-                let is_code = has_ending(name, "js") || has_ending(name, "css");
-                Asset { name, media_type: media_type(name), bytes: Bytes::from(served(text, is_code)) }
+            .map(|(name, text)| Asset {
+                name,
+                media_type: media_type(name),
+                bytes: Bytes::from(served(text, name)),
             })
             .collect();
         let mut digest = Sha256::new();
@@ -87,10 +88,6 @@ impl Default for Assets {
     }
 }
 
-fn has_ending(name: &str, ending: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, found)| found == ending)
-}
-
 fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("js") => "text/javascript; charset=utf-8",
@@ -100,8 +97,19 @@ fn media_type(name: &str) -> &'static str {
     }
 }
 
+/// Which beginnings of a line join it to the one before. None of them begins a statement; in style sheets a
+/// point may begin a selector.
+fn joined(name: &str) -> &'static [char] {
+    match name.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("js") => &[')', ']', '}', '.', '?', ':'],
+        Some("css") => &['}'],
+        _ => &[],
+    }
+}
+
 /// What is sent of a file of source: no comments, no indentation, and of code a statement a line.
-fn served(text: &str, is_code: bool) -> String {
+fn served(text: &str, name: &str) -> String {
+    let joined = joined(name);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -110,8 +118,18 @@ fn served(text: &str, is_code: bool) -> String {
     }
     kept.push_str(rest);
     let lines = kept.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
-    let goes_on = |line: &str| is_code && line.ends_with(['(', '[', '{', ',']);
-    lines.map(|line| if goes_on(line) { line.to_owned() } else { format!("{line}\n") }).collect()
+    let (mut sent, mut before) = (String::with_capacity(kept.len()), "");
+    for line in lines {
+        let is_open = !joined.is_empty() && before.ends_with(['(', '[', '{', ',']);
+        // What stands behind a comment would be a part of it.
+        let is_rest = line.starts_with(joined) && !before.contains("//");
+        if !before.is_empty() && !is_open && !is_rest {
+            sent.push('\n');
+        }
+        sent.push_str(line);
+        before = line;
+    }
+    sent + "\n"
 }
 
 #[cfg(test)]
@@ -122,9 +140,11 @@ mod tests {
 
     #[test]
     fn serving_takes_away_comments_and_nothing_else() {
-        let text = "// a\n  const b = /** @type {C} */ (d); // e\n/**\n * f\n */\n\n  g(\n  h\n)\n";
-        assert_eq!(served(text, true), "const b =  (d); // e\ng(h\n)\n");
-        assert_eq!(served("<p>a,\n  b\n", false), "<p>a,\nb\n");
+        let text = "// a\n  const b = /** @type {C} */ (d); // e\n/**\n * f\n */\n\n  g(\n  h\n)\n  .i();\n";
+        assert_eq!(served(text, "a.js"), "const b =  (d); // e\ng(h).i();\n");
+        assert_eq!(served("a(\n  b // c\n);\n", "a.js"), "a(b // c\n);\n", "a comment takes nothing in");
+        assert_eq!(served("a {\n  b: c;\n}\n.d {\n}\n", "a.css"), "a {b: c;}\n.d {}\n");
+        assert_eq!(served("<p>a,\n  b\n", "a.html"), "<p>a,\nb\n");
     }
 
     #[test]

@@ -23,9 +23,9 @@ const MAX_ENTRIES: usize = 1_000;
 pub struct Entry {
     /// Its number, from 1.
     pub id: u64,
-    /// When.
+    /// When it was done, by the server's clock.
     pub at: Timestamp,
-    /// Who.
+    /// The name of the token or user that asked for it.
     pub actor: String,
     /// What, as a code.
     pub code: &'static str,

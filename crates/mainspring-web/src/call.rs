@@ -30,6 +30,8 @@ pub type Replying = Pin<Box<dyn Future<Output = Reply> + Send>>;
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Call {
+    /// The parameters that its route knows.
+    pub query: &'static [&'static str],
     /// What all share.
     pub app: Arc<App>,
     /// Who asks; `None` where anybody may.
@@ -91,27 +93,13 @@ impl Call {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
     }
 
-    /// The parameters behind the question mark, of which only these are known.
+    /// The parameters behind the question mark, of which only those of the route are known.
     ///
     /// # Errors
     ///
     /// 400 for another one, and for one that stands there twice.
-    pub fn asked(&self, known: &[&str]) -> Result<Asked, Problem> {
-        let wrong = |text: String| Problem::new(Code::Usage, text);
-        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&self.uri)
-            .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
-        let mut found = HashMap::new();
-        for (name, value) in pairs {
-            if !known.contains(&name.as_str()) {
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                let name: String = name.chars().take(40).collect();
-                return Err(wrong(format!("there is no parameter `{}`: it is {known}", name.escape_debug())));
-            }
-            if found.insert(name.clone(), value).is_some() {
-                return Err(wrong(format!("`{name}` stands there twice")));
-            }
-        }
-        Ok(Asked(found))
+    pub fn asked(&self) -> Result<Asked, Problem> {
+        parameters(&self.uri, self.query)
     }
 
     /// The body as a document. An empty one is `{}`.
@@ -123,6 +111,29 @@ impl Call {
         let bytes: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
         serde_json::from_slice(bytes).map_err(|error| Problem::new(Code::Invalid, error.to_string()))
     }
+}
+
+/// The parameters of an address, of which only these are known.
+///
+/// # Errors
+///
+/// 400 for another one, and for one that stands there twice.
+pub fn parameters(uri: &Uri, known: &[&str]) -> Result<Asked, Problem> {
+    let wrong = |text: String| Problem::new(Code::Usage, text);
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
+    let mut found = HashMap::new();
+    for (name, value) in pairs {
+        if !known.contains(&name.as_str()) {
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            let name: String = name.chars().take(40).collect();
+            return Err(wrong(format!("there is no parameter `{}`: it is {known}", name.escape_debug())));
+        }
+        if found.insert(name.clone(), value).is_some() {
+            return Err(wrong(format!("`{name}` stands there twice")));
+        }
+    }
+    Ok(Asked(found))
 }
 
 /// A document as an answer.

@@ -20,7 +20,7 @@ use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
-use mainspring_job::{Timetable, Trigger};
+use mainspring_job::{After, Ending, Timetable, Trigger};
 use mainspring_server::protocol::{HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
 use crate::lock::locked;
@@ -47,15 +47,24 @@ impl Plan {
     /// What each trigger means, in words.
     pub fn sentences(&self, now: Timestamp) -> &[String] {
         self.sentences.get_or_init(|| {
-            let of_triggers = self
-                .timetable
-                .triggers()
-                .iter()
-                .filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
+            let of_triggers = self.timetable.triggers().iter().filter_map(|trigger| match trigger {
+                Trigger::Schedule(schedule) => Some(schedule.explain(now).sentence),
+                Trigger::After(after) => Some(after_text(after)),
+                _ => None,
+            });
             let at_boot = self.timetable.is_at_boot() && self.timetable.triggers().is_empty();
             of_triggers.chain(at_boot.then(|| "At each start of the server.".to_owned())).collect()
         })
     }
+}
+
+fn after_text(after: &After) -> String {
+    let what = match after.ending {
+        Ending::Succeeded => "has succeeded",
+        Ending::Failed => "has failed for good",
+        _ => "has ended for good",
+    };
+    format!("After {} {what}.", after.job)
 }
 
 /// A job.

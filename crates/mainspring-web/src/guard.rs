@@ -87,7 +87,7 @@ fn printable(text: &str) -> String {
 pub enum Proof {
     /// A token in a header of the request.
     Bearer,
-    /// A cookie, which a browser sends whoever made it ask.
+    /// A cookie, which a browser sends whichever page made it ask.
     Cookie(String),
 }
 

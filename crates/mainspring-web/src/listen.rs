@@ -42,6 +42,7 @@ use tokio::time::{sleep, timeout};
 use crate::app::App;
 use crate::feed::REST;
 use crate::lock::locked;
+use crate::openapi::document;
 use crate::pool::{CONNECTIONS, Connection, Pool};
 use crate::router::{Port, router, serve};
 use crate::settings::{Address, Settings};
@@ -174,6 +175,7 @@ impl Serving {
 fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option<Connection>) {
     let connections = Arc::new(Connections::default());
     runtime.block_on(async {
+        app.description.get_or_init(|| Bytes::from(document().to_string()));
         let router = router(app);
         let mut accepting = Vec::new();
         for socket in sockets {

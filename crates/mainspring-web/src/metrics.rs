@@ -220,4 +220,16 @@ mod tests {
         }
         assert_eq!(count, rules.matches("alert: ").count(), "each rule asks for one");
     }
+
+    /// The program that knows the language of the rules, where it is installed.
+    #[test]
+    fn promtool_takes_the_shipped_rules() {
+        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prometheus-rules.yml");
+        let checked = std::process::Command::new("promtool").args(["check", "rules", rules]).output();
+        let Ok(checked) = checked else {
+            assert!(std::env::var_os("CI").is_none(), "promtool is not installed");
+            return println!("skipped: promtool is not installed");
+        };
+        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+    }
 }

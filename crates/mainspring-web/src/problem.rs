@@ -16,6 +16,7 @@ use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use serde::Serialize;
+use serde_json::Value;
 
 /// What kind of trouble it is: the last part of its `type`, and its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,7 @@ pub enum Code {
     Conflict,
     Changed,
     Gone,
+    Precondition,
     TooLarge,
     MediaType,
     Range,
@@ -52,6 +54,7 @@ impl Code {
             Code::Conflict => (409, "conflict", "It is not in that state"),
             Code::Changed => (409, "changed", "It has changed meanwhile"),
             Code::Gone => (410, "gone", "It is no longer kept"),
+            Code::Precondition => (412, "precondition", "It is another one now"),
             Code::TooLarge => (413, "too_large", "The request is too long"),
             Code::MediaType => (415, "media_type", "The body must be JSON"),
             Code::Range => (416, "range", "There are no such bytes"),
@@ -80,13 +83,15 @@ pub struct Problem {
     pub retry_after: Option<u32>,
     /// What may be asked here instead.
     pub allow: Option<String>,
+    /// What is wrong in a text, each with its place.
+    pub faults: Vec<Value>,
 }
 
 impl Problem {
     /// Trouble of a kind.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
         let retry_after = matches!(code, Code::Temporary).then_some(1);
-        Problem { code, detail: detail.into(), retry_after, allow: None }
+        Problem { code, detail: detail.into(), retry_after, allow: None, faults: Vec::new() }
     }
 
     /// The answer that says so.
@@ -97,6 +102,7 @@ impl Problem {
             title,
             status,
             detail: &self.detail,
+            problems: &self.faults,
         };
         let text = serde_json::to_string(&document).expect("the document has text and numbers alone");
         let mut response = Response::new(Body::from(text));
@@ -134,6 +140,8 @@ struct Document<'p> {
     title: &'static str,
     status: u16,
     detail: &'p str,
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    problems: &'p [Value],
 }
 
 #[cfg(test)]

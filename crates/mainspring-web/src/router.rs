@@ -17,9 +17,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::header::CONTENT_LENGTH;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::uri::PathAndQuery;
-use axum::http::{Method, Response, Uri};
+use axum::http::{HeaderValue, Method, Response, StatusCode, Uri};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use mainspring_exec::clock::Moment;
 use tokio::time::timeout;
@@ -28,17 +28,15 @@ use crate::app::App;
 use crate::call::{Call, Reply};
 use crate::guard::{add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe};
 use crate::problem::{Code, Problem};
-use crate::routes::{ROUTES, Route};
-
-/// The longest body: files of jobs that are checked.
-const MAX_BODY_BYTES: usize = 4 << 20;
-
-/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. Whoever has not
-/// signed in fills no memory.
-const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
+use crate::route::{Access, Route};
+use crate::routes::ROUTES;
+use crate::tokens::hash;
 
 /// How long a body may take to come.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many characters of a hash tell one answer from the next.
+const TAG_CHARS: usize = 32;
 
 /// The port of the connection that a request came over; `None` for a socket in a folder.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +48,7 @@ pub fn router(app: &Arc<App>) -> Router {
     for route in ROUTES {
         let method = match route.method {
             Method::POST => MethodFilter::POST,
+            Method::PUT => MethodFilter::PUT,
             Method::DELETE => MethodFilter::DELETE,
             _ => MethodFilter::GET,
         };
@@ -119,7 +118,7 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
     }
     if path == bare {
         let mut response = Response::new(Body::empty());
-        *response.status_mut() = axum::http::StatusCode::PERMANENT_REDIRECT;
+        *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
         if let Ok(value) = base.parse() {
             response.headers_mut().insert("location", value);
         }
@@ -134,15 +133,38 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
 }
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
-    let method = match route.method {
-        Method::POST => "POST",
-        Method::DELETE => "DELETE",
-        _ => "GET",
-    };
+    let wanted = request.headers().get(IF_NONE_MATCH).cloned();
     let reply = checked(Arc::clone(&app), route, request).await;
-    let response = reply.unwrap_or_else(|problem| problem.response());
-    app.meter.count(route.path, method, response.status().as_u16());
+    let response = match reply {
+        Ok(response) if route.method == Method::GET => tagged(response, wanted.as_ref()).await,
+        Ok(response) => response,
+        Err(problem) => problem.response(),
+    };
+    app.meter.count(route.path, route.method.as_str(), response.status().as_u16());
     response
+}
+
+/// The same with a tag of what is in it; without its body where the client has that already.
+async fn tagged(response: Response<Body>, wanted: Option<&HeaderValue>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let is_document =
+        parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes() == b"application/json");
+    if parts.status != StatusCode::OK || !is_document {
+        return Response::from_parts(parts, body);
+    }
+    // A document is in memory as a whole.
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    if !parts.headers.contains_key(ETAG) {
+        let tag = format!("\"{}\"", &hash(&bytes)[..TAG_CHARS]);
+        parts.headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (ETAG, tag)));
+        let has = |wanted: &str, tag: &str| wanted.split(',').any(|known| known.trim() == tag);
+        if wanted.and_then(|wanted| wanted.to_str().ok()).is_some_and(|wanted| has(wanted, &tag)) {
+            parts.status = StatusCode::NOT_MODIFIED;
+            parts.headers.remove(CONTENT_TYPE);
+            return Response::from_parts(parts, Body::empty());
+        }
+    }
+    Response::from_parts(parts, Body::from(bytes))
 }
 
 async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Reply {
@@ -151,7 +173,7 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     let changes_something = !is_safe(&parts.method);
     let mut who = None;
     let mut proof = None;
-    if let Some(scope) = route.scope {
+    if let Access::Needs(scope) = route.access {
         let (found, how) = identify(&app, &parts.headers, now)?;
         check_scope(&found, scope)?;
         if changes_something && matches!(how, crate::guard::Proof::Cookie(_)) {
@@ -161,14 +183,23 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     } else if changes_something {
         check_site(&app, &parts.headers)?;
     }
-    let max_bytes = if route.scope.is_some() { MAX_BODY_BYTES } else { MAX_OPEN_BODY_BYTES };
-    let body = read_body(&parts.headers, body, max_bytes).await?;
+    let body = read_body(&parts.headers, body, route.body_bytes_max).await?;
     if changes_something && !body.is_empty() {
         check_media_type(&parts.headers)?;
     }
     let parameters = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
     let parameters = parameters.map(|Path(found)| found).unwrap_or_default();
-    let call = Call { app, who, proof, parameters, uri: parts.uri, headers: parts.headers, body, now };
+    let call = Call {
+        query: route.query,
+        app,
+        who,
+        proof,
+        parameters,
+        uri: parts.uri,
+        headers: parts.headers,
+        body,
+        now,
+    };
     (route.answer)(call).await
 }
 

@@ -1,129 +1,235 @@
 //! All routes: which method and path, who may, in one sentence what it is, and what answers.
 //!
-//! The router, the check of scopes, the list of the manual and the test of scopes are made of this table, so
-//! a route that does not say its scope does not exist.
+//! The router, the check of scopes, the description for programs, the list of the manual and the test of
+//! scopes are made of this table, so a route that does not say who may ask does not exist.
 //!
 //! Cost: none.
 //!
 //! Does not answer: see [`api`](crate::api).
 
-use axum::http::Method;
-
-use crate::api::{act, events, files, jobs, log, look, meta, requests, runs, upcoming};
-use crate::call::{Call, Replying};
+use crate::api::{
+    act, define, events, explain, files, jobs, log, look, meta, once, requests, runs, upcoming,
+};
+use crate::route::{Access, Route};
 use crate::scope::Scope;
 
-/// A route.
-#[derive(Clone, Debug)]
-pub struct Route {
-    /// The method.
-    pub method: Method,
-    /// The path below the base, with names in braces.
-    pub path: &'static str,
-    /// What one must be allowed at least; `None`: anybody may.
-    pub scope: Option<Scope>,
-    /// What it is.
-    pub says: &'static str,
-    /// What answers.
-    pub answer: fn(Call) -> Replying,
-}
-
-const fn get(
-    path: &'static str,
-    scope: Option<Scope>,
-    says: &'static str,
-    answer: fn(Call) -> Replying,
-) -> Route {
-    Route { method: Method::GET, path, scope, says, answer }
-}
-
-const fn post(
-    path: &'static str,
-    scope: Option<Scope>,
-    says: &'static str,
-    answer: fn(Call) -> Replying,
-) -> Route {
-    Route { method: Method::POST, path, scope, says, answer }
-}
-
-const LOOK: Option<Scope> = Some(Scope::Look);
-const OPERATE: Option<Scope> = Some(Scope::Operate);
+const ANYBODY: Access = Access::Anybody;
+const METRICS: Access = Access::Needs(Scope::Metrics);
+const LOOK: Access = Access::Needs(Scope::Look);
+const OPERATE: Access = Access::Needs(Scope::Operate);
+const DEFINE: Access = Access::Needs(Scope::Define);
 
 /// All of them.
 pub const ROUTES: &[Route] = &[
-    get("/", None, "the page", |call| Box::pin(meta::index(call))),
-    get("/assets/{hash}/{name}", None, "a file of the page", |call| Box::pin(meta::asset(call))),
-    get("/livez", None, "whether the listener answers", |call| Box::pin(meta::livez(call))),
-    get("/readyz", None, "whether the server answers and records", |call| Box::pin(meta::readyz(call))),
-    get("/metrics", Some(Scope::Metrics), "the metrics, in OpenMetrics", |call| {
-        Box::pin(meta::metrics(call))
-    }),
-    post("/api/v1/session", None, "signs in with a token or a code", |call| Box::pin(meta::sign_in(call))),
-    Route {
-        method: Method::DELETE,
-        path: "/api/v1/session",
-        scope: Some(Scope::Metrics),
-        says: "signs out",
-        answer: |call| Box::pin(meta::sign_out(call)),
-    },
-    get("/api/v1/status", LOOK, "how the server is", |call| Box::pin(look::status(call))),
-    get("/api/v1/health", LOOK, "what is in trouble, as doctor says it", |call| Box::pin(look::health(call))),
-    get("/api/v1/jobs", LOOK, "the jobs, filtered and sorted", |call| Box::pin(jobs::list(call))),
-    get("/api/v1/jobs/{job}", LOOK, "one job with its definition", |call| Box::pin(jobs::show(call))),
-    get("/api/v1/jobs/{job}/next", LOOK, "when it is due next", |call| Box::pin(jobs::next(call))),
-    get("/api/v1/jobs/{job}/stats", LOOK, "how long it takes and how late it starts", |call| {
+    Route::get(ANYBODY, "/", "the page", |call| Box::pin(meta::index(call))).with_answers(&[(200, None)]),
+    Route::get(ANYBODY, "/assets/{hash}/{name}", "a file of the page", |call| Box::pin(meta::asset(call)))
+        .with_answers(&[(200, None)]),
+    Route::get(ANYBODY, "/livez", "whether the listener answers", |call| Box::pin(meta::livez(call)))
+        .with_answers(&[(200, None)]),
+    Route::get(ANYBODY, "/readyz", "whether the server answers and records", |call| {
+        Box::pin(meta::readyz(call))
+    })
+    .with_answers(&[(200, None)]),
+    Route::get(METRICS, "/metrics", "the metrics, in OpenMetrics", |call| Box::pin(meta::metrics(call)))
+        .with_answers(&[(200, None)]),
+    Route::get(LOOK, "/api/v1/openapi.json", "this description", |call| Box::pin(meta::openapi(call)))
+        .with_answers(&[(200, Some("OpenApi"))]),
+    Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", |call| {
+        Box::pin(meta::sign_in(call))
+    })
+    .with_body("SignIn")
+    .with_answers(&[(204, None)])
+    .with_refusals(&[401]),
+    Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
+        .with_answers(&[(204, None)]),
+    Route::get(LOOK, "/api/v1/status", "how the server is", |call| Box::pin(look::status(call)))
+        .with_answers(&[(200, Some("Status"))]),
+    Route::get(LOOK, "/api/v1/health", "what is in trouble, as doctor says it", |call| {
+        Box::pin(look::health(call))
+    })
+    .with_answers(&[(200, Some("Health"))]),
+    Route::get(LOOK, "/api/v1/jobs", "the jobs, filtered and sorted", |call| Box::pin(jobs::list(call)))
+        .with_query(&["q", "state", "group", "label", "source", "sort", "after", "limit"])
+        .with_answers(&[(200, Some("JobList"))]),
+    Route::post(DEFINE, "/api/v1/jobs", "makes a job", |call| Box::pin(define::create(call)))
+        .with_body("DefineAsked")
+        .with_answers(&[(201, Some("JobDetail"))])
+        .with_refusals(&[409]),
+    Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", |call| Box::pin(jobs::show(call)))
+        .with_answers(&[(200, Some("JobDetail"))]),
+    Route::put(DEFINE, "/api/v1/jobs/{job}", "makes a job, or replaces one that came by command", |call| {
+        Box::pin(define::replace(call))
+    })
+    .with_body("DefineAsked")
+    .with_answers(&[(200, Some("JobDetail")), (201, Some("JobDetail"))])
+    .with_refusals(&[409, 412]),
+    Route::delete(
+        DEFINE,
+        "/api/v1/jobs/{job}",
+        "removes a job that came by command; its runs are kept",
+        |call| Box::pin(define::remove(call)),
+    )
+    .with_query(&["history"])
+    .with_answers(&[(204, None)])
+    .with_refusals(&[409, 412]),
+    Route::get(LOOK, "/api/v1/jobs/{job}/next", "when it is due next", |call| Box::pin(jobs::next(call)))
+        .with_query(&["n", "from"])
+        .with_answers(&[(200, Some("Moments"))]),
+    Route::get(LOOK, "/api/v1/jobs/{job}/stats", "how long it takes and how late it starts", |call| {
         Box::pin(jobs::stats(call))
-    }),
-    get("/api/v1/jobs/{job}/heatmap", LOOK, "the worst of each day of a year", |call| {
+    })
+    .with_query(&["window"])
+    .with_answers(&[(200, Some("Stats"))]),
+    Route::get(LOOK, "/api/v1/jobs/{job}/heatmap", "the worst of each day of a year", |call| {
         Box::pin(jobs::heatmap(call))
-    }),
-    post("/api/v1/jobs/{job}/run", OPERATE, "runs it now; the same `at` twice is one run", |call| {
+    })
+    .with_query(&["year"])
+    .with_answers(&[(200, Some("Heatmap"))]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it now; the same `at` twice is one run", |call| {
         Box::pin(act::run(call))
-    }),
-    post("/api/v1/jobs/{job}/pause", OPERATE, "lets it rest", |call| Box::pin(act::pause(call))),
-    post("/api/v1/jobs/{job}/resume", OPERATE, "lets it go on", |call| Box::pin(act::resume(call))),
-    post(
-        "/api/v1/jobs/{job}/backfill",
+    })
+    .with_body("RunAsked")
+    .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "lets it rest", |call| Box::pin(act::pause(call)))
+        .with_body("Noted")
+        .with_answers(&[(200, Some("JobDetail"))])
+        .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| Box::pin(act::resume(call)))
+        .with_body("Noted")
+        .with_answers(&[(200, Some("JobDetail"))])
+        .with_refusals(&[409]),
+    Route::post(
         OPERATE,
+        "/api/v1/jobs/{job}/backfill",
         "runs it for times that have passed, or only tells them",
         |call| Box::pin(act::backfill(call)),
-    ),
-    post("/api/v1/pause", OPERATE, "lets everything rest", |call| Box::pin(act::pause_all(call))),
-    post("/api/v1/resume", OPERATE, "lets everything go on", |call| Box::pin(act::resume_all(call))),
-    post("/api/v1/actions", OPERATE, "does one thing to many, after a preview", |call| {
+    )
+    .with_body("BackfillAsked")
+    .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/pause", "lets everything rest", |call| Box::pin(act::pause_all(call)))
+        .with_body("Noted")
+        .with_answers(&[(200, Some("Status"))]),
+    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(act::resume_all(call)))
+        .with_body("Noted")
+        .with_answers(&[(200, Some("Status"))]),
+    Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
         Box::pin(act::many(call))
-    }),
-    get("/api/v1/actions/{id}", OPERATE, "how far that is", |call| Box::pin(act::progress(call))),
-    get("/api/v1/runs", LOOK, "the runs, those that ended last first", |call| Box::pin(runs::list(call))),
-    get("/api/v1/runs/{job}/{nominal}/{series}", LOOK, "a run with its attempts", |call| {
+    })
+    .with_body("ActionAsked")
+    .with_answers(&[(200, Some("ActionPreview")), (202, Some("Accepted"))])
+    .with_refusals(&[409]),
+    Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(act::progress(call)))
+        .with_answers(&[(200, Some("ActionState"))]),
+    Route::get(LOOK, "/api/v1/runs", "the runs, those that ended last first", |call| {
+        Box::pin(runs::list(call))
+    })
+    .with_query(&["q", "job", "state", "cause", "group", "line", "since", "until", "order", "after", "limit"])
+    .with_answers(&[(200, Some("RunList"))])
+    .with_refusals(&[404]),
+    Route::get(LOOK, "/api/v1/runs/{job}/{nominal}/{series}", "a run with its attempts", |call| {
         Box::pin(runs::show(call))
-    }),
-    post("/api/v1/runs/{job}/{nominal}/{series}/cancel", OPERATE, "ends it", |call| {
+    })
+    .with_answers(&[(200, Some("RunDetail"))]),
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
         Box::pin(act::cancel(call))
-    }),
-    post("/api/v1/runs/{job}/{nominal}/{series}/retry", OPERATE, "runs a dead letter again", |call| {
+    })
+    .with_body("Noted")
+    .with_answers(&[(202, Some("Settled"))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
         Box::pin(act::retry(call))
-    }),
-    post("/api/v1/runs/{job}/{nominal}/{series}/drop", OPERATE, "lets go of a dead letter", |call| {
+    })
+    .with_body("Noted")
+    .with_answers(&[(202, Some("Settled"))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
         Box::pin(act::let_go(call))
-    }),
-    get("/api/v1/runs/{job}/{nominal}/{series}/output", LOOK, "what it wrote, or a range of it", |call| {
-        Box::pin(log::output(call))
-    }),
-    get("/api/v1/runs/{job}/{nominal}/{series}/output/events", LOOK, "what it writes, as it comes", |call| {
-        Box::pin(log::follow(call))
-    }),
-    get("/api/v1/once", LOOK, "one-shot jobs that wait", |call| Box::pin(runs::once(call))),
-    get("/api/v1/files", LOOK, "the files of jobs and their problems", |call| Box::pin(files::list(call))),
-    post("/api/v1/check", LOOK, "what is wrong with files of jobs", |call| Box::pin(files::check(call))),
-    get("/api/v1/upcoming", LOOK, "what is due in a span of time", |call| Box::pin(upcoming::upcoming(call))),
-    get("/api/v1/audit", LOOK, "what people asked over HTTP since the start", |call| {
+    })
+    .with_body("Noted")
+    .with_answers(&[(202, Some("Settled"))])
+    .with_refusals(&[409]),
+    Route::get(
+        LOOK,
+        "/api/v1/runs/{job}/{nominal}/{series}/output",
+        "what it wrote, or a range of it",
+        |call| Box::pin(log::output(call)),
+    )
+    .with_query(&["tail", "attempt"])
+    .with_answers(&[(200, None), (206, None)])
+    .with_refusals(&[416]),
+    Route::get(
+        LOOK,
+        "/api/v1/runs/{job}/{nominal}/{series}/output/events",
+        "what it writes, as it comes",
+        |call| Box::pin(log::follow(call)),
+    )
+    .with_query(&["after"])
+    .with_answers(&[(200, None)]),
+    Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", |call| Box::pin(once::list(call)))
+        .with_query(&["after", "limit"])
+        .with_answers(&[(200, Some("OnceList"))]),
+    Route::post(DEFINE, "/api/v1/once", "does something once", |call| Box::pin(once::create(call)))
+        .with_body("OnceAsked")
+        .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
+        .with_refusals(&[409]),
+    Route::post(DEFINE, "/api/v1/once/batch", "does many things once each", |call| {
+        Box::pin(once::create_many(call))
+    })
+    .with_body("OnceBatch")
+    .with_answers(&[(200, Some("OnceAnswers"))]),
+    Route::get(LOOK, "/api/v1/once/{id}", "a one-shot job that waits", |call| Box::pin(once::show(call)))
+        .with_answers(&[(200, Some("Once"))]),
+    Route::delete(OPERATE, "/api/v1/once/{id}", "withdraws a one-shot job that waits", |call| {
+        Box::pin(once::withdraw(call))
+    })
+    .with_answers(&[(204, None)])
+    .with_refusals(&[409]),
+    Route::get(LOOK, "/api/v1/files", "the files of jobs and their problems", |call| {
+        Box::pin(files::list(call))
+    })
+    .with_answers(&[(200, Some("FileStateList"))]),
+    Route::get(LOOK, "/api/v1/export", "all jobs as a job file", |call| Box::pin(define::export(call)))
+        .with_answers(&[(200, None)]),
+    Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", |call| {
+        Box::pin(files::check(call))
+    })
+    .with_files("CheckAsked")
+    .with_answers(&[(200, Some("Checked"))]),
+    Route::post(
+        DEFINE,
+        "/api/v1/apply",
+        "takes over files of jobs, or tells what that would change",
+        |call| Box::pin(define::apply(call)),
+    )
+    .with_files("ApplyAsked")
+    .with_answers(&[(200, Some("Applied"))])
+    .with_refusals(&[409]),
+    Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", |call| {
+        Box::pin(explain::explain(call))
+    })
+    .with_body("ExplainAsked")
+    .with_answers(&[(200, Some("Explained"))]),
+    Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", |call| {
+        Box::pin(upcoming::upcoming(call))
+    })
+    .with_query(&["from", "to", "q", "group"])
+    .with_answers(&[(200, Some("Upcoming"))]),
+    Route::get(LOOK, "/api/v1/audit", "what people asked over HTTP since the start", |call| {
         Box::pin(look::audit(call))
-    }),
-    post("/api/v1/requests", LOOK, "a request of the command line, which may need more", |call| {
+    })
+    .with_query(&["q", "since", "actor", "job", "after", "limit"])
+    .with_answers(&[(200, Some("AuditEntryList"))]),
+    Route::get(LOOK, "/api/v1/events", "what happens, as it happens", |call| Box::pin(events::events(call)))
+        .with_query(&["after"])
+        .with_answers(&[(200, None)]),
+    Route::post(LOOK, "/api/v1/requests", "a request of the command line, which may need more", |call| {
         Box::pin(requests::answer(call))
-    }),
-    get("/api/v1/events", LOOK, "what happens, as it happens", |call| Box::pin(events::events(call))),
+    })
+    .with_files("RequestAsked")
+    .with_answers(&[(200, None)])
+    .with_refusals(&[404, 409]),
 ];
 
 #[cfg(test)]
@@ -137,15 +243,15 @@ mod tests {
         for route in ROUTES {
             assert!(seen.insert((route.method.clone(), route.path)), "{}", route.path);
             assert!(route.path.starts_with('/') && 5 < route.says.len(), "{}", route.path);
-            let is_change = route.method != Method::GET;
-            let looks = ["/api/v1/check", "/api/v1/session", "/api/v1/requests"].contains(&route.path);
+            let is_change = route.method != axum::http::Method::GET;
+            let looks = ["check", "explain", "session", "requests"].map(|name| format!("/api/v1/{name}"));
             assert!(
-                !is_change || looks || Some(Scope::Operate) <= route.scope,
+                !is_change || looks.iter().any(|path| path == route.path) || OPERATE <= route.access,
                 "{} changes something",
                 route.path
             );
             let is_data = route.path.starts_with("/api/") && !route.path.ends_with("/session");
-            assert!(!is_data || Some(Scope::Look) <= route.scope, "{} tells something", route.path);
+            assert!(!is_data || LOOK <= route.access, "{} tells something", route.path);
         }
     }
 }

@@ -65,9 +65,9 @@ pub fn path(place: &Place) -> PathBuf {
     place.directory().join("tokens")
 }
 
-/// The SHA-256 of a text, in hexadecimal digits.
-pub fn hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+/// The SHA-256 of a text or of bytes, in hexadecimal digits.
+pub fn hash(text: impl AsRef<[u8]>) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn wrong(text: String) -> io::Error {

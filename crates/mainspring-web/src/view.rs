@@ -39,6 +39,28 @@ pub fn civil(at: Timestamp, zone: &TimeZone) -> String {
     at.to_zoned(zone.clone()).to_string()
 }
 
+/// An instant with its civil time, and what a change of the clock does to it.
+pub fn instant(at: Timestamp, zone: &TimeZone) -> Value {
+    let mut moment = json!({ "at": at.to_string(), "civil": civil(at, zone) });
+    let local = zone.to_datetime(at);
+    let ambiguous = zone.to_ambiguous_timestamp(local);
+    if ambiguous.is_ambiguous() {
+        let is_first = ambiguous.earlier().is_ok_and(|first| first == at);
+        let (code, text) = match is_first {
+            true => ("overlap_first", "the clock shows this time twice: this is the first"),
+            false => ("overlap_second", "the clock shows this time twice: this is the second"),
+        };
+        moment["remark"] = json!({ "code": code, "text": text });
+    } else if let Some(before) = zone.preceding(at + jiff::SignedDuration::from_nanos(1)).next()
+        && before.timestamp() == at
+        && zone.to_offset(at - jiff::SignedDuration::from_secs(1)) < before.offset()
+    {
+        let text = "the clock is set forward here: a time that it leaves out is taken now";
+        moment["remark"] = json!({ "code": "gap", "text": text });
+    }
+    moment
+}
+
 /// The name of a zone.
 pub fn zone_name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or("UTC")
@@ -98,7 +120,7 @@ pub fn output_path(app: &App, wire: &RunWire) -> Option<std::path::PathBuf> {
     Some(path(&app.output, &key, wire.cause == "once"))
 }
 
-/// Why somebody should look at a job.
+/// Why a person should look at a job.
 fn troubles(wire: &JobWire) -> Vec<Value> {
     let (since, run) =
         wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));
@@ -152,7 +174,6 @@ pub fn job(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<Str
         ("sentences", json!(sentences)),
         ("zone", json!(zone_name(zone))),
         ("labels", json!({})),
-        ("source_code", json!(if wire.source == "the command line" { "command" } else { "file" })),
         ("source_line", Value::Null),
         ("last", json!(last)),
         ("median_ms", json!(recent.median_ms)),

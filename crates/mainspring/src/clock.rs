@@ -119,8 +119,8 @@ pub trait Clock: Send + Sync + 'static {
     /// Returns the last tick that has begun. It never goes back.
     fn now(&self) -> Tick;
 
-    /// Tells whether a tick is known to have begun: for whoever asks often, and is told by other means soon
-    /// after. A clock may answer `false` for a tick that has begun only just, if that is cheaper than
+    /// Tells whether a tick is known to have begun: for a caller that asks often, and is told by other means
+    /// soon after. A clock may answer `false` for a tick that has begun only just, if that is cheaper than
     /// [`now`](Self::now); [`Monotonic`] does within 10 ms.
     fn has_long_begun(&self, tick: Tick) -> bool {
         tick <= self.now()

@@ -295,8 +295,8 @@ pub trait Timers<T>: Send + Sync {
     fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
 
     /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and
-    /// for whoever waits and could not be told. It goes past a limit on the number of timers, and one beyond
-    /// the queue's horizon fires there, early, so that its owner looks, and adds it again.
+    /// for a waiter that could not be told otherwise. It goes past a limit on the number of timers, and one
+    /// beyond the queue's horizon fires there, early, so that its owner looks, and adds it again.
     ///
     /// # Errors
     /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.

@@ -88,7 +88,7 @@ struct Anchor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
-    /// Nothing.
+    /// It was not set.
     Steady,
     /// It was set forward by this much, or the machine was suspended for that long.
     Forward(SignedDuration),

@@ -113,8 +113,8 @@ impl<T> Handle<T> {
         self.timers.is_firing(id)
     }
 
-    /// Waits until a timer that fires on another thread has fired: for whoever cancelled it in vain, and
-    /// wants to free what it uses. A wait for a timer that waits for the caller never ends.
+    /// Waits until a timer that fires on another thread has fired: for a caller that cancelled it in vain,
+    /// and wants to free what it uses. A wait for a timer that waits for the caller never ends.
     pub fn wait_for_firing(&self, id: TimerId) {
         self.timers.wait_for_firing(id);
     }

@@ -41,7 +41,7 @@ pub const VERSION: u32 = 1;
 /// # Ok::<(), mainspring::trace::TraceError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever replays a trace must do each of them")]
+#[expect(clippy::exhaustive_enums, reason = "a replay must do each of them")]
 pub enum Operation {
     /// It was added, to fire at this tick.
     Schedule(Tick),

@@ -3,16 +3,20 @@
 use std::future::{pending, poll_fn, ready};
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures_core::Stream;
+use mainspring::clock::Clock;
+use mainspring::driver::{Counts, Part, Refusal, Refused, Report, Single, TimerId, Timers};
 use mainspring::front::Futures;
 use mainspring::front::future::{Interval, MissedTicks};
 use mainspring::front::{PeriodError, RunTasks, Task};
 use mainspring::{Handle, preset};
-use mainspring_queue::Tick;
+use mainspring_queue::wheel::Chunked;
+use mainspring_queue::{ResetError, Tick};
 
 use crate::desk::{Count, Desk, ms};
 
@@ -105,7 +109,7 @@ fn ticks(missed: MissedTicks) -> Vec<(u64, u64)> {
     while ticks.len() < 6 {
         match desk.poll(pin!(interval.tick())) {
             Poll::Ready(due) => {
-                ticks.push((due.get(), mainspring::clock::Clock::now(&desk.clock).get()));
+                ticks.push((due.get(), Clock::now(&desk.clock).get()));
                 if ticks.len() == 2 {
                     desk.clock.advance(ms(24));
                 }
@@ -206,4 +210,80 @@ fn a_waker_is_woken_with_no_lock_held() {
     assert!(sleep.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     desk.pass_until(10);
     assert_eq!(*busy.1.lock().unwrap(), [1]);
+}
+
+/// A driver that has no thread for a caller that asks, for a while.
+struct Reluctant {
+    driver: Arc<Single<Chunked<Task>>>,
+    has_thread: AtomicBool,
+}
+
+impl Timers<Task> for Reluctant {
+    fn schedule(&self, deadline: Tick, payload: Task) -> Result<TimerId, Refused<Task>> {
+        self.driver.schedule(deadline, payload)
+    }
+
+    fn schedule_assured(&self, deadline: Tick, payload: Task) -> Result<TimerId, Refused<Task>> {
+        self.driver.schedule_assured(deadline, payload)
+    }
+
+    fn local(&self) -> Result<Arc<dyn Part<Task>>, Refusal> {
+        if self.has_thread.load(Ordering::SeqCst) {
+            Timers::<Task>::local(&*self.driver)
+        } else {
+            Err(Refusal::NoThread)
+        }
+    }
+
+    fn cancel(&self, id: TimerId) -> Option<Task> {
+        self.driver.cancel(id)
+    }
+
+    fn discard(&self, id: TimerId) {
+        Timers::<Task>::discard(&*self.driver, id);
+    }
+
+    fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
+        Timers::<Task>::reset(&*self.driver, id, deadline)
+    }
+
+    fn deadline(&self, id: TimerId) -> Option<Tick> {
+        Timers::<Task>::deadline(&*self.driver, id)
+    }
+
+    fn len(&self) -> usize {
+        Timers::<Task>::len(&*self.driver)
+    }
+
+    fn counts(&self) -> Counts {
+        Timers::<Task>::counts(&*self.driver)
+    }
+
+    fn report(&self) -> Report {
+        Timers::<Task>::report(&*self.driver)
+    }
+
+    fn clock(&self) -> &Arc<dyn Clock> {
+        Timers::<Task>::clock(&*self.driver)
+    }
+}
+
+#[test]
+fn a_sleep_whose_driver_has_no_thread_is_ready_and_says_so_and_asks_again_when_it_is_reset() {
+    let desk = Desk::new();
+    let driver = Arc::new(Reluctant { driver: desk.driver.clone(), has_thread: AtomicBool::new(false) });
+    let mut sleep = Futures::new(Handle::new(driver.clone())).sleep(ms(10));
+    assert_eq!((sleep.refusal(), sleep.is_elapsed()), (None, false));
+    for _ in 0..2 {
+        assert_eq!(desk.poll(Pin::new(&mut sleep)), Poll::Ready(()));
+        assert_eq!(sleep.refusal(), Some(Refusal::NoThread));
+    }
+    sleep.reset(ms(20));
+    assert_eq!((sleep.refusal(), sleep.deadline()), (None, Tick::new(20)));
+    driver.has_thread.store(true, Ordering::SeqCst);
+    assert_eq!(desk.poll(Pin::new(&mut sleep)), Poll::Pending);
+    assert_eq!(desk.handle.pending_count(), 1);
+    desk.pass_until(20);
+    assert_eq!((desk.wake_count(), desk.poll(Pin::new(&mut sleep))), (1, Poll::Ready(())));
+    assert_eq!(sleep.refusal(), None);
 }

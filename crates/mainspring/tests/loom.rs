@@ -158,7 +158,7 @@ fn a_timer_is_fired_or_discarded_and_never_both() {
         });
         driver.discard(id);
         let fired_count = runner.join().unwrap();
-        // Whoever asks next obeys a note that was left.
+        // The next call obeys a note that was left.
         let counts = Timers::<u32>::counts(&*driver);
         assert_eq!((counts.fired, counts.fired + counts.cancelled), (fired_count, 1));
         assert_eq!(Timers::<u32>::len(&*driver), 0);

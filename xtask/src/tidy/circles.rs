@@ -11,14 +11,17 @@
 //! parent module that uses what its child defines, while the child uses what the parent defines, is a circle
 //! like any other. Tests do not count.
 //!
-//! Cost: linear in files and arrows (Tarjan's strongly connected components). It does not see names that a
-//! macro makes, nor methods: a child may extend its parent's type without being named by it.
+//! Cost: linear in files and arrows (Tarjan's strongly connected components). It sees imports (`use super::`,
+//! `use crate::`, also those within a function), paths in types and expressions, and the arguments of macros
+//! that are expressions. It does not see names that a macro makes, nor methods: a child may extend its
+//! parent's type without being named by it.
 //!
 //! Source: R. Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1(2), 1972.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 
 use super::layers::{is_for_tests, module_of};
@@ -242,6 +245,16 @@ impl<'ast> Visit<'ast> for Room<'_> {
         visit::visit_path(self, path);
     }
 
+    /// The arguments of `assert!`, `format!` and their like are expressions; those of other macros are not
+    /// looked at.
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let arguments = Punctuated::<syn::Expr, syn::Token![,]>::parse_terminated;
+        for argument in call.parse_body_with(arguments).into_iter().flatten() {
+            Visit::visit_expr(self, &argument);
+        }
+        visit::visit_macro(self, call);
+    }
+
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         // A module inside of a file is part of that file; what it imports is the file's import.
         if is_for_tests(&item.attrs) {
@@ -375,6 +388,27 @@ mod tests {
         let mut circle = files;
         circle[2].1 = "pub struct Child; fn g() { super::f(); }";
         assert_eq!(circles(&circle).len(), 1);
+    }
+
+    #[test]
+    fn every_kind_of_name_is_an_arrow() {
+        let ways = [
+            "use super::two::Two;",
+            "use crate::two::{self, Two};",
+            "fn f() { use crate::two::g; g(); }",
+            "fn f() { [1].iter().for_each(|_| super::two::g()); }",
+            "fn f() -> crate::two::Two { todo!() }",
+            "struct A(Option<super::two::Two>);",
+            "impl super::two::Named for u8 {}",
+            "const A: u8 = crate::two::B;",
+            "fn f() { assert!(0 < crate::two::g(), \"{}\", 1); }",
+            "mod inner { use super::super::two::Two; }",
+        ];
+        for way in ways {
+            let one = format!("{way} pub struct One;");
+            let found = circles(&[("a/src/one.rs", &one), ("a/src/two.rs", "use crate::one::One;")]);
+            assert_eq!(found.len(), 1, "{way}");
+        }
     }
 
     #[test]

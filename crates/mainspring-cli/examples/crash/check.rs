@@ -203,7 +203,8 @@ fn check_end(
         }
     };
     let is_last = attempt == 1 + i64::from(retries);
-    // What the server dies in so often is not tried again; that it is said too early would be a retry that was owed.
+    // What the server dies in so often is not tried again; that it is said too early would be a retry that
+    // was owed.
     let is_crash_loop = record.text("reason") == format!("the server died in it {MAX_CRASHES} times")
         && (scheduled.is_some() || i64::from(MAX_CRASHES) <= attempt);
     let is_owed = match state {

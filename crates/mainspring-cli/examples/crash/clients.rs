@@ -1,7 +1,8 @@
 //! The clients: they submit one-shot jobs, and insist until they are told that a job is on disk.
 //!
-//! A submission whose answer was lost is sent again with the same key. Three clients speak the protocol of the socket, one
-//! runs `mainspring at`. Half of the jobs have a name, half may be repeated after they were abandoned.
+//! A submission whose answer was lost is sent again with the same key. Three clients speak the protocol of
+//! the socket, one runs `mainspring at`. Half of the jobs have a name, half may be repeated after they were
+//! abandoned.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use mainspring_action::body::ProcessBody;
 use mainspring_cli::client::{Address, Client};
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
-use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire};
+use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire, WorkWire};
 
 use crate::clock;
 use crate::dice::Dice;
@@ -180,13 +181,15 @@ impl Writer {
             due: due.to_string(),
             name: submission.name.clone(),
             key: Some(submission.key.clone()),
-            process: ProcessBody {
-                run: self.served.command(&submission.key, sleep_ms),
-                cwd: Some("/".into()),
-                ..ProcessBody::default()
+            work: WorkWire {
+                process: ProcessBody {
+                    run: self.served.command(&submission.key, sleep_ms),
+                    cwd: Some("/".into()),
+                    ..ProcessBody::default()
+                },
+                webhook: None,
+                policies: policies(submission),
             },
-            webhook: None,
-            policies: policies(submission),
         }));
         let tried = match client.ask(request) {
             Ok(Response::Submitted { name, .. }) => Tried::Acknowledged(Some(name)),

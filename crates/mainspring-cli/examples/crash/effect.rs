@@ -4,8 +4,8 @@
 //! effect FILE WORD [SLEEP_MS [FAILURES]]      WORD RUN ATTEMPT NANOSECONDS
 //! ```
 //!
-//! The line is one `write` of a file opened for appending, so it is there as a whole or not at all. Then the job sleeps,
-//! and exits with 1 while its attempt is at most FAILURES.
+//! The line is one `write` of a file opened for appending, so it is there as a whole or not at all. Then the
+//! job sleeps, and exits with 1 while its attempt is at most FAILURES.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Kills the real server with SIGKILL at random moments, round after round, and checks from outside that it kept its word.
+//! Kills the real server with SIGKILL at random moments, round after round, and checks from outside that it
+//! kept its word.
 //!
 //! ```text
 //! round:   start the server ── it recovers, jobs run, clients submit ── SIGKILL after a random time
@@ -6,13 +7,14 @@
 //!            what was acknowledged  ×  what the history says  ×  the lines that the jobs themselves wrote
 //! ```
 //!
-//! Every job's command is this program with the argument `effect`: it appends one line to a file, so that what happened is
-//! known without asking the server. `cargo xtask crash --rounds N` builds the server and runs this.
+//! Every job's command is this program with the argument `effect`: it appends one line to a file, so that
+//! what happened is known without asking the server. `cargo xtask crash --rounds N` builds the server and
+//! runs this.
 //!
 //! Cost: about half a second a round, and some seconds in the end.
 //!
-//! Does not simulate a power cut: what the kernel was given survives. That whole batches are on disk before an answer is
-//! tested beside the store.
+//! Does not simulate a power cut: what the kernel was given survives. That whole batches are on disk before
+//! an answer is tested beside the store.
 //!
 //! Source: the crash tests of [SQLite](https://www.sqlite.org/testing.html#crash_testing), and
 //! [Jepsen](https://jepsen.io/analyses), which judges by a history seen from outside.

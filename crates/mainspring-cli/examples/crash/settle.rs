@@ -1,4 +1,5 @@
-//! The end: everything that was asked for comes to its own end, and the history is read, with the server and without.
+//! The end: everything that was asked for comes to its own end, and the history is read, with the server and
+//! without.
 
 use serde_json::Value;
 
@@ -35,7 +36,8 @@ impl Record {
     }
 }
 
-/// Ends the scheduled jobs by their timetables, lets everything come to its end, and returns what was submitted and what the history says.
+/// Ends the scheduled jobs by their timetables, lets everything come to its end, and returns what was
+/// submitted and what the history says.
 pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submission>, Vec<Record>), String> {
     outlast(served)?;
     served.write_jobs(Some(clock::now_ns()))?;
@@ -63,13 +65,14 @@ pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submissio
     Ok((submissions, records))
 }
 
-/// Jobs in which the server died too often rest until somebody resumes them. Whether it can be asked does not matter.
+/// Jobs in which the server died too often rest until somebody resumes them. Whether it can be asked does not
+/// matter.
 pub(crate) fn resume(served: &Served) -> Result<(), String> {
     JOBS.iter().try_for_each(|job| served.ask(&["resume", job.name]).map(|_| ()))
 }
 
-/// Lets a server run until every scheduled job has a record, as far as that comes. The rounds before may all have been
-/// too short for a job's first occurrence, and the judge complains of a job without any.
+/// Lets a server run until every scheduled job has a record, as far as that comes. The rounds before may all
+/// have been too short for a job's first occurrence, and the judge complains of a job without any.
 fn outlast(served: &Served) -> Result<(), String> {
     let mut running = served.start()?;
     answers(served)?;

@@ -234,6 +234,14 @@ Examples:
   mainspring doctor
   mainspring doctor --json | jq -r .level";
 
+pub(super) const HEALTH: &str = "\
+Prints what is not as it should be, judged as doctor does, or one line where all is. The exit code is 0
+where nothing is BAD, 1 where something is, 3 where no server answers within ten seconds.
+
+Examples:
+  mainspring health
+  mainspring health --json | jq -r .level";
+
 pub(super) const COMPLETIONS: &str = "\
 Examples:
   mainspring completions bash > /etc/bash_completion.d/mainspring

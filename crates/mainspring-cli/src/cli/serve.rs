@@ -9,8 +9,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
 use clap::builder::TypedValueParser;
+use clap::{Args, ValueEnum};
 use clap_complete::Shell;
 use jiff::tz::TimeZone;
 
@@ -20,6 +20,8 @@ use super::value::{parse_grace, parse_zone};
 use crate::client::Address;
 use crate::client::http::{Site, parse_url};
 use mainspring_exec::executor::MAX_RUNNING;
+use mainspring_file::hook::Target;
+use mainspring_server::log::{Format, Level, Style};
 use mainspring_server::place::Place;
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
@@ -105,6 +107,15 @@ pub struct ServeArgs {
     /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
     pub drain: Duration,
+    /// How the log is written: columns, or a JSON object a line
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log: LogFormat,
+    /// What is left out of the log: what matters less than that
+    #[arg(long, value_name = "LEVEL", default_value = "debug", value_parser = parse_level)]
+    pub log_level: Level,
+    /// Who is told of jobs that do not say it: mailto:ADDRESS, a URL, or a command; may be repeated
+    #[arg(long, value_name = "TARGET", value_parser = Target::parse)]
+    pub notify: Vec<Target>,
     /// Runs that may go on at a time, webhooks counted apart
     #[arg(long, value_name = "COUNT", default_value_t = MAX_RUNNING as u32, value_parser = running_max())]
     pub max_running: u32,
@@ -117,6 +128,31 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub listen: ListenArgs,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Columns.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+impl ServeArgs {
+    /// What the log has, and how.
+    pub fn log_style(&self) -> Style {
+        let format = match self.log {
+            LogFormat::Text => Format::Text,
+            LogFormat::Json => Format::Json,
+        };
+        Style { format, level: self.log_level }
+    }
+}
+
+fn parse_level(text: &str) -> Result<Level, String> {
+    let names = Level::ALL.map(Level::name).join(", ");
+    Level::ALL.into_iter().find(|level| level.name() == text).ok_or(format!("expected one of {names}"))
 }
 
 fn running_max() -> impl TypedValueParser<Value = u32> {

@@ -30,7 +30,8 @@ const PATH: &str = "api/v1/requests";
 /// How long a connection may take: a server that does not answer within it is taken for gone.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
 
-/// How long nothing may come while an answer is waited for: some times the interval of the server's own signs of life.
+/// How long nothing may come while an answer is waited for: some times the interval of the server's own signs
+/// of life.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The longest token: some times that of ours.
@@ -165,7 +166,8 @@ struct Problem {
     detail: String,
 }
 
-/// The kind of error that a status stands for, by which the exit code is that of the same error over the socket.
+/// The kind of error that a status stands for, by which the exit code is that of the same error over the
+/// socket.
 fn kind_of(status: u16) -> ErrorKind {
     match status {
         400 => ErrorKind::Usage,

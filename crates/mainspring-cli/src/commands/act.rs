@@ -21,13 +21,12 @@ use crate::client::Client;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::crontab::word;
-use mainspring_file::jobfile::written::Table;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    ErrorKind, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire,
+    ErrorKind, EveryWire, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire, WorkWire,
 };
 use mainspring_server::relative::relative;
 
@@ -69,44 +68,46 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
         );
         return Err(Error::Usage(text));
     }
+    let work = match &args.webhook {
+        Some(url) => request(url, args.body.as_deref()),
+        None => command(&args.command),
+    };
     let submission = SubmitWire {
         due: due.to_string(),
         name: args.name.as_ref().map(ToString::to_string),
         key: args.key.clone(),
-        process: match args.webhook {
-            Some(_) => ProcessBody::default(),
-            None => ProcessBody {
-                run: args.command.clone(),
-                cwd: env::current_dir().ok(),
-                env: search_path().into_iter().collect(),
-                ..ProcessBody::default()
-            },
-        },
-        webhook: args.webhook.clone().map(|url| {
-            let body = args.body.clone().unwrap_or_default();
-            WebhookBody { url, body, ..WebhookBody::default() }
-        }),
-        policies: policies(&args.policies)?.to_string(),
+        work: WorkWire { policies: policies(&args.policies)?.to_string(), ..work },
     };
     ask(&args.ask, Request::Submit(Box::new(submission)))
 }
 
 pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
     let word = || word::of_words(&args.command).unwrap_or_else(|| "command".to_owned());
-    let name = args.name.as_ref().map_or_else(word, ToString::to_string);
-    let mut table = Table::new(&name);
-    table.text("every", &args.period);
-    table.texts("run", &args.command);
-    if let Ok(directory) = env::current_dir() {
-        table.text("cwd", &directory.to_string_lossy());
-    }
-    table.pairs("env", search_path().iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    policies(&args.policies)?;
-    for policy in &args.policies {
-        let (word, value) = policy.split_once('=').unwrap_or((policy, ""));
-        table.policy(word, value);
-    }
-    ask(&args.ask, Request::Define { text: table.finish(), replace: args.replace })
+    let definition = EveryWire {
+        name: args.name.as_ref().map_or_else(word, ToString::to_string),
+        period: args.period.clone(),
+        replace: args.replace,
+        work: WorkWire { policies: policies(&args.policies)?.to_string(), ..command(&args.command) },
+    };
+    ask(&args.ask, Request::Every(Box::new(definition)))
+}
+
+/// A command, started where the caller is and found as the caller finds it.
+fn command(words: &[String]) -> WorkWire {
+    let process = ProcessBody {
+        run: words.to_vec(),
+        cwd: env::current_dir().ok(),
+        env: search_path().into_iter().collect(),
+        ..ProcessBody::default()
+    };
+    WorkWire { process, ..WorkWire::default() }
+}
+
+/// A request to a URL.
+fn request(url: &str, body: Option<&str>) -> WorkWire {
+    let body = body.unwrap_or_default().to_owned();
+    let webhook = WebhookBody { url: url.to_owned(), body, ..WebhookBody::default() };
+    WorkWire { webhook: Some(webhook), ..WorkWire::default() }
 }
 
 pub(super) fn pause(args: &PauseArgs) -> Result<Exit, Error> {

@@ -2,9 +2,9 @@
 //!
 //! Cost: one pass over each file here, and one at the server.
 //!
-//! Does not send any file if one has a problem, or if others could have written it: the same files are refused as by
-//! `serve`. The files are applied one after the other, each as a whole or not at all: a name that another source has stops
-//! it.
+//! Does not send any file if one has a problem, or if others could have written it: the same files are
+//! refused as by `serve`. The files are applied one after the other, each as a whole or not at all: a name
+//! that another source has stops it.
 
 use std::fs;
 

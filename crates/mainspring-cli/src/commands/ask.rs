@@ -19,7 +19,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, AuditWire, JobWire, LineWire, OnceWire, Request, Response, RestWire, RunWire, StatusWire,
+    AppliedWire, AuditWire, JobState, JobWire, LineWire, OnceWire, Request, Response, RestWire, RunWire,
+    StatusWire,
 };
 use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
@@ -94,7 +95,7 @@ pub(super) struct View {
 }
 
 impl View {
-    /// That of whoever calls: now, in the system's zone unless UTC is asked for, on standard output.
+    /// That of the caller: now, in the system's zone unless UTC is asked for, on standard output.
     pub(super) fn of(args: &AskArgs) -> View {
         let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
         View { now: Moment::now().wall, zone, screen: Screen::stdout() }
@@ -189,6 +190,13 @@ fn near(text: Option<&String>, view: &View) -> String {
     time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
 }
 
+/// What a job without a next time waits for, if that is the end of another.
+fn after(job: &JobWire) -> Option<String> {
+    let is_active = matches!(job.state_code, JobState::Active | JobState::Quarantined);
+    let mut triggers = job.triggers.iter().filter(|trigger| trigger.starts_with("after "));
+    triggers.next().filter(|_| job.next.is_none() && is_active).cloned()
+}
+
 /// Jobs, and below them one-shot jobs that wait.
 pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> String {
     if jobs.is_empty() && pending.is_empty() {
@@ -199,7 +207,8 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
             || "-".to_owned(),
             |run| format!("{} {}", run.state, near(run.ended.as_ref().or(Some(&run.due)), view)),
         );
-        vec![job.name.clone(), job.state.clone(), near(job.next.as_ref(), view), last, job.action.clone()]
+        let next = after(job).unwrap_or_else(|| near(job.next.as_ref(), view));
+        vec![job.name.clone(), job.state.clone(), next, last, job.action.clone()]
     };
     let once = |once: &OnceWire| {
         let due = near(Some(&once.due), view);
@@ -315,7 +324,7 @@ fn job_text(job: &JobWire, view: &View) -> String {
         ("name", job.name.clone()),
         ("state", job.state.clone()),
         ("rests", job.rest.as_ref().map_or_else(String::new, |rest| rest_text(rest, view))),
-        ("next", job.next.as_ref().map_or_else(String::new, |next| when(next, view))),
+        ("next", job.next.as_ref().map_or_else(|| after(job).unwrap_or_default(), |next| when(next, view))),
         // The server looks earlier where the next time is far away, and says nothing else then.
         ("armed", armed.map_or_else(String::new, |armed| when(armed, view))),
         ("last", last),

@@ -18,14 +18,14 @@ use crate::cli::CheckArgs;
 use crate::wire::{CheckFinding, Checked, CheckedFile};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
-use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded::Loaded;
 use mainspring_file::plain;
 use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
-use mainspring_file::source::{Line, Source};
+use mainspring_file::source::Source;
 use mainspring_file::warning::{exposures, of_command, warnings};
 use mainspring_host::accounts::Account;
 use mainspring_server::error::Error;
@@ -60,9 +60,11 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let (mut firsts, others): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file: &Claimant| seen.insert(file.origin.clone()));
     settle_all(&mut firsts);
+    let unknown = unknown(&firsts, |_| false);
     let mut documents = Vec::new();
-    for file in firsts.into_iter().chain(others) {
-        let findings = Findings::of(file.loaded, &look);
+    for (index, file) in firsts.into_iter().chain(others).enumerate() {
+        let of_file = unknown.iter().filter(|(of, _)| *of == index).map(|(_, warning)| warning.clone());
+        let findings = Findings::of(file.loaded, of_file.collect(), &look);
         exit = exit.and(findings.exit(args));
         match args.json {
             true => documents.push(findings.document()),
@@ -115,7 +117,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(loaded: Loaded, look: &Look) -> Findings {
+    fn of(loaded: Loaded, unknown: Vec<Problem>, look: &Look) -> Findings {
         let (unknown_users, mut warnings): (Vec<Problem>, Vec<Problem>) = match is_job_file(&loaded.source) {
             true => (
                 unknown_users(&loaded.source, &loaded.jobs),
@@ -124,13 +126,15 @@ impl Findings {
             false => {
                 let crontab = Crontab::parse(&loaded.source, look.format);
                 let of_entries = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look));
-                let warnings = of_entries.chain(mail_warnings(&loaded.source)).collect();
+                let warnings = of_entries.collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
+        warnings.extend(mail_warnings(&loaded.source, &loaded.jobs));
         if look.is_here {
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
         }
+        warnings.extend(unknown);
         let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
         problems.extend(unknown_users);
         let problem_count = problems.len() + unkept_count;
@@ -173,22 +177,21 @@ impl Findings {
     }
 }
 
-/// The settings that ask for mails, which are not sent.
-fn mail_warnings(source: &Source) -> Vec<Problem> {
-    let is_mailto = |line: &Line<'_>| {
-        let text = String::from_utf8_lossy(line.bytes);
-        let value =
-            text.trim_start().strip_prefix("MAILTO").and_then(|rest| rest.trim_start().strip_prefix('='));
-        value.is_some_and(|value| !value.trim_matches([' ', '\t', '"', '\'']).is_empty())
+/// Jobs that send mails where nothing takes them.
+fn mail_warnings(source: &Source, jobs: &[PlacedJob]) -> Vec<Problem> {
+    let mut warned = BTreeSet::new();
+    let lacks = |placed: &&PlacedJob| placed.hook.sends_mail() && !placed.hook.has_mailer();
+    let warn = |placed: &PlacedJob| {
+        // Once for each program that is not there: one setting of a crontab holds for all below it.
+        if !warned.insert(placed.hook.sendmail.clone()) {
+            return None;
+        }
+        let line = source.line(placed.line_number).expect("a job stands on a line of its file");
+        let program = placed.hook.sendmail.display();
+        let fault = Fault::new(0..line.bytes.len(), format!("no mail is sent: there is no {program} here"));
+        Some(Problem::warning(line, fault.with_hint("what a job writes is kept: mainspring logs JOB")))
     };
-    let warn = |line: Line<'_>| {
-        let fault = Fault::new(0..line.bytes.len(), "no mail is sent: what a job writes is kept");
-        Problem::warning(
-            line,
-            fault.with_hint("mainspring logs JOB shows it, and mainspring history --state failed"),
-        )
-    };
-    source.lines().filter(is_mailto).map(warn).collect()
+    jobs.iter().filter(lacks).filter_map(warn).collect()
 }
 
 /// The warnings about the triggers and the action of a job, under its name.

@@ -84,6 +84,19 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     report(args, asked, findings)
 }
 
+/// Asks a server how it is, and nothing else: what a container's or a load balancer's health check wants.
+pub(super) fn health(args: &AskArgs) -> Result<Exit, Error> {
+    let (status, health) = ask(&args.server.address())?;
+    let mut findings = diagnosis::of_server(&status, &health, Moment::now().wall);
+    if !args.json {
+        findings.retain(|finding| finding.level != Level::Ok);
+        if findings.is_empty() {
+            findings.push(Finding::ok("server", status.state));
+        }
+    }
+    report(args, "server", findings)
+}
+
 /// Looks at a server of another machine, which says what it knows of itself.
 fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
     let (status, health) = ask(address)?;
@@ -121,7 +134,7 @@ fn directory(place: &Place) -> Finding {
     }
 }
 
-/// A socket that others may write to: whoever can has commands run as the server's user.
+/// A socket that others may write to: a user who can has commands run as the server's user.
 fn open_socket(place: &Place) -> Option<Finding> {
     let path = place.socket();
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;

@@ -5,11 +5,11 @@
 //! Does not choose what to print of it.
 
 use jiff::Timestamp;
-use mainspring_cron::{DayRule, Dialect, Expression, Language, ParseOptions, Schedule, Warning};
+use mainspring_cron::{Expression, Schedule, Warning};
 
 use super::{print_json, zone_name, zone_or_system};
 use crate::cli::expression::{ExpressionArgs, ZoneArgs};
-use crate::wire::{Question, Unreadable};
+use crate::wire::Unreadable;
 use mainspring_exec::clock::Moment;
 use mainspring_file::problem::{Fault, Problem};
 use mainspring_file::source::Line;
@@ -18,30 +18,14 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::say;
+use mainspring_server::protocol::{Question, day_rule_name, language_name, read_expression};
 
 /// The name under which problems of the expression are shown.
 const NAME: &str = "expression";
 
-/// Reads the expression. A fault of a text that another language can read says so.
+/// Reads the expression.
 pub(super) fn read(args: &ExpressionArgs) -> Result<Expression, Fault> {
-    read_as(args, args.dialect).map_err(|fault| {
-        let others = [Language::Cron, Language::Quartz, Language::OnCalendar];
-        match others.into_iter().find(|&other| read_as(args, other).is_ok()) {
-            Some(other) => fault.with_hint(format!("--dialect {} can read it", language_name(other))),
-            None => fault,
-        }
-    })
-}
-
-fn read_as(args: &ExpressionArgs, language: Language) -> Result<Expression, Fault> {
-    let dialect = match language {
-        Language::OnCalendar => return Ok(Expression::parse_oncalendar(&args.text)?),
-        Language::Quartz => Dialect::Quartz,
-        _ => Dialect::Unix,
-    };
-    let mut options = ParseOptions::new().with_dialect(dialect).with_day_rule(args.day_rule);
-    options.job_name = args.name.as_deref();
-    Ok(Expression::parse_with(&args.text, &options)?)
+    read_expression(&args.text, args.dialect, args.day_rule, args.name.as_deref())
 }
 
 /// Shows why the expression cannot be read.
@@ -87,11 +71,7 @@ impl Asked {
             dialect: language_name(args.dialect),
             zone: zone_name(self.schedule.zone()).to_owned(),
             dst: self.schedule.dst().to_string(),
-            day_rule: match args.day_rule {
-                DayRule::Or => "or",
-                DayRule::And => "and",
-                _ => "star",
-            },
+            day_rule: day_rule_name(args.day_rule),
             from: self.show(self.from),
         }
     }
@@ -119,15 +99,6 @@ pub(super) fn warnings_text(args: &ExpressionArgs, warnings: Vec<Warning>) -> St
 /// Something to say about the expression as a whole, with all of it underlined.
 pub(super) fn whole_text(args: &ExpressionArgs, message: String) -> String {
     Problem::new(line(args), Fault::new(0..args.text.len(), message)).in_file(NAME).to_string()
-}
-
-/// The name of a language, as the options have it.
-pub(super) fn language_name(language: Language) -> &'static str {
-    match language {
-        Language::OnCalendar => "oncalendar",
-        Language::Quartz => "quartz",
-        _ => "unix",
-    }
 }
 
 fn line(args: &ExpressionArgs) -> Line<'_> {

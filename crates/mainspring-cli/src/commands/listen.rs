@@ -41,7 +41,8 @@ fn failed(source: io::Error) -> Error {
 }
 
 impl Beside {
-    /// Listens where that is asked for, from now on until the loop ends. Returns what the loop is to be given.
+    /// Listens where that is asked for, from now on until the loop ends. Returns what the loop is to be
+    /// given.
     pub(super) fn begin(
         &mut self,
         args: &ListenArgs,
@@ -97,8 +98,8 @@ struct Opened<'o> {
     good_for_seconds: u32,
 }
 
-/// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of the
-/// machine can read the arguments, and a code of root's server runs jobs as root.
+/// Starts the browser of the desktop, where there is one. As root it does not: for a moment other users of
+/// the machine can read the arguments, and a code of root's server runs jobs as root.
 fn starts_browser(address: &str) -> bool {
     let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     let opener = || {

@@ -43,7 +43,8 @@ pub(super) fn man(args: &ManArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-/// Puts a file in the place of what is there. A link is replaced and not followed: the directory may be another user's.
+/// Puts a file in the place of what is there. A link is replaced and not followed: the directory may be
+/// another user's.
 fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
     match fs::remove_file(&new) {

@@ -7,10 +7,11 @@
 //!
 //! The new folder goes when the server ends, and nothing else does: whatever DIR held before stays.
 //!
-//! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are in memory.
+//! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are
+//! in memory.
 //!
-//! Does not keep anything over its own end: what was due while it did not run is nobody's business, and what runs wrote is
-//! removed. After `kill -9` the new folder is left behind.
+//! Does not keep anything over its own end: what was due while it did not run is neither run nor recorded, and
+//! what runs wrote is removed. After `kill -9` the new folder is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ pub(super) fn run(
         None => {
             let place = own_place()?;
             let result = run_in(place.clone(), serving);
-            // It is in nobody's way if it stays.
+            // It does no harm if it stays.
             let _ = fs::remove_dir_all(place.directory());
             result
         }
@@ -57,7 +58,7 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Result<Serving, Error>) -
     let stores = Stores { store: Box::new(store), reader: None };
     let result =
         serving(place).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
-    // It is in nobody's way if it stays.
+    // It does no harm if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);
     result.map(|()| Exit::Ok)

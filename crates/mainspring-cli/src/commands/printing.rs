@@ -37,7 +37,8 @@ pub(super) fn print_painted(text: &str) -> Result<(), Error> {
     printed(io::stdout().write_all(text.as_bytes()))
 }
 
-/// Prints what a job wrote, or its definition: as it is where another program or a file takes it, else in plain characters.
+/// Prints what a job wrote, or its definition: as it is where another program or a file takes it, else in
+/// plain characters.
 pub(super) fn print_faithfully(text: &str) -> Result<(), Error> {
     if io::stdout().is_terminal() { print(text) } else { printed(io::stdout().write_all(text.as_bytes())) }
 }

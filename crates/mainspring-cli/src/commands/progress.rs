@@ -4,7 +4,8 @@
 //! reading the store [############                  ] 410/1024
 //! ```
 //!
-//! Cost: one write per step; for work that does not say how far it is, a thread that looks five times a second.
+//! Cost: one write per step; for work that does not say how far it is, a thread that looks five times a
+//! second.
 //!
 //! Does not show anything unless somebody sees it, and leaves nothing behind.
 //!
@@ -36,7 +37,8 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 const MIB: u64 = 1 << 20;
 
 impl Progress {
-    /// A bar for work whose result is printed after it: shown if standard error is a terminal and people are meant.
+    /// A bar for work whose result is printed after it: shown if standard error is a terminal and people are
+    /// meant.
     pub(super) fn new(is_json: bool, label: &'static str, total: usize) -> Progress {
         Progress { label, total: total as u64, done: 0, is_shown: !is_json && io::stderr().is_terminal() }
     }

@@ -40,10 +40,12 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     check_files(&args.files)?;
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
+    let log = args.log_style();
     let reader = Reader {
         format: Format::from(args.format),
         zone: zone_or_system(args.zone),
         users: Users::new(ourselves),
+        notify: args.notify,
     };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let stopping = Stopping { drain: args.drain, grace: args.grace };
@@ -54,7 +56,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let listen = args.listen;
     let serving = |place: Place| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
-        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener })
+        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), serving);
@@ -63,7 +65,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     }
     let place = args.place.place();
     place.make()?;
-    // Who stands by has all the time in the world, and says at once that it does.
+    // A standby waits without limit, and says so first.
     let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
     let directory = match taken {
         Err(error @ DirectoryError::Taken { .. }) if args.standby => {
@@ -73,7 +75,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         other => other,
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
-    // Whoever stands by has no address yet: the server before has it.
+    // A standby has no address yet: the server before has it.
     let serving = serving(place.clone())?;
     let (store, lease) = owned_store(&directory, &place)?;
     let reader = Box::new(store.reader());

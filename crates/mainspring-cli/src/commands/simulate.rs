@@ -53,8 +53,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
     Ok(read.and(ended(&outcome, &zone)))
 }
 
-/// The jobs and groups of all files, and [`Exit::Invalid`] if there was a problem in one. Its problems are shown, and as in
-/// `serve` nothing of that file is in force.
+/// The jobs and groups of all files, and [`Exit::Invalid`] if there was a problem in one. Its problems are
+/// shown, and as in `serve` nothing of that file is in force.
 fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
     let mut files = Vec::new();
     for file in &args.files {

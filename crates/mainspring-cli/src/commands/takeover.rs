@@ -4,7 +4,8 @@
 //! lock of the directory ─▶ store opened ─▶ lease: the owner before is fenced out
 //! ```
 //!
-//! Cost: some system calls and a transaction; a wait where another server has the directory, or the disk has no room.
+//! Cost: some system calls and a transaction; a wait where another server has the directory, or the disk has
+//! no room.
 //!
 //! Does not serve: see [`serve`](super::serve).
 
@@ -37,13 +38,14 @@ pub(super) fn owner() -> Owner {
     Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start())
 }
 
-/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it cannot be read.
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it
+/// cannot be read.
 fn machine_start() -> String {
     std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
-/// Opens the store and takes it over. On a full disk something is given up for it; if that is not enough, it is tried again
-/// until there is room: a scheduler that has ended is no help to anybody who then frees some.
+/// Opens the store and takes it over. On a full disk something is given up for it; if that is not enough, it
+/// is tried again until there is room: a scheduler that has ended is no help to anybody who then frees some.
 pub(super) fn owned_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), Error> {
     let mut is_said = false;
     loop {
@@ -67,8 +69,8 @@ pub(super) fn owned_store(directory: &Arc<Directory>, place: &Place) -> Result<(
     }
 }
 
-/// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of a server that
-/// was killed, a child that has not come to its `exec` yet holds the lock a little longer.
+/// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of
+/// a server that was killed, a child that has not come to its `exec` yet holds the lock a little longer.
 pub(super) fn take(place: &Place) -> Result<Directory, DirectoryError> {
     for _ in 0..MAX_TRIES {
         match Directory::open(place.directory()) {

@@ -4,35 +4,21 @@
 //!
 //! Does not approximate: where there is no exact translation, the reason is shown and the exit code is 1.
 
-use super::expression::{language_name, read, refuse, whole_text};
+use super::expression::{read, refuse, whole_text};
 use super::{print, print_json};
 use crate::cli::expression::TranslateArgs;
-use crate::wire::Translated;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
+use mainspring_server::protocol::Translated;
 
 pub(super) fn translate(args: &TranslateArgs) -> Result<Exit, Error> {
     let expression = match read(&args.expression) {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let to = language_name(args.to);
-    let mut document = Translated {
-        expression: args.expression.text.clone(),
-        dialect: language_name(args.expression.dialect),
-        to,
-        translation: None,
-        notes: Vec::new(),
-        reason: None,
-    };
-    match expression.translate(args.to) {
-        Ok(translation) => {
-            document.translation = Some(translation.text);
-            document.notes = translation.notes;
-        }
-        Err(reason) => document.reason = Some(reason.to_string()),
-    }
+    let asked = &args.expression;
+    let document = Translated::new(&expression, &asked.text, asked.dialect, args.to);
     show(args, &document)?;
     Ok(if document.translation.is_some() { Exit::Ok } else { Exit::Failed })
 }

@@ -49,6 +49,9 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
     if timetable.is_at_boot() {
         say("one of its triggers is the start of the server, which has no time\n");
     }
+    for after in timetable.follows() {
+        say(&format!("one of its triggers is the end of a run of another job, which has no time: {after}\n"));
+    }
     let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
     let is_wanted = |time: &Timestamp| args.until.is_none_or(|until| *time <= until);
     let times = upcoming(&timetable, from).take_while(is_wanted).take(args.count.unwrap_or(default) as usize);

@@ -7,7 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Group, Job};
 
-/// The most events of one simulation: nearly two years of a job that is due each minute, and some ten seconds of work.
+/// The most events of one simulation: nearly two years of a job that is due each minute, and some ten seconds
+/// of work.
 pub const MAX_EVENTS: u64 = 1_000_000;
 
 /// A job as far as a simulation cares.

@@ -43,7 +43,7 @@ pub struct Event {
     pub job_index: usize,
     /// The nominal time of the run; of several missed occurrences the first.
     pub nominal: Timestamp,
-    /// What.
+    /// What happened to the run then.
     pub what: What,
 }
 

@@ -47,7 +47,7 @@ fn a_deploy_of_roots_is_served_through_its_links() {
     ground.write("own.toml", IDLE, 0o644);
     let (data, file) = (ground.text("data"), ground.text("cur/jobs.toml"));
     let mut server = Running::any(&["serve", "--data", &data, &file]);
-    server.wait_for(&["1 jobs, data in"]);
+    server.wait_for(&["1 job, data in"]);
     assert_eq!(ground.ask(&["run", "idle", "--wait"]).code, Some(0));
     assert_eq!(ground.ask(&["apply", &file]).code, Some(0));
     server.stop();

@@ -111,7 +111,7 @@ impl Ground {
         crate::served::write(&self.path("jobs.toml"), jobs);
         let (data, file) = (self.text("data"), self.text("jobs.toml"));
         let mut server = Running::after(shell_text, &["serve", "--data", &data, &file]);
-        server.wait_for(&["jobs, data in"]);
+        server.wait_for(&[", data in "]);
         server
     }
 

@@ -1,4 +1,4 @@
-//! Commands that look at a data directory write nothing and follow nothing, whoever prepared it.
+//! Commands that look at a data directory write nothing and follow nothing, whichever user prepared it.
 
 use std::fs;
 

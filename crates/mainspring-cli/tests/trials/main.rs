@@ -1,7 +1,9 @@
-//! Trials: each does what somebody would do who wants to harm a server of root's or the machine, and does no harm.
+//! Trials: each does what somebody would do who wants to harm a server of root's or the machine, and does no
+//! harm.
 //!
-//! The somebody is called bob here, and is the user with the number 65534. To become bob takes root: as another user the trials
-//! are skipped and say so, unless the variable CI is set; there they fail. `cargo xtask trials` runs them alone.
+//! The somebody is called bob here, and is the user with the number 65534. To become bob takes root: as
+//! another user the trials are skipped and say so, unless the variable CI is set; there they fail. `cargo
+//! xtask trials` runs them alone.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -50,7 +50,7 @@ fn answers_that_nobody_reads_are_not_made() {
     // All answers together would be sixty megabytes.
     let more = most_memory(&server) - before;
     assert!(more < 32 << 10, "{more} kB");
-    // Whoever reads gets all of them.
+    // A client that reads gets all of them.
     let lists =
         BufReader::new(greedy).lines().take(1_024).filter(|line| line.as_ref().unwrap().contains("after"));
     assert_eq!(lists.count(), 1_024);

@@ -1,4 +1,5 @@
-//! A server that may open few files runs what it can, loses nothing without a word, and does not turn for nothing.
+//! A server that may open few files runs what it can, loses nothing without a word, and does not turn for
+//! nothing.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -53,7 +54,8 @@ fn follow(ground: &Ground) -> UnixStream {
     stream
 }
 
-/// How many descriptors below a limit are open; those above were handed down by whoever runs the tests.
+/// How many descriptors below a limit are open; those above were handed down by the program that runs the
+/// tests.
 fn open_count(server: &Running, limit: usize) -> usize {
     let names = crate::ground::names(format!("/proc/{}/fd", server.pid()).as_ref());
     names.iter().filter(|name| name.parse::<usize>().unwrap() < limit).count()

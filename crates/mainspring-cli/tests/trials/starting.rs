@@ -8,7 +8,8 @@ use serde_json::Value;
 use crate::ground::{Ground, skipped};
 use crate::program::Running;
 
-/// Holds a lease on a file of its user's: who opens the file waits until it is given up, which takes the kernel 45 seconds.
+/// Holds a lease on a file of its user's: who opens the file waits until it is given up, which takes the
+/// kernel 45 seconds.
 const LEASE: &str = "
 import fcntl, os, signal, sys
 signal.signal(signal.SIGIO, signal.SIG_IGN)

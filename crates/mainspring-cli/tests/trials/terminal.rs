@@ -1,4 +1,4 @@
-//! Nothing that a file, a false server or a job says is obeyed by the terminal of whoever looks.
+//! Nothing that a file, a false server or a job says is obeyed by the terminal of the person who looks.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 46] = [
+const COMMANDS: [&str; 47] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -174,6 +174,7 @@ const COMMANDS: [&str; 46] = [
     "status --data data",
     "doctor --data data",
     "doctor --json --data data",
+    "health --data data",
     "export --data data",
     "remove \"$ODD\" --data data",
     "remove typed --data data",

@@ -14,7 +14,7 @@ pub(crate) const SECOND_US: u64 = 1_000_000;
 
 /// Which component it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Kind {
     Year,
     Month,
     Day,
@@ -41,96 +41,94 @@ pub(crate) struct Part {
     pub(crate) repetition: Option<u64>,
 }
 
-impl Place {
+impl Kind {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Place::Year => "year",
-            Place::Month => "month",
-            Place::Day => "day",
-            Place::DayFromEnd => "day from the end of the month",
-            Place::Hour => "hour",
-            Place::Minute => "minute",
-            Place::Second => "second",
+            Kind::Year => "year",
+            Kind::Month => "month",
+            Kind::Day => "day",
+            Kind::DayFromEnd => "day from the end of the month",
+            Kind::Hour => "hour",
+            Kind::Minute => "minute",
+            Kind::Second => "second",
         }
     }
 
     pub(crate) fn first(self) -> u64 {
         match self {
-            Place::Year => 1970,
-            Place::Month | Place::Day | Place::DayFromEnd => 1,
-            Place::Hour | Place::Minute | Place::Second => 0,
+            Kind::Year => 1970,
+            Kind::Month | Kind::Day | Kind::DayFromEnd => 1,
+            Kind::Hour | Kind::Minute | Kind::Second => 0,
         }
     }
 
     pub(crate) fn last(self) -> u64 {
         match self {
-            Place::Year => 2199,
-            Place::Month => 12,
-            Place::Day => 31,
+            Kind::Year => 2199,
+            Kind::Month => 12,
+            Kind::Day => 31,
             // Every month has 28 days: a day further back would be missing from some.
-            Place::DayFromEnd => 28,
-            Place::Hour => 23,
-            Place::Minute => 59,
-            Place::Second => 60 * SECOND_US - 1,
+            Kind::DayFromEnd => 28,
+            Kind::Hour => 23,
+            Kind::Minute => 59,
+            Kind::Second => 60 * SECOND_US - 1,
         }
     }
 
     fn expected(self) -> String {
         match self {
-            Place::Second => "0 to 59.999999".to_owned(),
+            Kind::Second => "0 to 59.999999".to_owned(),
             _ => format!("{} to {}", self.first(), self.last()),
         }
     }
 
     fn article(self) -> &'static str {
-        if self == Place::Hour { "an" } else { "a" }
+        if self == Kind::Hour { "an" } else { "a" }
     }
 }
 
 impl Component {
-    pub(crate) fn read(text: Word<'_>, place: Place) -> Result<Component, ParseError> {
+    pub(crate) fn read(text: Word<'_>, kind: Kind) -> Result<Component, ParseError> {
         if text.text == "*" {
             return Ok(Component::Any);
         }
         let parts: Result<Vec<Part>, ParseError> =
-            text.split(',').map(|part| read_part(part, place)).collect();
+            text.split(',').map(|part| read_part(part, kind)).collect();
         Ok(Component::Parts(parts?))
     }
 
     /// All values, part by part. Not for seconds, which are too many.
-    pub(crate) fn values(&self, place: Place) -> impl Iterator<Item = u64> {
+    pub(crate) fn values(&self, kind: Kind) -> impl Iterator<Item = u64> {
         let (any, parts): (_, &[Part]) = match self {
-            Component::Any => (Some(Part::whole(place)), &[]),
+            Component::Any => (Some(Part::whole(kind)), &[]),
             Component::Parts(parts) => (None, parts),
         };
         // One part at a time: a long text has many, and each up to 230 values.
-        any.into_iter().chain(parts.iter().copied()).flat_map(move |part| part.values(place))
+        any.into_iter().chain(parts.iter().copied()).flat_map(move |part| part.values(kind))
     }
 }
 
 impl Part {
     /// Every value of a component.
-    fn whole(place: Place) -> Part {
-        Part { first: place.first(), last: Some(place.last()), repetition: None }
+    fn whole(kind: Kind) -> Part {
+        Part { first: kind.first(), last: Some(kind.last()), repetition: None }
     }
 
-    fn values(self, place: Place) -> Vec<u64> {
+    fn values(self, kind: Kind) -> Vec<u64> {
         let step =
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
         match (self.last, self.repetition) {
             (None, None) => vec![self.first],
             // Days from the end are visited in the order of the month, so a repetition counts down to the
             // last day.
-            (None, Some(_)) if place == Place::DayFromEnd => (1..=self.first).rev().step_by(step).collect(),
-            (Some(last), _) if place == Place::DayFromEnd => {
-                (self.first..=last).rev().step_by(step).collect()
-            }
-            (last, _) => (self.first..=last.unwrap_or(place.last())).step_by(step).collect(),
+            (None, Some(_)) if kind == Kind::DayFromEnd => (1..=self.first).rev().step_by(step).collect(),
+            (Some(last), _) if kind == Kind::DayFromEnd => (self.first..=last).rev().step_by(step).collect(),
+            (last, _) => (self.first..=last.unwrap_or(kind.last())).step_by(step).collect(),
         }
     }
 }
 
-fn read_part(text: Word<'_>, place: Place) -> Result<Part, ParseError> {
+fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
     let (range, repetition) = match text.split_once("/") {
         Some((range, repetition)) => (range, Some(repetition)),
         None => (text, None),
@@ -138,13 +136,13 @@ fn read_part(text: Word<'_>, place: Place) -> Result<Part, ParseError> {
     if range.text == "*" {
         let message = format!(
             "`*` takes no list or repetition here: expected a first {} before the slash",
-            place.name()
+            kind.name()
         );
-        return Err(ParseError::new(range.span(), message).with_hint(place.first().to_string()));
+        return Err(ParseError::new(range.span(), message).with_hint(kind.first().to_string()));
     }
     let (first, last) = match range.split_once("..") {
-        Some((first, last)) => (read_value(first, place)?, Some(read_value(last, place)?)),
-        None => (read_value(range, place)?, None),
+        Some((first, last)) => (read_value(first, kind)?, Some(read_value(last, kind)?)),
+        None => (read_value(range, kind)?, None),
     };
     if let Some(last) = last
         && last < first
@@ -154,57 +152,57 @@ fn read_part(text: Word<'_>, place: Place) -> Result<Part, ParseError> {
         return Err(ParseError::new(range.span(), message).with_hint(format!("{right}..{left}")));
     }
     let Some(word) = repetition else { return Ok(Part { first, last, repetition: None }) };
-    let Some(step) = number(word, place).filter(|&step| 0 < step) else {
+    let Some(step) = number(word, kind).filter(|&step| 0 < step) else {
         let message = format!(
             "expected a repetition in {}s after the slash, more than 0, found `{}`",
-            place.name(),
+            kind.name(),
             word.text
         );
         return Err(ParseError::new(word.span(), message).with_hint("1"));
     };
-    let room = match (last, place) {
+    let room = match (last, kind) {
         // A single value, however it is written.
         (Some(last), _) if last == first => return Ok(Part { first, last: None, repetition: None }),
         (Some(last), _) => last - first,
-        (None, Place::DayFromEnd) => first - place.first(),
-        (None, _) => place.last() - first,
+        (None, Kind::DayFromEnd) => first - kind.first(),
+        (None, _) => kind.last() - first,
     };
     if room < step {
         let message =
-            format!("a repetition of {} leaves the {} field before it happens once", word.text, place.name());
+            format!("a repetition of {} leaves the {} field before it happens once", word.text, kind.name());
         return Err(ParseError::new(text.span(), message).with_hint(range.text));
     }
     Ok(Part { first, last, repetition: Some(step) })
 }
 
-fn read_value(word: Word<'_>, place: Place) -> Result<u64, ParseError> {
-    let Some(number) = number(word, place) else {
+fn read_value(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
+    let Some(number) = number(word, kind) else {
         let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
         let message =
-            format!("expected {} {} ({}), found {found}", place.article(), place.name(), place.expected());
+            format!("expected {} {} ({}), found {found}", kind.article(), kind.name(), kind.expected());
         return Err(ParseError::new(word.span(), message));
     };
-    let number = match (place, number) {
-        (Place::Year, 0..70) => number + 2000,
-        (Place::Year, 70..100) => number + 1900,
+    let number = match (kind, number) {
+        (Kind::Year, 0..70) => number + 2000,
+        (Kind::Year, 70..100) => number + 1900,
         _ => number,
     };
-    if (place.first()..=place.last()).contains(&number) {
+    if (kind.first()..=kind.last()).contains(&number) {
         return Ok(number);
     }
-    let nearest = match place {
-        Place::Second => "59".to_owned(),
-        _ => number.clamp(place.first(), place.last()).to_string(),
+    let nearest = match kind {
+        Kind::Second => "59".to_owned(),
+        _ => number.clamp(kind.first(), kind.last()).to_string(),
     };
     let message =
-        format!("{} is outside of the {} field: expected {}", word.text, place.name(), place.expected());
+        format!("{} is outside of the {} field: expected {}", word.text, kind.name(), kind.expected());
     Err(ParseError::new(word.span(), message).with_hint(nearest))
 }
 
 /// Digits, and for seconds a decimal fraction, which is rounded to microseconds.
-fn number(word: Word<'_>, place: Place) -> Option<u64> {
+fn number(word: Word<'_>, kind: Kind) -> Option<u64> {
     let (whole, fraction) = match word.text.split_once('.') {
-        Some((whole, fraction)) if place == Place::Second => (whole, fraction),
+        Some((whole, fraction)) if kind == Kind::Second => (whole, fraction),
         Some(_) => return None,
         None => (word.text, "0"),
     };
@@ -213,7 +211,7 @@ fn number(word: Word<'_>, place: Place) -> Option<u64> {
         return None;
     }
     let whole: u64 = whole.parse().unwrap_or(u64::from(u32::MAX)).min(u64::from(u32::MAX));
-    if place != Place::Second {
+    if kind != Kind::Second {
         return Some(whole);
     }
     // Seven digits are enough to round to six.
@@ -225,40 +223,40 @@ fn number(word: Word<'_>, place: Place) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn values(text: &str, place: Place) -> Vec<u64> {
-        Component::read(Word::whole(text), place).unwrap().values(place).collect()
+    fn values(text: &str, kind: Kind) -> Vec<u64> {
+        Component::read(Word::whole(text), kind).unwrap().values(kind).collect()
     }
 
     #[test]
     fn a_repetition_without_a_last_value_goes_on_to_the_end_of_its_field() {
-        assert_eq!(values("17/2", Place::Hour), [17, 19, 21, 23]);
-        assert_eq!(values("9..14/2,3", Place::Hour), [9, 11, 13, 3]);
-        assert_eq!(values("7/3", Place::DayFromEnd), [7, 4, 1]);
-        assert_eq!(values("1..7/2", Place::DayFromEnd), [7, 5, 3, 1]);
-        assert_eq!(values("98..02", Place::Year), [1998, 1999, 2000, 2001, 2002]);
+        assert_eq!(values("17/2", Kind::Hour), [17, 19, 21, 23]);
+        assert_eq!(values("9..14/2,3", Kind::Hour), [9, 11, 13, 3]);
+        assert_eq!(values("7/3", Kind::DayFromEnd), [7, 4, 1]);
+        assert_eq!(values("1..7/2", Kind::DayFromEnd), [7, 5, 3, 1]);
+        assert_eq!(values("98..02", Kind::Year), [1998, 1999, 2000, 2001, 2002]);
     }
 
     #[test]
     fn what_systemd_refuses_is_refused_at_its_characters() {
         let cases = [
-            ("*/2", Place::Hour, 0..1),
-            ("2..1", Place::Hour, 0..4),
-            ("23/2", Place::Hour, 0..4),
-            ("1,,2", Place::Hour, 2..2),
-            ("1/0", Place::Hour, 2..3),
-            ("29", Place::DayFromEnd, 0..2),
-            ("60", Place::Second, 0..2),
-            ("1.5", Place::Hour, 0..3),
-            ("1..2..3", Place::Hour, 3..7),
+            ("*/2", Kind::Hour, 0..1),
+            ("2..1", Kind::Hour, 0..4),
+            ("23/2", Kind::Hour, 0..4),
+            ("1,,2", Kind::Hour, 2..2),
+            ("1/0", Kind::Hour, 2..3),
+            ("29", Kind::DayFromEnd, 0..2),
+            ("60", Kind::Second, 0..2),
+            ("1.5", Kind::Hour, 0..3),
+            ("1..2..3", Kind::Hour, 3..7),
         ];
-        for (text, place, span) in cases {
-            assert_eq!(Component::read(Word::whole(text), place).unwrap_err().span(), span, "{text}");
+        for (text, kind, span) in cases {
+            assert_eq!(Component::read(Word::whole(text), kind).unwrap_err().span(), span, "{text}");
         }
     }
 
     #[test]
     fn seconds_are_rounded_to_microseconds() {
-        assert_eq!(number(Word::whole("5.1234567"), Place::Second), Some(5_123_457));
-        assert_eq!(number(Word::whole("0.5"), Place::Second), Some(500_000));
+        assert_eq!(number(Word::whole("5.1234567"), Kind::Second), Some(5_123_457));
+        assert_eq!(number(Word::whole("0.5"), Kind::Second), Some(500_000));
     }
 }

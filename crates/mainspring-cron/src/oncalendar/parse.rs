@@ -5,7 +5,7 @@
 
 use jiff::tz::TimeZone;
 
-use super::component::{Component, Part, Place, SECOND_US};
+use super::component::{Component, Kind, Part, SECOND_US};
 use crate::civil::{Calendar, Fields};
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join};
 use crate::error::{ParseError, Warning};
@@ -36,7 +36,7 @@ struct Parts {
     year: Component,
     month: Component,
     day: Component,
-    day_place: Place,
+    day_place: Kind,
     hour: Component,
     minute: Component,
     second: Component,
@@ -117,7 +117,7 @@ fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {
         year: Component::Any,
         month: Component::Any,
         day: Component::Any,
-        day_place: Place::Day,
+        day_place: Kind::Day,
         hour: midnight(),
         minute: midnight(),
         second: midnight(),
@@ -195,7 +195,7 @@ fn read_weekday(word: Word<'_>) -> Result<usize, ParseError> {
 fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
     let (before, day) = match word.split_once("~") {
         Some((before, day)) => {
-            parts.day_place = Place::DayFromEnd;
+            parts.day_place = Kind::DayFromEnd;
             (before, Some(day))
         }
         None => (word, None),
@@ -217,9 +217,9 @@ fn read_date(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
         }
     };
     if let Some(year) = year {
-        parts.year = Component::read(year, Place::Year)?;
+        parts.year = Component::read(year, Kind::Year)?;
     }
-    parts.month = Component::read(month, Place::Month)?;
+    parts.month = Component::read(month, Kind::Month)?;
     parts.day = Component::read(day, parts.day_place)?;
     Ok(())
 }
@@ -235,10 +235,10 @@ fn read_time(word: Word<'_>, parts: &mut Parts) -> Result<(), ParseError> {
             return Err(ParseError::new(word.span(), message).with_hint("00:00"));
         }
     };
-    parts.hour = Component::read(hour, Place::Hour)?;
-    parts.minute = Component::read(minute, Place::Minute)?;
+    parts.hour = Component::read(hour, Kind::Hour)?;
+    parts.minute = Component::read(minute, Kind::Minute)?;
     if let Some(second) = second {
-        parts.second = Component::read(second, Place::Second)?;
+        parts.second = Component::read(second, Kind::Second)?;
     }
     Ok(())
 }
@@ -248,13 +248,13 @@ impl Parts {
         let days = bits(&self.day, self.day_place);
         let (dates, dates_from_end) = match (self.day_place, &self.day) {
             (_, Component::Any) => (ALL_DATES, 0),
-            (Place::DayFromEnd, _) => (0, days >> 1),
+            (Kind::DayFromEnd, _) => (0, days >> 1),
             (_, _) => (days, 0),
         };
         let low = |word: u64| u32::try_from(word).expect("hours and days are below 32");
         Calendar::new(Fields {
             years: self.years(),
-            months: u16::try_from(bits(&self.month, Place::Month)).expect("months are below 13"),
+            months: u16::try_from(bits(&self.month, Kind::Month)).expect("months are below 13"),
             days: Days {
                 dates: low(dates.into()),
                 dates_from_end: low(dates_from_end.into()),
@@ -262,8 +262,8 @@ impl Parts {
                 join: Join::And,
                 ..Days::ALL
             },
-            hours: bits(&self.hour, Place::Hour),
-            minutes: self.minute.values(Place::Minute).fold(0, |bits, value| bits | 1 << value),
+            hours: bits(&self.hour, Kind::Hour),
+            minutes: self.minute.values(Kind::Minute).fold(0, |bits, value| bits | 1 << value),
             moments: self.moments(),
         })
     }
@@ -273,8 +273,8 @@ impl Parts {
         if self.year == Component::Any {
             return None;
         }
-        for year in self.year.values(Place::Year) {
-            years.insert(u16::try_from(year - Place::Year.first()).expect("years are at most 2199"));
+        for year in self.year.values(Kind::Year) {
+            years.insert(u16::try_from(year - Kind::Year.first()).expect("years are at most 2199"));
         }
         Some(years.words())
     }
@@ -303,13 +303,13 @@ impl Parts {
 fn fraction(part: Part) -> Fraction {
     let last_us = match (part.last, part.repetition) {
         (Some(last), _) => last,
-        (None, Some(_)) => Place::Second.last(),
+        (None, Some(_)) => Kind::Second.last(),
         (None, None) => part.first,
     };
     let step_us = if part.first == last_us { 0 } else { part.repetition.unwrap_or(SECOND_US) };
     Fraction { first_ns: part.first * 1000, last_ns: last_us * 1000, step_ns: step_us * 1000 }
 }
 
-fn bits(component: &Component, place: Place) -> u32 {
-    component.values(place).fold(0, |bits, value| bits | 1 << value)
+fn bits(component: &Component, kind: Kind) -> u32 {
+    component.values(kind).fold(0, |bits, value| bits | 1 << value)
 }

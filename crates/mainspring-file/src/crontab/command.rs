@@ -7,14 +7,15 @@
 //! | `\\` | `\` | `\\` | `\\` |
 //! | `\x` | `\x` | `\x` | `\x` |
 //!
-//! A final line end is added to the input, unless it is empty or has one. So `mail joe%Hello,%%Joe` sends three lines.
+//! A final line end is added to the input, unless it is empty or has one. So `mail joe%Hello,%%Joe` sends
+//! three lines.
 //!
 //! Cost: one pass and one copy.
 //!
 //! Does not interpret the command in any other way: that is the shell's.
 //!
-//! Source: crontab(5) of Debian's cron 3.0pl1. The page says nothing of `\\`; the program halves it before the first `%`
-//! and not after it, and so does this file.
+//! Source: crontab(5) of Debian's cron 3.0pl1. The page says nothing of `\\`; the program halves it before
+//! the first `%` and not after it, and so does this file.
 
 /// What a run gives to the shell.
 ///
@@ -36,7 +37,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// Reads the command part of an entry. Any text is a command; an empty `shell_text` is for the caller to refuse.
+    /// Reads the command part of an entry. Any text is a command; an empty `shell_text` is for the caller to
+    /// refuse.
     pub fn parse(text: &str) -> Command {
         let mut shell_text = String::with_capacity(text.len());
         let mut rest = text.char_indices();

@@ -1,6 +1,7 @@
 //! The entries of a crontab as durable jobs.
 //!
-//! Unless a note names an entry, its name is found later, when all files are known: see [`names`](super::names).
+//! Unless a note names an entry, its name is found later, when all files are known: see
+//! [`names`](super::names).
 //!
 //! Cost: one pass over the entries.
 //!
@@ -11,19 +12,20 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use mainspring_cron::Expression;
-use mainspring_job::{Job, JobError, JobName, Timetable, Work};
+use mainspring_job::{Job, JobError, JobName};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
+use crate::definition::Definition;
+use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
-use crate::jobfile::written::{Table, process};
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_action::names::DEFAULT_SHELL;
 
-/// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for the entries
-/// above which no `CRON_TZ` stands. Those without a name of their own are all called `command` yet.
+/// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for
+/// the entries above which no `CRON_TZ` stands. Those without a name of their own are all called `command`
+/// yet.
 pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
     let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
@@ -40,7 +42,11 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
         }
         let is_named = own.is_some();
         match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
-            Ok(job) => jobs.push(PlacedJob { line_number: placed.line_number, is_named, job }),
+            Ok(job) => {
+                let (line_number, follows) = (placed.line_number, Vec::new());
+                let hook = hook(placed);
+                jobs.push(PlacedJob { line_number, is_named, follows, hook, job }.hooked());
+            }
             Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
         }
     }
@@ -51,16 +57,29 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
     let silent = Note::default();
     let note = placed.note.as_deref().unwrap_or(&silent);
     let schedule = placed.schedule(zone);
-    let body = body(placed);
-    let text = written(&name, placed, note, &body, schedule.zone());
-    let action = Body::Process(body).encode()?;
-    let mut work = Work::new(action).with_policies(note.policies.clone());
-    (work.group, work.priority) = (note.group.clone(), note.priority);
-    let timetable = Timetable::new(vec![schedule]).expect("one trigger is neither none nor too many");
-    let mut job = Job::new(name, timetable, work);
-    job.max_runs = note.max_runs;
-    (job.source, job.text) = (source.to_owned(), text);
-    Ok(job)
+    let definition = Definition {
+        hash_text: placed.entry.hash_text.clone(),
+        policies: note.policies.clone(),
+        group: note.group.clone(),
+        priority: note.priority,
+        max_runs: note.max_runs,
+        hook: hook(placed),
+        ..Definition::new(name, schedule, Body::Process(body(placed)))
+    };
+    definition.job(source)
+}
+
+/// Mails of what an entry writes, as its `MAILTO` says; none where that is not set or empty.
+fn hook(placed: &PlacedEntry) -> JobHook {
+    let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
+    let usual = JobHook::default();
+    JobHook {
+        // What is no address is warned of elsewhere, and cron would mail nobody either.
+        mail_output: setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default(),
+        sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
+        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        ..JobHook::default()
+    }
 }
 
 fn body(placed: &PlacedEntry) -> ProcessBody {
@@ -76,34 +95,6 @@ fn body(placed: &PlacedEntry) -> ProcessBody {
         stdin: placed.entry.command.input.clone(),
         ..ProcessBody::default()
     }
-}
-
-/// The entry as a table of a job file.
-fn written(name: &JobName, placed: &PlacedEntry, note: &Note, body: &ProcessBody, zone: &TimeZone) -> String {
-    let mut table = Table::new(name.as_str());
-    let text = placed.entry.expression.to_string();
-    match &placed.entry.expression {
-        Expression::Reboot => table.raw("at_boot", "true"),
-        Expression::At(moment) => table.text("at", &moment.to_string()),
-        _ => table.text("cron", &text),
-    }
-    if text.contains(['H', '~']) {
-        table.text("hash", &placed.entry.hash_text);
-    }
-    if let Some(zone) = zone.iana_name() {
-        table.text("zone", zone);
-    }
-    for (word, value) in &note.words {
-        table.policy(word, value);
-    }
-    if note.priority != 0 {
-        table.raw("priority", &note.priority.to_string());
-    }
-    if let Some(count) = note.max_runs {
-        table.raw("max_runs", &count.to_string());
-    }
-    process(&mut table, body);
-    table.finish()
 }
 
 #[cfg(test)]
@@ -159,7 +150,7 @@ mod tests {
                     body.env.sort();
                     body
                 }
-                Body::Webhook(_) => unreachable!("a crontab has no webhooks"),
+                Body::Webhook(_) | Body::Mail(_) => unreachable!("a crontab has no webhooks"),
             });
             assert_eq!(sorted[0], sorted[1]);
         }

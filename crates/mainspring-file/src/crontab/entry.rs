@@ -9,7 +9,8 @@
 //!                  @at 2030-01-31T08:00Z  or one moment, which is the next word
 //! ```
 //!
-//! `H` and `~` in a field choose their values from what follows the time: the command, and the user before it.
+//! `H` and `~` in a field choose their values from what follows the time: the command, and the user before
+//! it.
 //!
 //! The time part is always five fields: with a sixth for seconds nobody could say where the command begins.
 //! What the fields mean is for `mainspring-cron`; here the line is only cut up.
@@ -45,11 +46,11 @@ const BLANKS: [char; 2] = [' ', '\t'];
 /// An entry as its own line says it, before zone, user and environment are settled.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// When.
+    /// When it is due.
     pub expression: Expression,
     /// The user column of a system crontab.
     pub user: Option<UserColumn>,
-    /// What.
+    /// What is run then.
     pub command: Command,
     /// Where the command begins in the text of the entry.
     pub command_start: usize,

@@ -6,16 +6,18 @@
 //! value   = 'any text'        |  "any text"        |  text up to the end of the line, without trailing blanks
 //! ```
 //!
-//! Nothing is expanded, no backslash is special, `#` begins no comment, and an empty value needs quotes. A quote counts
-//! only as the first character; after a closing quote nothing may follow. A setting applies to the entries below it.
+//! Nothing is expanded, no backslash is special, `#` begins no comment, and an empty value needs quotes. A
+//! quote counts only as the first character; after a closing quote nothing may follow. A setting applies to
+//! the entries below it.
 //!
 //! Cost: one pass over the line; an entry shares its settings with its neighbours until one is added.
 //!
 //! Does not accept a setting without a name, which Debian's cron takes and then cannot use.
 //!
-//! Source: crontab(5) of Debian's cron 3.0pl1 (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); where
-//! the page is silent, what that program does. Where they differ the page holds: the program drops blanks at the end of
-//! a value also inside of quotes, and a second pair of quotes, which the page says are kept.
+//! Source: crontab(5) of Debian's cron 3.0pl1
+//! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); where the page is silent, what that
+//! program does. Where they differ the page holds: the program drops blanks at the end of a value also inside
+//! of quotes, and a second pair of quotes, which the page says are kept.
 
 use crate::problem::Fault;
 
@@ -59,8 +61,8 @@ impl Setting {
     ///
     /// # Errors
     ///
-    /// A fault, if the line does not have the form of a setting. An entry of a crontab never has it, since its second
-    /// word is not `=`: try this first, as cron does.
+    /// A fault, if the line does not have the form of a setting. An entry of a crontab never has it, since
+    /// its second word is not `=`: try this first, as cron does.
     ///
     /// # Example
     ///

@@ -1,15 +1,15 @@
 //! What the jobs of a crontab are called that do not say so themselves.
 //!
-//! The word for the command is the name: see [`word`]. Where it is taken a job of the same file gets a number,
-//! as in `echo-2`, and a job of another file the name of its file, as in `php-sessionclean`.
+//! The word for the command is the name: see [`word`]. Where it is taken a job of the same file gets a
+//! number, as in `echo-2`, and a job of another file the name of its file, as in `php-sessionclean`.
 //!
 //! ```text
 //! entries ─┬─ as a job that is known, in this order:   line and command ─▶ command ─▶ schedule and word ─▶ word
 //!          └─ none is: a name that nothing has
 //! ```
 //!
-//! A name is known by what a file held before, so that it stays when lines come and go, and when a command or a schedule is
-//! edited: history, pauses and counts stay with the job.
+//! A name is known by what a file held before, so that it stays when lines come and go, and when a command or
+//! a schedule is edited: history, pauses and counts stay with the job.
 //!
 //! Cost: a sort of the entries for each of the four comparisons.
 //!
@@ -59,7 +59,8 @@ impl Content {
         Some(Content { when: job.timetable.to_string(), user, command, word })
     }
 
-    /// Equal texts for entries that are alike; the first comparison is the strictest. `None` if there is nothing to compare.
+    /// Equal texts for entries that are alike; the first comparison is the strictest. `None` if there is
+    /// nothing to compare.
     fn likeness(&self, comparison: usize) -> Option<String> {
         let Content { when, user, command, word } = self;
         let user = user.as_deref().unwrap_or_default();
@@ -81,8 +82,8 @@ pub enum Alike {
     InWord,
 }
 
-/// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job of the file
-/// gets a name that another one of it says.
+/// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job
+/// of the file gets a name that another one of it says.
 pub fn recall(jobs: &mut [PlacedJob], known: &mut Vec<Known>, alike: Alike) {
     let said: BTreeSet<JobName> =
         jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
@@ -132,8 +133,8 @@ fn give(placed: &mut PlacedJob, name: JobName) {
     placed.is_named = true;
 }
 
-/// A name that nothing has. `own` are those of the same file. `numbers` are the first that may be free for each beginning: names
-/// that are taken stay so.
+/// A name that nothing has. `own` are those of the same file. `numbers` are the first that may be free for
+/// each beginning: names that are taken stay so.
 fn fresh(
     word: Option<String>,
     source: &str,

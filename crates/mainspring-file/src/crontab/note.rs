@@ -5,9 +5,9 @@
 //! 30 2 * * *  /usr/local/bin/backup --all
 //! ```
 //!
-//! To cron it is a comment, so the file stays a crontab. Words are separated by blanks and hold none. `name`, `group`,
-//! `priority` and `max-runs` are read here; all others are the policies of `mainspring-job`, with their texts. Blank lines,
-//! comments and settings may stand between it and its entry.
+//! To cron it is a comment, so the file stays a crontab. Words are separated by blanks and hold none. `name`,
+//! `group`, `priority` and `max-runs` are read here; all others are the policies of `mainspring-job`, with
+//! their texts. Blank lines, comments and settings may stand between it and its entry.
 //!
 //! Cost: one pass over the line.
 //!
@@ -52,8 +52,6 @@ pub struct Note {
     pub max_runs: Option<u64>,
     /// Its policies.
     pub policies: Policies,
-    /// The policies as they were written: key and value.
-    pub words: Vec<(String, String)>,
 }
 
 /// The part of a comment that a note is read from, with its offset; `None` if the line is any other comment.
@@ -127,7 +125,6 @@ impl Note {
                     let at = value.find(&error.found).map_or(whole.clone(), |at| at..at + error.found.len());
                     Fault::new(at, error.to_string())
                 })?;
-                self.words.push((key.replace('-', "_"), value.to_owned()));
             }
         }
         Ok(())

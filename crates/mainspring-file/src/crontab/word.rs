@@ -8,8 +8,8 @@
 //! | `cd / && run-parts --report /etc/cron.daily` | `cron.daily` |
 //! | `php --define a=b /usr/share/poller.php` | `poller.php` |
 //!
-//! Tests, `cd`, `sleep` and the like are passed over where something else follows. A word holds letters, digits and `._+-`,
-//! begins with a letter or digit, and is at most [`MAX_WORD_CHARS`] long.
+//! Tests, `cd`, `sleep` and the like are passed over where something else follows. A word holds letters,
+//! digits and `._+-`, begins with a letter or digit, and is at most [`MAX_WORD_CHARS`] long.
 //!
 //! Cost: one pass over the command.
 //!
@@ -32,7 +32,8 @@ const BESIDE: &[&str] = &[
     "printf", "command",
 ];
 
-/// Programs that start another, the letters of their options with a value, and how many words they take themselves.
+/// Programs that start another, the letters of their options with a value, and how many words they take
+/// themselves.
 const WRAPPERS: &[(&str, &str, usize)] = &[
     ("nice", "n", 0),
     ("ionice", "cnpt", 0),

@@ -8,8 +8,10 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
-use super::{labels, policies, process, timetable, webhook, written};
+use super::{labels, notify, policies, process, timetable, webhook, written};
+use crate::hook::JobHook;
 use crate::problem::Fault;
+use crate::spelling::nearest;
 use mainspring_action::body::Body;
 
 /// What is done, of which there is one.
@@ -28,7 +30,7 @@ pub(super) fn job(
     fields: &Fields<'_, '_>,
     context: &Context<'_>,
     faults: &mut Faults<'_>,
-) -> Option<Job> {
+) -> Option<(Job, JobHook)> {
     let before_count = faults.count();
     let job_name = JobName::new(name.get_ref());
     if let Err(error) = &job_name {
@@ -43,6 +45,7 @@ pub(super) fn job(
     let timetable = timetable::read(name, fields, context.zone, faults);
     let policies = policies::read(fields, faults);
     let group = group(fields, context.groups, faults);
+    let hook = notify::read(fields, faults);
     let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
     let labels = labels::read(fields, faults);
     let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
@@ -61,7 +64,7 @@ pub(super) fn job(
     let mut job = Job::new(name, timetable?, work);
     (job.max_runs, job.labels) = (max_runs, labels);
     (job.source, job.text) = (context.source.to_owned(), text);
-    Some(job)
+    Some((job, hook))
 }
 
 /// Reads `[defaults]` for its faults alone.
@@ -78,6 +81,7 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
     policies::read(fields, faults);
     labels::read(fields, faults);
     process::read(fields, faults);
+    notify::read(fields, faults);
     if let Some(webhook) = fields.table("webhook", faults) {
         webhook::read_options(&webhook, faults);
     }
@@ -85,8 +89,15 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
 
 fn known_keys() -> Vec<&'static str> {
     let of_job = ["group", "priority", "max_runs", "labels"];
-    let lists =
-        [&ACTIONS[..], timetable::TRIGGERS, timetable::OPTIONS, policies::NAMES, process::OPTIONS, &of_job];
+    let lists = [
+        &ACTIONS[..],
+        timetable::TRIGGERS,
+        timetable::OPTIONS,
+        policies::NAMES,
+        process::OPTIONS,
+        notify::OPTIONS,
+        &of_job,
+    ];
     lists.concat()
 }
 
@@ -96,14 +107,19 @@ fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'
     let found = groups.iter().find(|group| group.name.as_str() == text.value);
     if found.is_none() {
         let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
-        faults.push(fault.with_hint(format!("a table [groups.{}] gives it a limit", text.value)));
+        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        let hint = match nearest(text.value, &names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("a table [groups.{}] gives it a limit", text.value),
+        };
+        faults.push(fault.with_hint(hint));
     }
     found
 }
 
 fn check_missing(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) {
     if !timetable::has_trigger(fields) {
-        let message = "the job is never due: expected cron, oncalendar, every, at or at_boot";
+        let message = "the job is never due: expected cron, oncalendar, every, at, at_boot or after";
         let fault = Fault::new(name.span(), message);
         faults.push(fault.with_hint("for example: cron = \"30 2 * * *\", or every = \"10m\""));
     }

@@ -9,7 +9,8 @@
 //! | `retention` | `"keep=100,days=90"` | `keep`, `days` |
 //! | `jitter`, `pause_after`, `dead_letters` | `"30s"`, `5`, `"always"` | |
 //!
-//! A table is written as the text of the policy, so that there is one reader of policies, with one set of limits.
+//! A table is written as the text of the policy, so that there is one reader of policies, with one set of
+//! limits.
 //!
 //! Cost: one short text per policy.
 //!
@@ -44,7 +45,8 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Policies
     policies
 }
 
-/// Reads a policy. After a mistake it is read again without the wrong word, so that one does not hide the next.
+/// Reads a policy. After a mistake it is read again without the wrong word, so that one does not hide the
+/// next.
 fn set(policies: &mut Policies, name: &str, text: &str, wrong: &mut dyn FnMut(&PolicyError)) {
     let usual_head = HEADS.iter().find(|(policy, ..)| *policy == name).map(|(_, _, usual)| *usual);
     let mut words: Vec<&str> = text.split(',').collect();

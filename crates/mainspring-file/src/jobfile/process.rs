@@ -19,7 +19,7 @@ use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use mainspring_action::body::{ProcessBody, SecretBody};
-use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
+use mainspring_action::names::{LIMIT_NAMES, MAX_OUTPUT_BYTES, OnServerDeath};
 
 /// The keys beside `run` and `shell`.
 pub(super) const OPTIONS: &[&str] = &[
@@ -27,6 +27,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "user",
     "cwd",
     "env",
+    "env_file",
     "inherit_env",
     "secrets",
     "umask",
@@ -38,8 +39,8 @@ pub(super) const OPTIONS: &[&str] = &[
     "no_new_privileges",
 ];
 
-/// The most output that a job may have kept of each run: a log file that an editor still opens.
-pub(super) const MAX_OUTPUT_BYTES: i64 = 1 << 30;
+/// The same as an integer of a file.
+pub(super) const MAX_OUTPUT: i64 = MAX_OUTPUT_BYTES.cast_signed();
 
 pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<ProcessBody> {
     let text =
@@ -53,6 +54,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         cwd: path(fields, "cwd", faults),
         inherit_env: fields.boolean("inherit_env", faults).unwrap_or(false),
         env: environment(fields, faults),
+        env_file: fields.values("env_file").into_iter().filter_map(|value| absolute(value, faults)).collect(),
         secrets: secrets(fields, faults),
         umask: umask(fields, faults),
         nice: fields
@@ -60,7 +62,7 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
             .map(|nice| i32::try_from(nice).expect("the range was checked")),
         limits: limits(fields, faults),
         stdin: text("stdin", faults),
-        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT_BYTES, faults).map(i64::unsigned_abs),
+        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
         on_server_death: on_server_death(fields, faults),
         no_new_privileges: fields.boolean("no_new_privileges", faults).unwrap_or(false),
     })

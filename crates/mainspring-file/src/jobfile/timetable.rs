@@ -3,6 +3,7 @@
 //! ```text
 //! cron = ["0 9 * * mon-fri", "0 11 * * sat"]     a string or a list of them, as are oncalendar, every and at
 //! zone = "Europe/Berlin"                         of cron, oncalendar, exclude, and of times without an offset
+//! after = ["extract", { job = "load", on = "any" }]   the ends of other jobs' runs
 //! exclude = "* 12 * * *"                         a cron expression: what lies in a minute that it names
 //! exclude_dates = ["2026-12-24..2026-12-26"]     whole days
 //! ```
@@ -17,7 +18,7 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use mainspring_cron::{DayRule, Dialect, DstPolicy, Expression, ParseError, ParseOptions, Schedule};
-use mainspring_job::{Exclusion, Timetable, TimetableError};
+use mainspring_job::{After, Ending, Exclusion, JobName, Timetable, TimetableError, Trigger};
 use toml::Spanned;
 use toml::de::DeValue;
 
@@ -25,7 +26,7 @@ use super::fields::{Faults, Fields, Name, Text, text_of};
 use crate::problem::Fault;
 
 /// The keys of which a job has at least one.
-pub(super) const TRIGGERS: &[&str] = &["cron", "oncalendar", "every", "at", "at_boot"];
+pub(super) const TRIGGERS: &[&str] = &["cron", "oncalendar", "every", "at", "at_boot", "after"];
 
 /// The other keys.
 pub(super) const OPTIONS: &[&str] =
@@ -53,15 +54,17 @@ pub(super) fn read(
 ) -> Option<Timetable> {
     let before_count = faults.count();
     let options = options(name.get_ref(), fields, zone, faults);
-    let triggers = triggers(fields, &options, faults);
+    let mut triggers: Vec<Trigger> =
+        triggers(fields, &options, faults).into_iter().map(Trigger::from).collect();
+    triggers.extend(follows(fields, faults).into_iter().map(|(after, _)| Trigger::from(after)));
     let exclusions = exclusions(fields, &options, faults);
     let start = fields.get("start").and_then(|value| moment(value, &options.zone, faults));
     let end = fields.get("end").and_then(|value| moment(value, &options.zone, faults));
     let made = Timetable::new(triggers).and_then(|made| made.without(exclusions));
     match made.and_then(|made| made.between(start, end)) {
         Ok(timetable) => Some(timetable),
-        // With a faulty trigger there is none left, which need not be said as well; that there is none at all is said
-        // elsewhere.
+        // With a faulty trigger there is none left, which need not be said as well; that there is none at all
+        // is said elsewhere.
         Err(TimetableError::NoTrigger) if before_count < faults.count() || !has_trigger(fields) => None,
         Err(error) => {
             faults.push(Fault::new(name.span(), error.to_string()));
@@ -139,6 +142,46 @@ fn triggers(fields: &Fields<'_, '_>, options: &Options<'_>, faults: &mut Faults<
     found
 }
 
+/// The ends of other jobs' runs, each with the place of the job's name in the file.
+pub(super) fn follows(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(After, Range<usize>)> {
+    fields.values("after").into_iter().filter_map(|value| after(value, faults)).collect()
+}
+
+fn after(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(After, Range<usize>)> {
+    let DeValue::Table(table) = value.get_ref() else {
+        return named(text_of(value, faults)?, Ending::default(), faults);
+    };
+    let fields = Fields::of(table);
+    fields.check_known(&["job", "on"], faults);
+    let job = fields.text("job", faults);
+    let ending = match fields.text("on", faults) {
+        None => Some(Ending::default()),
+        Some(text) => {
+            let found = Ending::from_name(text.value);
+            if found.is_none() {
+                let fault = Fault::new(text.span, "expected \"succeeded\", \"failed\" or \"any\"");
+                faults.push(fault);
+            }
+            found
+        }
+    };
+    if !fields.has("job") {
+        let fault = Fault::new(value.span(), "the job that is followed is missing");
+        faults.push(fault.with_hint("for example: { job = \"extract\", on = \"failed\" }"));
+    }
+    named(job?, ending?, faults)
+}
+
+fn named(text: Text<'_>, ending: Ending, faults: &mut Faults<'_>) -> Option<(After, Range<usize>)> {
+    match JobName::new(text.value) {
+        Ok(name) => Some((After::new(name, ending), text.span)),
+        Err(error) => {
+            faults.push(Fault::new(text.span, error.to_string()));
+            None
+        }
+    }
+}
+
 fn cron(text: &str, options: &Options<'_>) -> Result<Expression, ParseError> {
     let Options { dialect, day_rule, hash, .. } = *options;
     let reading = ParseOptions::new().with_dialect(dialect).with_day_rule(day_rule).with_job_name(hash);
@@ -187,6 +230,13 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
         _ => text_of(value, faults)?.value.to_owned(),
     };
     let (first, last) = text.split_once("..").unwrap_or((&text, &text));
+    if let (Ok(first), Ok(last)) = (first.parse::<Date>(), last.parse::<Date>())
+        && last < first
+    {
+        let message = format!("{last}, the last of these days, comes before the first");
+        faults.push(Fault::new(value.span(), message));
+        return None;
+    }
     match (first.parse::<Date>(), last.parse::<Date>()) {
         (Ok(first), Ok(last)) if first <= last && text.len() <= "2026-12-24..2026-12-26".len() => {
             Some(Exclusion::Dates { first, last, zone: zone.clone() })

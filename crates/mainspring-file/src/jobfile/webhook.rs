@@ -19,16 +19,14 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
-use super::process::{MAX_OUTPUT_BYTES, path, secrets};
+use super::process::{MAX_OUTPUT, path, secrets};
 use crate::problem::Fault;
 use mainspring_action::body::WebhookBody;
-use mainspring_action::names::{MAX_HEADERS, has_body};
+use mainspring_action::names::{MAX_HEADERS, METHODS, has_body};
 use mainspring_action::template::Template;
 
 const KEYS: &[&str] =
     &["url", "method", "headers", "body", "success", "secrets", "signing_secret", "ca_file", "output_bytes"];
-
-const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<WebhookBody> {
     let mut webhook = read_options(fields, faults);
@@ -79,7 +77,7 @@ pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> 
         secrets,
         signing_secret: path(fields, "signing_secret", faults),
         ca_file: path(fields, "ca_file", faults),
-        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT_BYTES, faults).map(i64::unsigned_abs),
+        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
         ..WebhookBody::default()
     }
 }

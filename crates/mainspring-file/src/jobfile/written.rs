@@ -1,5 +1,5 @@
-//! A job's table written out again, with its defaults filled in: what `show` and `export` print, and what the store keeps of
-//! jobs that came by command; the same of a one-shot job that waits.
+//! A job's table written out again, with its defaults filled in: what `show` and `export` print, and what the
+//! store keeps of jobs that came by command; the same of a one-shot job that waits.
 //!
 //! ```text
 //! [jobs.backup]
@@ -17,11 +17,11 @@
 use std::fmt::Write;
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, JobName, Once};
+use mainspring_job::{Group, JobName, Once, Policies};
 use toml::de::DeValue;
 
 use super::fields::Fields;
-use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::body::{Body, ProcessBody, SecretBody, WebhookBody};
 
 /// The table of a job, and that of its group.
 pub(super) fn job_table(
@@ -99,61 +99,17 @@ pub fn once_table(once: &Once) -> String {
     table.text("at", &once.id.due.to_string());
     let work = &once.work;
     match Body::decode(&work.action) {
-        Ok(Body::Process(body)) => process(&mut table, &body),
-        // `at` submits processes alone.
-        Ok(Body::Webhook(body)) => table.raw("webhook", &format!("{{ url = {} }}", quoted(&body.url))),
+        // A notification, which its job's hook makes again elsewhere.
+        Ok(body @ Body::Mail(_)) => return format!("# {}: {}\n", once.name, body.summary()),
+        Ok(body) => table.body(&body),
         Err(error) => return format!("# {}: {error}\n", once.name),
     }
-    for word in work.policies.to_string().split_whitespace() {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        table.policy(name, value);
-    }
+    table.policies(&work.policies);
     work.group.iter().for_each(|group| table.text("group", group.as_str()));
     if work.priority != 0 {
         table.raw("priority", &work.priority.to_string());
     }
     table.finish()
-}
-
-/// Adds what a process is, in the keys of a job file.
-pub fn process(table: &mut Table, body: &ProcessBody) {
-    if !body.run.is_empty() {
-        table.texts("run", &body.run);
-    }
-    let texts = [
-        ("shell", &body.shell),
-        ("interpreter", &body.interpreter),
-        ("user", &body.user),
-        ("stdin", &body.stdin),
-        ("on_server_death", &body.on_server_death),
-    ];
-    for (key, text) in texts {
-        text.iter().for_each(|text| table.text(key, text));
-    }
-    body.cwd.iter().for_each(|cwd| table.text("cwd", &cwd.to_string_lossy()));
-    table.pairs("env", body.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
-    for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
-        table.raw(key, "true");
-    }
-    body.umask.iter().for_each(|umask| table.text("umask", &format!("{umask:03o}")));
-    body.nice.iter().for_each(|nice| table.raw("nice", &nice.to_string()));
-    body.output_bytes.iter().for_each(|bytes| table.raw("output_bytes", &bytes.to_string()));
-    table.inline(
-        "secrets",
-        body.secrets.iter().map(|secret| {
-            let path = quoted(&secret.path.to_string_lossy());
-            let value = if secret.is_path { format!("{{ path = {path} }}") } else { path };
-            format!("{} = {value}", key(&secret.name))
-        }),
-    );
-    table.inline(
-        "limits",
-        body.limits.iter().map(|(name, value)| match value {
-            &u64::MAX => format!("{} = \"unlimited\"", key(name)),
-            value => format!("{} = {value}", key(name)),
-        }),
-    );
 }
 
 /// A table that is being written.
@@ -173,30 +129,94 @@ impl Table {
         self.raw(name, &quoted(value));
     }
 
-    /// Adds a list of strings.
-    pub fn texts(&mut self, name: &str, values: &[String]) {
-        let values: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-        self.raw(name, &format!("[{}]", values.join(", ")));
+    /// Adds the policies that are not the usual ones.
+    pub fn policies(&mut self, policies: &Policies) {
+        for word in policies.to_string().split_whitespace() {
+            let (name, value) = word.split_once('=').expect("a policy is written as name=value");
+            let name = name.replace('-', "_");
+            // Only this one has no string form.
+            if name == "pause_after" && policies.pause_after.is_some() {
+                self.raw(&name, value);
+            } else {
+                self.text(&name, value);
+            }
+        }
     }
 
-    /// Adds a table of strings.
-    pub fn pairs<'p>(&mut self, name: &str, pairs: impl Iterator<Item = (&'p str, &'p str)>) {
-        self.inline(name, pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))));
+    /// Adds what a job does.
+    pub fn body(&mut self, body: &Body) {
+        match body {
+            Body::Process(body) => self.process(body),
+            Body::Webhook(body) => self.webhook(body),
+            // Only a hook makes one, and no job has it.
+            Body::Mail(_) => {}
+        }
     }
 
-    /// Adds a policy by its word in a crontab or on the command line.
-    pub fn policy(&mut self, word: &str, value: &str) {
-        let name = word.replace('-', "_");
-        // Only this one has no string form.
-        let is_number = name == "pause_after" && value != "never";
-        if is_number { self.raw(&name, value) } else { self.text(&name, value) }
+    fn process(&mut self, body: &ProcessBody) {
+        if !body.run.is_empty() {
+            self.raw("run", &list(body.run.iter().map(|word| quoted(word))));
+        }
+        let texts = [
+            ("shell", &body.shell),
+            ("interpreter", &body.interpreter),
+            ("user", &body.user),
+            ("stdin", &body.stdin),
+            ("on_server_death", &body.on_server_death),
+        ];
+        for (key, text) in texts {
+            text.iter().for_each(|text| self.text(key, text));
+        }
+        body.cwd.iter().for_each(|cwd| self.text("cwd", &cwd.to_string_lossy()));
+        self.inline("env", body.env.iter().map(pair));
+        if !body.env_file.is_empty() {
+            self.raw("env_file", &list(body.env_file.iter().map(|path| quoted(&path.to_string_lossy()))));
+        }
+        let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
+        for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
+            self.raw(key, "true");
+        }
+        body.umask.iter().for_each(|umask| self.text("umask", &format!("{umask:03o}")));
+        body.nice.iter().for_each(|nice| self.raw("nice", &nice.to_string()));
+        body.output_bytes.iter().for_each(|bytes| self.raw("output_bytes", &bytes.to_string()));
+        self.inline("secrets", body.secrets.iter().map(secret));
+        self.inline(
+            "limits",
+            body.limits.iter().map(|(name, value)| match value {
+                &u64::MAX => format!("{} = \"unlimited\"", key(name)),
+                value => format!("{} = {value}", key(name)),
+            }),
+        );
+    }
+
+    fn webhook(&mut self, body: &WebhookBody) {
+        let mut parts = vec![format!("url = {}", quoted(&body.url))];
+        body.method.iter().for_each(|method| parts.push(format!("method = {}", quoted(method))));
+        if !body.headers.is_empty() {
+            parts.push(format!("headers = {}", table(body.headers.iter().map(pair))));
+        }
+        if !body.body.is_empty() {
+            parts.push(format!("body = {}", quoted(&body.body)));
+        }
+        if !body.success.is_empty() {
+            let ranges = body.success.iter().map(|(first, last)| quoted(&format!("{first}-{last}")));
+            parts.push(format!("success = {}", list(ranges)));
+        }
+        if !body.secrets.is_empty() {
+            parts.push(format!("secrets = {}", table(body.secrets.iter().map(secret))));
+        }
+        for (name, path) in [("signing_secret", &body.signing_secret), ("ca_file", &body.ca_file)] {
+            path.iter().for_each(|path| parts.push(format!("{name} = {}", quoted(&path.to_string_lossy()))));
+        }
+        body.output_bytes.iter().for_each(|bytes| parts.push(format!("output_bytes = {bytes}")));
+        self.raw("webhook", &table(parts.into_iter()));
     }
 
     /// Adds a table whose entries are written already.
     fn inline(&mut self, name: &str, pairs: impl Iterator<Item = String>) {
-        let pairs: Vec<String> = pairs.collect();
-        if !pairs.is_empty() {
-            self.raw(name, &format!("{{ {} }}", pairs.join(", ")));
+        let mut pairs = pairs.peekable();
+        if pairs.peek().is_some() {
+            self.raw(name, &table(pairs));
         }
     }
 
@@ -209,6 +229,24 @@ impl Table {
     pub fn finish(self) -> String {
         self.text
     }
+}
+
+fn list(values: impl Iterator<Item = String>) -> String {
+    format!("[{}]", values.collect::<Vec<_>>().join(", "))
+}
+
+fn table(pairs: impl Iterator<Item = String>) -> String {
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+fn pair((name, value): &(String, String)) -> String {
+    format!("{} = {}", key(name), quoted(value))
+}
+
+fn secret(secret: &SecretBody) -> String {
+    let path = quoted(&secret.path.to_string_lossy());
+    let value = if secret.is_path { format!("{{ path = {path} }}") } else { path };
+    format!("{} = {value}", key(&secret.name))
 }
 
 fn key(name: &str) -> String {

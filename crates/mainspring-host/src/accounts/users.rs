@@ -1,16 +1,16 @@
-//! The users of the system as a server asks for them again and again: a user database that hangs holds up nobody but those who have
-//! never been heard of.
+//! The users of the system as a server asks for them again and again: a user database that hangs holds up
+//! only a look at a user that was never asked for before.
 //!
 //! ```text
 //! account("backup") ─▶ a thread of its own asks the database ─ within ANSWER_WAIT ─▶ its answer
 //!                                                            └ later, or an error ─▶ the last answer, if there was one
 //! ```
 //!
-//! The database may be a directory service over the network (LDAP, sssd), and the server's loop has other jobs to start meanwhile.
-//! While a question hangs no other is asked, and none is waited for.
+//! The database may be a directory service over the network (LDAP, sssd), and the server's loop has other
+//! jobs to start meanwhile. While a question hangs no other is asked, and none is waited for.
 //!
-//! Cost: a message to a thread and back, besides what the database takes. An answer is kept for each name that was ever asked for, of
-//! which there are as many as jobs name.
+//! Cost: a message to a thread and back, besides what the database takes. An answer is kept for each name
+//! that was ever asked for, of which there are as many as jobs name.
 //!
 //! Does not forget an answer before there is a newer one, and does not ask for who we are: that is known.
 //!
@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use super::{Account, Refusal};
 
-/// How long an answer is waited for: a directory service answers within some milliseconds, and a loop that stands still for longer
-/// would be noticed.
+/// How long an answer is waited for: a directory service answers within some milliseconds, and a loop that
+/// stands still for longer would be noticed.
 const ANSWER_WAIT: Duration = Duration::from_millis(500);
 
 /// How a user database is asked: [`Account::chosen`].
@@ -74,7 +74,7 @@ impl Users {
     ///
     /// # Errors
     ///
-    /// See [`Refusal`]; a database that does not answer is one only for who was never heard of.
+    /// See [`Refusal`]; a database that does not answer is one only for a user that was never asked for.
     pub fn account(&self, text: &str) -> Result<Account, Refusal> {
         if text == self.ourselves.name {
             return Ok(self.ourselves.clone());
@@ -105,7 +105,8 @@ impl Heard {
         self.wait_for(Some(text), ANSWER_WAIT).unwrap_or_else(|| Err(silent()))
     }
 
-    /// Waits so long for the answer to the question that was asked, and keeps it. It is returned if it is about `text`.
+    /// Waits so long for the answer to the question that was asked, and keeps it. It is returned if it is
+    /// about `text`.
     fn wait_for(&mut self, text: Option<&str>, wait: Duration) -> Option<Result<Account, Refusal>> {
         let thread = self.thread.as_ref().filter(|_| self.is_asking)?;
         let (name, answer) = match thread.answers.recv_timeout(wait) {

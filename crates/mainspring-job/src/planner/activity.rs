@@ -4,8 +4,8 @@
 //!  restoring ──Begin──▶ planning ◀──pause, resume──▶ paused          planning or paused ──Stop──▶ stopping
 //! ```
 //!
-//! While it rests no tick does anything and nothing starts. A pause is in the store, so a planner may be restored paused; that the
-//! server is about to end is not.
+//! While it rests no tick does anything and nothing starts. A pause is in the store, so a planner may be
+//! restored paused; that the server is about to end is not.
 //!
 //! Cost: nothing; the runs of the store are kept until planning begins.
 

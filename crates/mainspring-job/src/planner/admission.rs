@@ -15,12 +15,13 @@ use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
 
-/// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a moment.
+/// How a run that is due ends at once, by the rules, and why. `None`: it waits for its turn, if only for a
+/// moment.
 type Verdict = Option<(RunState, Reason)>;
 
 impl Planner {
-    /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says `scheduled`. The best of
-    /// those that wait start when all that is due now has been admitted: see `fill`.
+    /// A run is due: it waits or ends here. It is in no line, and its record, if it has one, says
+    /// `scheduled`. The best of those that wait start when all that is due now has been admitted: see `fill`.
     pub(super) fn admit(&mut self, now: Timestamp, mut live: Live, is_recorded: bool) {
         if self.runs.is_undecided(&live) {
             // The next turn admits it.
@@ -55,10 +56,10 @@ impl Planner {
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
-    /// Whether a trigger's run stood on disk for so long that the misfire policy drops it.
+    /// Whether the run of a trigger, or of another run's end, stood on disk for so long that the misfire policy drops it.
     fn is_stale(&self, now: Timestamp, live: &Live) -> bool {
         let (run, policies) = (&live.run, &live.work.policies);
-        if run.cause != Cause::Trigger || 0 < run.attempt {
+        if !matches!(run.cause, Cause::Trigger | Cause::After) || 0 < run.attempt {
             return false;
         }
         let late = std::time::Duration::try_from(now.duration_since(run.due)).unwrap_or_default();
@@ -101,9 +102,9 @@ impl Planner {
         }
     }
 
-    /// Drops what waits, where the rule lets the next one take its place. Done before that one is planned, because each
+    /// Drops what waits, where the rule lets the next one take its place: that one is on record as new. Each
     /// is a unit of its own.
-    pub(super) fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
+    fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
         if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }
@@ -169,6 +170,7 @@ impl Planner {
                 self.ledger.perform(Output::Note(note));
             }
             RunState::Missed => {
+                self.tell_of_missed(now, &key, 1, &reason);
                 let note = Note::Missed { key: key.clone(), count: 1, reason };
                 self.ledger.perform(Output::Note(note));
             }

@@ -4,12 +4,13 @@
 //!  add ──▶ WallQueue, by the millisecond ──▶ page: what is due, by (time, run or job, key) ──▶ pop_due
 //! ```
 //!
-//! A queue on the wall clock, and a page of what has come out of it. The page exists for the order: a queue does not order what is
-//! due within a millisecond, and the planner looks at runs before jobs at one time, so that a run that ends its wait is
-//! not in the way of the next. The page holds the entries of one millisecond, and what a full batch left for the next look.
+//! A queue on the wall clock, and a page of what has come out of it. The page exists for the order: a queue
+//! does not order what is due within a millisecond, and the planner looks at runs before jobs at one time, so
+//! that a run that ends its wait is not in the way of the next. The page holds the entries of one
+//! millisecond, and what a full batch left for the next look.
 //!
-//! An entry says only "look": whatever is looked at compares the time with what it knows, so an entry that is early, late or
-//! superfluous does no harm.
+//! An entry says only "look": whatever is looked at compares the time with what it knows, so an entry that is
+//! early, late or superfluous does no harm.
 //!
 //! Cost: O(log n) for everything.
 
@@ -29,6 +30,8 @@ pub(super) enum Item {
     Run(RunKey),
     /// A job with an occurrence.
     Job(JobName),
+    /// A job that has been silent for too long.
+    Silence(JobName),
 }
 
 /// An entry on the agenda, as its job or run keeps it.

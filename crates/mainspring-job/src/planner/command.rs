@@ -1,11 +1,16 @@
 //! Commands of people and programs. Each has exactly one reply, given when what it says is on disk.
+//!
+//! Cost: O(log n) for each, and for each run of a backfill; a resume of everything looks at each job once.
+//!
+//! Does not know who asks, nor what that person or program may do.
 
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::Planner;
 use super::ledger::{Otherwise, Position, Subject};
+use super::preview::preview;
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, Scope, Ticket};
 use crate::name::JobName;
@@ -16,67 +21,6 @@ use crate::reason::Reason;
 use crate::record::Rest;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::timetable::Timetable;
-
-/// The most runs of one backfill: a person watches it, and can ask for the next range afterwards.
-pub const MAX_BACKFILL_RUNS: usize = 1_000;
-
-/// Tells what a backfill would run: the occurrences from `from` to `to`, both included, and not after `now`.
-///
-/// # Errors
-/// When there are more than [`MAX_BACKFILL_RUNS`].
-///
-/// # Example
-/// ```
-/// use mainspring_job::{Timetable, cron::Schedule, preview};
-///
-/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
-/// let (from, to) = ("2026-11-01T00:00:00Z".parse()?, "2026-11-30T00:00:00Z".parse()?);
-/// let now = "2026-11-21T12:00:00Z".parse()?;
-/// assert_eq!(preview(&daily, from, to, now)?.len(), 21, "those that have not come yet are left out");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn preview(
-    timetable: &Timetable,
-    from: Timestamp,
-    to: Timestamp,
-    now: Timestamp,
-) -> Result<Vec<Timestamp>, Refusal> {
-    let after = from.checked_sub(SignedDuration::from_nanos(1)).unwrap_or(Timestamp::MIN);
-    let found = timetable.occurrences(after, to.min(now), MAX_BACKFILL_RUNS + 1);
-    if MAX_BACKFILL_RUNS < found.len() { Err(Refusal::BackfillTooLarge) } else { Ok(found) }
-}
-
-/// Tells what a rewind would let run: the first occurrences after `now` up to the watermark, at most `most`, and how many there
-/// are. Those that have a record of their own do not run again: the store knows which. `None`: the job is not planned
-/// ahead.
-///
-/// # Example
-/// ```
-/// use mainspring_job::{Timetable, cron::Schedule, rewind_preview};
-///
-/// let daily = Timetable::new([Schedule::parse("30 2 * * *", "UTC")?])?;
-/// let now = "2026-11-21T12:00:00Z".parse()?;
-/// // The clock showed March once, and was set right again.
-/// let watermark = "2027-03-01T00:00:00Z".parse()?;
-/// let (first, count) = rewind_preview(&daily, watermark, now, 1).expect("it is planned ahead");
-/// assert_eq!((first, count), (vec!["2026-11-22T02:30:00Z".parse()?], 99));
-/// assert_eq!(rewind_preview(&daily, now, now, 1), None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn rewind_preview(
-    timetable: &Timetable,
-    watermark: Timestamp,
-    now: Timestamp,
-    most: usize,
-) -> Option<(Vec<Timestamp>, u64)> {
-    if watermark <= now {
-        return None;
-    }
-    let count =
-        timetable.stretch_in(now, watermark).map_or(0, |(first, last)| timetable.count(first, last).count);
-    Some((timetable.occurrences(now, watermark, most), count))
-}
 
 impl Planner {
     /// Obeys a command, and has who asked for it written with it.
@@ -193,7 +137,8 @@ impl Planner {
                         self.wake(now, &name);
                         self.ledger.end_unit();
                     }
-                    // Last: a server that dies in between finds everything paused, and what was skipped on record.
+                    // Last: a server that dies in between finds everything paused, and what was skipped on
+                    // record.
                     self.ledger.record(Operation::PauseAll(None));
                 }
             }

@@ -1,7 +1,7 @@
 //! What a crash means for the runs that were cut off by it, and for their jobs.
 //!
-//! Cost: one look at each run that was running when the last server ended, once; then nothing while nothing is in
-//! quarantine.
+//! Cost: one look at each run that was running when the last server ended, once; then nothing while nothing
+//! is in quarantine.
 //!
 //! Does not say which rules these are: see [`quarantine`](super::quarantine).
 
@@ -75,8 +75,9 @@ impl Planner {
         }
     }
 
-    /// What the runs are that were running when the last server ended, each job's side by side: they are over before anything
-    /// else. They take no place, are not in the way of another, and are not killed. There are as many as may run at once.
+    /// What the runs are that were running when the last server ended, each job's side by side: they are over
+    /// before anything else. They take no place, are not in the way of another, and are not killed. There are
+    /// as many as may run at once.
     pub(super) fn abandon_all(&mut self, now: Timestamp, takeover: Takeover, cut_off: Vec<Run>) {
         self.quarantine.take_over(takeover);
         let mut cut_off = cut_off.into_iter().peekable();
@@ -102,7 +103,8 @@ impl Planner {
         }
     }
 
-    /// A run that was running when the last server ended. `is_last` says that no other of its job is to follow.
+    /// A run that was running when the last server ended. `is_last` says that no other of its job is to
+    /// follow.
     fn abandon(&mut self, now: Timestamp, live: Live, is_last: bool) {
         let key = live.run.key.clone();
         let has_crashed = self.quarantine.has_crashed();

@@ -1,22 +1,25 @@
-//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the work that they
-//! started with.
+//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the
+//! work that they started with.
 //!
 //! | a job of the set | becomes |
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | is known from another source, or stands twice in the set | refused |
+//! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
-//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of them defines it.
+//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of
+//! them defines it.
 //!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
-//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at once, or recorded as
-//! missed, or as skipped if the job was paused.
+//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at
+//! once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its end and is not tried
-//! again; what waits is cancelled, a retry too, as it would be at a start that finds the job gone. Of its record the mark stays,
-//! so that nothing fires again if it comes back, with the timetable that it had, while the clock shows an earlier time.
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its
+//! end and is not tried again; what waits is cancelled, a retry too, as it would be at a start that finds the
+//! job gone. Of its record the mark stays, so that nothing fires again if it comes back, with the timetable
+//! that it had, while the clock shows an earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
@@ -45,6 +48,7 @@ impl Planner {
         let groups = groups.into_iter().map(|group| (group.name, group.limit));
         self.runs.define_groups(&source, groups, prune);
         let mut applied = Applied::default();
+        let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();
         for mut job in jobs {
             job.source.clone_from(&source);
@@ -52,7 +56,8 @@ impl Planner {
             let is_new = seen.insert(name.clone());
             let is_full = !self.jobs.is_known(&name) && self.limits.max_jobs <= self.jobs.len();
             let is_of_another = self.jobs.source(&name).is_some_and(|holder| holder != source);
-            if !is_new || is_full || is_of_another {
+            let is_barred = is_full || barred.contains(&name);
+            if !is_new || is_barred || is_of_another {
                 applied.refused.push(name);
             } else {
                 self.define(now, job, &mut applied);
@@ -65,6 +70,9 @@ impl Planner {
                 self.ledger.end_unit();
                 applied.removed.push(name);
             }
+        }
+        if self.activity.is_planning() {
+            self.note_followers(|job, of| seen.contains(job) || applied.removed.contains(of));
         }
         applied
     }
@@ -81,6 +89,10 @@ impl Planner {
         }
         self.pruning.keep(&name, job.work.policies.retention);
         let (source, text) = (job.source.clone(), job.text.clone());
+        if let Some(before) = self.jobs.definition(&name) {
+            self.followers.remove(before);
+        }
+        self.followers.add(&job);
         let Defined { change, is_retimed, mark } = self.jobs.define(now, Arc::new(job));
         match change {
             Change::Added => applied.added.push(name.clone()),
@@ -94,10 +106,12 @@ impl Planner {
         }
         if self.activity.is_planning() {
             self.expect(&name);
+            self.expect_silence(now, &name);
         }
     }
 
-    /// Only what says who may define a job changes; that it is written is left to the definition that follows.
+    /// Only what says who may define a job changes; that it is written is left to the definition that
+    /// follows.
     pub(super) fn adopt(&mut self, jobs: &[JobName], source: &str) -> Reply {
         for name in jobs {
             self.jobs.adopt(name, source);
@@ -120,11 +134,16 @@ impl Planner {
             self.ledger.end_unit();
         }
         self.release_job(name);
+        if let Some(job) = self.jobs.definition(name) {
+            self.followers.remove(job);
+        }
+        self.silences.expect(now, name, None, &mut self.agenda);
         self.jobs.remove(name, &mut self.agenda);
         self.ledger.record(Operation::Forget(name.clone()));
     }
 
-    /// The timetable of a job ends: what it has named up to now is planned where that can be, and else recorded with the reason.
+    /// The timetable of a job ends: what it has named up to now is planned where that can be, and else
+    /// recorded with the reason.
     fn close(&mut self, now: Timestamp, name: &JobName, reason: Reason) {
         let is_behind = self.jobs.mark(name).is_some_and(|mark| mark.watermark < now);
         if self.jobs.source(name).is_none() || !is_behind {

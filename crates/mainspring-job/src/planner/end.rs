@@ -3,6 +3,7 @@
 //! ```text
 //!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
+//!                        ├─▶ no retry: a run of each job that follows (follow), and what hooks want (hooks)
 //!                        └─▶ count failures in a row; pause_after
 //! ```
 //!
@@ -60,6 +61,7 @@ impl Planner {
         (reason, crashes): (Option<Reason>, u32),
     ) {
         (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
+        live.run.outcome.clone_from(&outcome);
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
             live.work = work;
@@ -81,6 +83,7 @@ impl Planner {
         });
         if is_removed {
             // Nothing can be asked for in its name any more, not even another try.
+            self.follow(now, &live.run.key, live.run.cause, state);
             return self.pruning.count_ended(&live.run.key.job);
         }
         self.after_attempt(now, live);
@@ -114,7 +117,10 @@ impl Planner {
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
+        self.follow(now, &key, live.run.cause, state);
+        let before = self.jobs.mark(&key.job).map_or(0, |mark| mark.failures);
         self.count_result(&live, state, is_crash_loop);
+        self.tell_of_end(now, &live.run, state, before);
         self.pruning.count_ended(&key.job);
     }
 
@@ -130,10 +136,12 @@ impl Planner {
         self.ledger.record(Operation::Move { key, from, to, due, at: now, reason });
     }
 
-    /// Counts failures in a row, and pauses the job when there are too many, or when the server died too often.
+    /// Counts failures in a row, and pauses the job when there are too many, or when the server died too
+    /// often.
     ///
-    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned and the policy names
-    /// that. Only success ends the row. Any other end, such as that of a run that the end of the server cut off, is neither.
+    /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned
+    /// and the policy names that. Only success ends the row. Any other end, such as that of a run that the
+    /// end of the server cut off, is neither.
     fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
         let policies = &live.work.policies;
@@ -171,7 +179,8 @@ impl Planner {
         }
     }
 
-    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations stays small.
+    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations
+    /// stays small.
     pub(super) fn prune_histories(&mut self, now: Timestamp) {
         for prune in self.pruning.take_due(now) {
             self.ledger.end_unit();

@@ -4,8 +4,9 @@
 //!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
 //! ```
 //!
-//! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a misfire one at a
-//! time. One that is past the gate and has not started goes back when one that is due earlier comes.
+//! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a
+//! misfire one at a time. One that is past the gate and has not started goes back when one that is due
+//! earlier comes.
 //!
 //! Cost: O(log n) of the job's runs for each.
 //!

@@ -11,11 +11,12 @@
 //! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
 //! | a job that waits for room is in line for it | once, in the order in which they were due |
 //!
-//! A name stays known for ever: of a job that was removed the mark is kept, so that nothing fires again if it comes back.
+//! A name stays known for ever: of a job that was removed the mark is kept, so that nothing fires again if it
+//! comes back.
 //!
 //! Cost: O(log n) for each question and change; memory for each name that was ever known.
 //!
-//! Does not write: whoever changes a mark has it recorded.
+//! Does not write: the code that changes a mark has it recorded.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
@@ -39,8 +40,8 @@ pub(super) enum Rest {
 }
 
 impl Rest {
-    /// Whether runs of this cause do not pass the gate of the job. A run by hand passes that of a paused job, because a person
-    /// asked for it.
+    /// Whether runs of this cause do not pass the gate of the job. A run by hand passes that of a paused job,
+    /// because a person asked for it.
     pub(super) fn holds(self, cause: Cause) -> bool {
         self == Rest::Paused && !matches!(cause, Cause::Request | Cause::Once)
     }
@@ -111,7 +112,7 @@ pub(super) struct Jobs {
     crowded: VecDeque<JobName>,
 }
 
-/// Questions.
+/// What is asked about jobs.
 impl Jobs {
     /// How many names are known.
     pub(super) fn len(&self) -> usize {
@@ -182,7 +183,8 @@ impl Jobs {
         awake.map(|(name, _)| name.clone()).collect()
     }
 
-    /// The jobs with a definition, how far each is, and when it is looked at next. In order of their names, and after one of them.
+    /// The jobs with a definition, how far each is, and when it is looked at next. In order of their names,
+    /// and after one of them.
     pub(super) fn defined_after<'p>(
         &'p self,
         after: Option<&JobName>,
@@ -242,14 +244,15 @@ impl Jobs {
         };
         let was_known = tracked.source.is_some();
         if !was_known {
-            // A new life of a job that was removed: only what keeps its runs apart from the earlier ones stays.
+            // A new life of a job that was removed: only what keeps its runs apart from the earlier ones
+            // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
             (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {
-            // Also where the clock stands before what the old one had planned: a time that has run is on record, and the store
-            // refuses to record it again.
+            // Also where the clock stands before what the old one had planned: a time that has run is on
+            // record, and the store refuses to record it again.
             tracked.mark.watermark = now;
             tracked.mark.timetable = timetable;
         } else if !was_known {
@@ -367,7 +370,8 @@ impl Jobs {
         mark.backfills
     }
 
-    /// Moves the watermark of a job with a definition back to now. Tells where it was; `None` if it was not ahead.
+    /// Moves the watermark of a job with a definition back to now. Tells where it was; `None` if it was not
+    /// ahead.
     pub(super) fn rewind(&mut self, name: &JobName, now: Timestamp) -> Option<Timestamp> {
         let mark = self.mark_mut(name)?;
         let from = mark.watermark;

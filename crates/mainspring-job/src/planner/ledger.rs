@@ -6,9 +6,10 @@
 //!         [effect after 2, effect after 3, ..]    each waits for so many operations
 //! ```
 //!
-//! An effect waits for every operation that was recorded before it; one that depends on the answer of an operation waits for
-//! that one alone. When nothing is open and nothing is on its way, it is released at once. An operation that is open can be
-//! amended: a run that is recorded as queued and starts before the record is taken is recorded as running.
+//! An effect waits for every operation that was recorded before it; one that depends on the answer of an
+//! operation waits for that one alone. When nothing is open and nothing is on its way, it is released at
+//! once. An operation that is open can be amended: a run that is recorded as queued and starts before the
+//! record is taken is recorded as running.
 //!
 //! Cost: O(1) for each operation and effect, and O(effects that wait) for a batch.
 
@@ -51,7 +52,7 @@ struct Effect {
 /// What happens instead of an effect whose operation was not new.
 #[derive(Debug)]
 pub(super) enum Otherwise {
-    /// Nothing.
+    /// Nothing happens.
     Nothing,
     /// Another answer to the same command.
     Reply(Reply),

@@ -18,17 +18,17 @@ use crate::policy::Retention;
 pub struct Limits {
     /// Runs that are running at once; at least 1. A thousand processes are a busy machine.
     pub max_running: usize,
-    /// Open runs in all, about a kilobyte each. What comes due beyond it stays in the store, or unplanned, until there is room;
-    /// a backfill or a run by hand is refused.
+    /// Open runs in all, about a kilobyte each. What comes due beyond it stays in the store, or unplanned,
+    /// until there is room; a backfill or a run by hand is refused.
     pub max_open: usize,
-    /// Jobs.
+    /// Names of jobs that are known; those of removed jobs count. A definition beyond it is refused.
     pub max_jobs: usize,
     /// Ids of one-shot jobs in memory, 48 bytes each; all else of them is in the store only.
     pub max_near: usize,
     /// How many ids of one-shot jobs are read at once.
     pub page: usize,
-    /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many one-shot jobs that are due
-    /// are read at once.
+    /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many
+    /// one-shot jobs that are due are read at once.
     pub per_turn: usize,
     /// How much history of all one-shot jobs together is kept.
     pub once_retention: Retention,

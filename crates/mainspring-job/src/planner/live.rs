@@ -10,9 +10,9 @@ use jiff::Timestamp;
 
 use super::agenda::Entry;
 use super::ledger::Position;
-use crate::job::Work;
 use crate::reason::Reason;
 use crate::run::Run;
+use crate::work::Work;
 
 /// An open run.
 #[derive(Clone, Debug)]
@@ -25,6 +25,9 @@ pub(super) struct Live {
     pub(super) wakes: Option<Entry>,
     /// The turn in which it was admitted to its gate.
     pub(super) admitted: u64,
+    /// Its first record, until the store has said that it is new. Until then nothing makes way for it, and it
+    /// is on no agenda.
+    pub(super) unconfirmed: Option<Position>,
     /// The record that says that it is queued, as long as it may be changed.
     pub(super) open: Option<Position>,
     /// The next attempt is not due before this time: the receiver of this one said so.
@@ -34,6 +37,15 @@ pub(super) struct Live {
 impl Live {
     /// A run that is neither on the agenda nor at a gate yet.
     pub(super) fn new(run: Run, work: Arc<Work>) -> Live {
-        Live { run, work, kill_reason: None, wakes: None, admitted: 0, open: None, not_before: None }
+        Live {
+            run,
+            work,
+            kill_reason: None,
+            wakes: None,
+            admitted: 0,
+            unconfirmed: None,
+            open: None,
+            not_before: None,
+        }
     }
 }

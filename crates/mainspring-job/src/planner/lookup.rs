@@ -23,8 +23,8 @@ impl Planner {
         self.runs.running_count()
     }
 
-    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was withdrawn counts until
-    /// its time has come.
+    /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was
+    /// withdrawn counts until its time has come.
     pub fn near_count(&self) -> usize {
         self.near.len()
     }
@@ -47,12 +47,14 @@ impl Planner {
         self.jobs.defined_after(after).map(|(job, mark, _)| (job, mark))
     }
 
-    /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if it rests.
+    /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if
+    /// it rests.
     pub fn next_of(&self, name: &JobName) -> Option<Timestamp> {
         self.jobs.next(name)
     }
 
-    /// The jobs with a definition, how far each is, and when it is looked at next as [`next_of`](Self::next_of) says. One walk.
+    /// The jobs with a definition, how far each is, and when it is looked at next as
+    /// [`next_of`](Self::next_of) says. One walk.
     pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
         self.jobs.defined_after(None)
     }

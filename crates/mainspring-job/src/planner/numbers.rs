@@ -33,7 +33,8 @@ impl Numbers {
         OnceId { due, number: self.once }
     }
 
-    /// A nominal time for a run that no trigger names: now, made distinct by its nanoseconds, which no cron trigger has.
+    /// A nominal time for a run that no trigger names: now, made distinct by its nanoseconds, which no cron
+    /// trigger has.
     pub(super) fn new_nominal(&mut self, now: Timestamp) -> Timestamp {
         self.request_count += 1;
         let distinct_ns = i128::from(self.request_count % DISTINCT_COUNT + 1);

@@ -1,7 +1,8 @@
 //! Occurrences to runs: what lies between the watermark and now, and what the misfire policy makes of it.
 //!
-//! The rules stand in the header of `policy/misfire.rs`. However long the gap is, the work is bounded: the ends are found by one
-//! search each, what runs is at most [`MAX_CATCH_UP_RUNS`](crate::MAX_CATCH_UP_RUNS), what is missed is at most two records.
+//! The rules stand in the header of `policy/misfire.rs`. However long the gap is, the work is bounded: the
+//! ends are found by one search each, what runs is at most [`MAX_CATCH_UP_RUNS`](crate::MAX_CATCH_UP_RUNS),
+//! what is missed is at most two records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
-use crate::policy::CatchUp;
+use crate::policy::{CatchUp, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -90,14 +91,12 @@ impl Planner {
         self.jobs.expect(name, &mut self.agenda);
     }
 
-    /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another look.
+    /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another
+    /// look.
     fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, delay: Delay) {
         let runs = self.jobs.mark(&job.name).map_or(0, |mark| mark.runs);
         let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(runs));
         let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
-        if plan.on_time.is_some_and(|nominal| nominal <= now && job.work.policies.jitter.is_zero()) {
-            self.make_way(now, &job.name, job.work.policies.overlap);
-        }
         self.jobs.count_planned(&job.name, plan.last, plan.run_count());
         for stretch in plan.missed {
             let reason = self.why_missed(delay, stretch.0);
@@ -119,8 +118,8 @@ impl Planner {
         self.keep_mark(&job.name);
     }
 
-    /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before what an earlier look
-    /// made good for, unless a clock that was ahead measured when that is due.
+    /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before
+    /// what an earlier look made good for, unless a clock that was ahead measured when that is due.
     fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
         let key = RunKey::new(job.name.clone(), first);
         let spread = job.work.policies.misfire.spread;
@@ -137,7 +136,7 @@ impl Planner {
         }
     }
 
-    /// A run that was counted will not start: its job may have another one. Whoever plans it keeps the mark.
+    /// A run that was counted will not start: its job may have another one. The caller keeps the mark.
     pub(super) fn uncount(&mut self, run: &Run) -> bool {
         run.cause.is_counted() && run.attempt == 0 && self.jobs.uncount_run(&run.key.job)
     }
@@ -146,12 +145,19 @@ impl Planner {
     pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
         let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
         if self.runs.is_open(&key) {
-            // The clock was set back, and the job has another timetable, or was removed and put back: this time has its run.
+            // The clock was set back, and the job has another timetable, or was removed and put back: this
+            // time has its run.
             self.uncount(&run);
             return self.ledger.perform(Output::Note(Note::Refused(key)));
         }
-        let live = Live::new(run, Arc::clone(&job.work));
-        if now < due {
+        let mut live = Live::new(run, Arc::clone(&job.work));
+        let displaces =
+            !cause.is_kept() && matches!(job.work.policies.overlap, Overlap::Replace | Overlap::KillOld);
+        if displaces && (now < due || !self.runs.is_clear(&job.name)) {
+            // After a rewind the store may know this time already: then nothing is to make way for it.
+            live.unconfirmed = Some(self.record_run(live.run.clone()));
+            self.schedule(now, live);
+        } else if now < due {
             self.record_run(live.run.clone());
             self.schedule(now, live);
         } else {
@@ -185,6 +191,7 @@ impl Planner {
         // Nothing depends on the answer: where the store knows one of them already, it stays as it is.
         self.ledger.record(Operation::Plan(run));
         if state == RunState::Missed {
+            self.tell_of_missed(now, &key, span.count, &reason);
             self.ledger.perform(Output::Note(Note::Missed { key, count: span.count, reason }));
         }
         self.pruning.count_ended(&job.name);
@@ -209,7 +216,8 @@ fn age(now: Timestamp, nominal: Timestamp) -> Duration {
     Duration::try_from(now.duration_since(nominal)).unwrap_or_default()
 }
 
-/// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after `now`.
+/// The table of `policy/misfire.rs`. `first` is the first occurrence after the watermark, and not after
+/// `now`.
 fn plan(job: &Job, first: Timestamp, now: Timestamp) -> Plan {
     let (timetable, misfire) = (&job.timetable, &job.work.policies.misfire);
     let (_, last) = timetable.stretch_in(before(first), now).unwrap_or((first, first));
@@ -281,7 +289,7 @@ fn gaps(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Action, Work};
+    use crate::work::{Action, Work};
     use jiff::tz::TimeZone;
     use mainspring_cron::{Expression, Schedule};
 
@@ -294,6 +302,7 @@ mod tests {
             timetable: Timetable::new(vec![trigger]).unwrap(),
             max_runs: None,
             work: Arc::new(work),
+            hooks: None,
             labels: std::collections::BTreeMap::new(),
             source: String::new(),
             text: String::new(),
@@ -304,8 +313,8 @@ mod tests {
         format!("2026-01-01T{time}Z").parse().unwrap()
     }
 
-    /// Policy, now, then what is made good, what is on time, and what is missed, of a job that is due each hour, planned up to
-    /// 00:00.
+    /// Policy, now, then what is made good, what is on time, and what is missed, of a job that is due each
+    /// hour, planned up to 00:00.
     const CASES: [(&str, &str, &str, &str, &str); 12] = [
         ("none", "01:00:30", "", "01", ""),
         ("none", "01:01:01", "", "", "01-01"),

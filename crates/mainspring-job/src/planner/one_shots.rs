@@ -1,4 +1,5 @@
-//! The near one-shot jobs: their ids are read ahead of time, they themselves when they are due, and then they fire.
+//! The near one-shot jobs: their ids are read ahead of time, they themselves when they are due, and then they
+//! fire.
 //!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
@@ -28,8 +29,8 @@ impl Planner {
         self.ledger.perform(Output::LoadIds { after, up_to, limit: self.limits.page });
     }
 
-    /// Asks for the first jobs that are due. They are read after all that was recorded before is on disk, so that what has fired
-    /// is not found again.
+    /// Asks for the first jobs that are due. They are read after all that was recorded before is on disk, so
+    /// that what has fired is not found again.
     pub(super) fn request_portion(&mut self, now: Timestamp) {
         let may_fire = self.activity.is_planning() && !self.activity.rests() && self.has_room();
         if may_fire && self.near.begin_read(self.limits.per_turn) {
@@ -63,7 +64,8 @@ impl Planner {
         let late = Duration::try_from(now.duration_since(once.id.due)).unwrap_or_default();
         let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < late;
         if self.runs.is_open(&run.key) {
-            // A job of that name came later and ran at the very same time: the store will say so and drop the pending one.
+            // A job of that name came later and ran at the very same time: the store will say so and drop the
+            // pending one.
             run.state = RunState::Missed;
             self.ledger.record(Operation::Fire { id: once.id, run });
             return;

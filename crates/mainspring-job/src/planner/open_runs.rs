@@ -7,16 +7,17 @@
 //!
 //! | a run is | it has an entry on the agenda | it is at the gate of its job | it is at a place |
 //! |---|---|---|---|
-//! | scheduled | yes | no | no |
+//! | scheduled | yes, once the store knows it where others make way for it | no | no |
 //! | queued | no | yes, before it or past it | in line, once it is past its gate |
 //! | running | no | yes, past it | yes |
 //!
-//! So nothing outside changes a run's state, its due time, its job or its work while it is here: only the steps above do.
-//! No run waits before a gate that is open for it.
+//! So nothing outside changes a run's state, its due time, its job or its work while it is here: only the
+//! steps above do. No run waits before a gate that is open for it.
 //!
 //! Cost: O(log n) for each step, and O(runs of the job) where a gate is asked what is queued.
 //!
-//! Does not decide who may start or wait: it is told whether a job is paused, and which run is barred.
+//! Does not decide which run may start or has to wait: it is told whether a job is paused, and which run is
+//! barred.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ use jiff::Timestamp;
 use super::agenda::{Agenda, Item};
 use super::gate::Gate;
 use super::jobs::Rest;
+use super::ledger::Position;
 use super::live::Live;
 use super::places::Places;
 use super::wait;
@@ -48,7 +50,7 @@ pub(super) struct OpenRuns {
     turn: u64,
 }
 
-/// Questions.
+/// What is asked about open runs.
 impl OpenRuns {
     pub(super) fn new(max_running: usize) -> OpenRuns {
         OpenRuns {
@@ -94,7 +96,8 @@ impl OpenRuns {
         self.runs.range(RunKey::new(job.clone(), Timestamp::MIN)..).map(|(_, live)| live)
     }
 
-    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that has not either.
+    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that
+    /// has not either.
     pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
         if !wait::is_in_line(run) {
             return None;
@@ -104,7 +107,8 @@ impl OpenRuns {
         earlier.map(|(_, live)| live).find(|live| wait::is_in_line(&live.run))
     }
 
-    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known at its end.
+    /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known
+    /// at its end.
     pub(super) fn is_undecided(&self, live: &Live) -> bool {
         let run = &live.run;
         if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
@@ -144,7 +148,7 @@ impl OpenRuns {
     }
 }
 
-/// A run's way.
+/// The steps from one row of the table to the next.
 impl OpenRuns {
     /// Takes over the groups of a source, and their limits.
     pub(super) fn define_groups(
@@ -161,16 +165,31 @@ impl OpenRuns {
         self.turn += 1;
     }
 
-    /// A run waits for its time. What makes good for a misfire wakes no earlier than what is in line before it.
+    /// A run waits for its time. What makes good for a misfire wakes no earlier than what is in line before
+    /// it.
     pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, agenda: &mut Agenda) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         assert!(live.wakes.is_none(), "a run is on the agenda once");
+        if live.unconfirmed.is_some() {
+            self.runs.insert(live.run.key.clone(), live);
+            return;
+        }
         let mut at = wait::end(&live.run, now);
         if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
             at = at.max(before.at);
         }
         live.wakes = Some(agenda.add(at, Item::Run(live.run.key.clone())));
         self.runs.insert(live.run.key.clone(), live);
+    }
+
+    /// The store says that a record was new. Where others make way for its run, that run is on the agenda
+    /// now.
+    pub(super) fn confirm(&mut self, now: Timestamp, key: &RunKey, record: Position, agenda: &mut Agenda) {
+        if self.runs.get(key).is_some_and(|live| live.unconfirmed == Some(record)) {
+            let mut live = self.runs.remove(key).expect("it was there a moment ago");
+            live.unconfirmed = None;
+            self.schedule(now, live, agenda);
+        }
     }
 
     /// Takes a run whose entry on the agenda was due, to be admitted.
@@ -265,8 +284,8 @@ impl OpenRuns {
         }
     }
 
-    /// Notes why a running attempt is to end, once. Tells which attempt that is, and how it is ended; `None` if it does not run or is
-    /// to end already.
+    /// Notes why a running attempt is to end, once. Tells which attempt that is, and how it is ended; `None`
+    /// if it does not run or is to end already.
     pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) -> Option<(u32, Kill)> {
         let live = self.runs.get_mut(key)?;
         if live.run.state != RunState::Running || live.kill_reason.is_some() {
@@ -283,7 +302,8 @@ impl OpenRuns {
         }
     }
 
-    /// A run of a one-shot job has outlived its probation. Tells its attempt; `None` if it is a run of another job.
+    /// A run of a one-shot job has outlived its probation. Tells its attempt; `None` if it is a run of
+    /// another job.
     pub(super) fn clear_crashes(&mut self, key: &RunKey) -> Option<u32> {
         let live = self.runs.get_mut(key).expect("a run on probation runs");
         if live.run.cause != Cause::Once {
@@ -333,7 +353,8 @@ impl OpenRuns {
         gate.add(live);
     }
 
-    /// The one run past the gate of a job that has not started, and is due later than one that waits and may pass.
+    /// The one run past the gate of a job that has not started, and is due later than one that waits and may
+    /// pass.
     fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
         let gate = self.gates.get(job)?;
         let key = gate.single()?;
@@ -361,7 +382,7 @@ impl OpenRuns {
     }
 }
 
-/// Checks.
+/// What always holds.
 impl OpenRuns {
     /// Checks that each run is where its state says, and that no run waits before an open gate.
     pub(super) fn check(&self, agenda: &Agenda, rest_of: impl Fn(&JobName) -> Rest) {
@@ -371,7 +392,11 @@ impl OpenRuns {
             assert!(state.is_open(), "{key} is {state} and still kept");
             let is_scheduled = state == RunState::Scheduled;
             let is_on_agenda = live.wakes.is_some_and(|entry| agenda.holds(entry));
-            assert_eq!(is_on_agenda, is_scheduled, "{key} is on the agenda iff scheduled");
+            let is_expected = is_scheduled && live.unconfirmed.is_none();
+            assert_eq!(
+                is_on_agenda, is_expected,
+                "{key} is on the agenda iff scheduled and known to the store"
+            );
             let is_gated = self.gates.get(&key.job).is_some_and(|gate| gate.holds(live));
             assert_eq!(is_gated, !is_scheduled, "{key} is at its gate iff queued or running");
         }

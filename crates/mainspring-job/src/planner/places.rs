@@ -1,12 +1,12 @@
-//! Places: who may start, in each group and in all.
+//! Places: how many runs may run at once, in each group and in all, and which is next.
 //!
 //! ```text
 //!  group "db", limit 2    ready: [priority 5, due 12:00] [priority 0, due 11:59] ..
 //!  no group, no limit     ready: ..                                                   ──▶ max_running in all
 //! ```
 //!
-//! The best of all groups that have a place starts first: the highest priority, then the earliest due time, then the key.
-//! Cost: O(log n) to come and go, O(groups) to find the best.
+//! The best of all groups that have a place starts first: the highest priority, then the earliest due time,
+//! then the key. Cost: O(log n) to come and go, O(groups) to find the best.
 //!
 //! Does not know which runs are past their gates: it is told.
 
@@ -49,7 +49,8 @@ impl Places {
         self.running_count
     }
 
-    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not hold.
+    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not
+    /// hold.
     pub(super) fn define(
         &mut self,
         source: &str,

@@ -1,7 +1,8 @@
 //! Quarantine: what may have killed the server starts again a few at a time, and not for ever.
 //!
-//! A start record is on disk before anything starts. So whatever in a job brought the server down was among the runs that have
-//! no end when the next server takes over. Their jobs are in quarantine; all others start as ever.
+//! A start record is on disk before anything starts. So whatever in a job brought the server down was among
+//! the runs that have no end when the next server takes over. Their jobs are in quarantine; all others start
+//! as ever.
 //!
 //! ```text
 //!  the server dies in runs of a, b, .. z ──▶ each has one crash: they start up to 16 at a time, on probation
@@ -19,17 +20,19 @@
 //! | two or more | it starts alone: while no other is on probation |
 //! | [`MAX_CRASHES`] | no further attempt: the run is a dead letter unless the policy keeps none, and the job is paused |
 //!
-//! A server that was asked to end and killed what still ran gave its shard up in good order: that is no crash. Nor is a power cut,
-//! which the start of the machine tells: see [`Takeover`].
+//! A server that was asked to end and killed what still ran gave its shard up in good order: that is no
+//! crash. Nor is a power cut, which the start of the machine tells: see [`Takeover`].
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
 //!
-//! Does not find what kills the server late: what outlives its probation counts from one again. Its retry policy bounds that.
-//! Nor what kills the machine. A run by hand of a paused job starts all the same, because the person who asks knows.
+//! Does not find what kills the server late: what outlives its probation counts from one again. Its retry
+//! policy bounds that. Nor what kills the machine. A run by hand of a paused job starts all the same, because
+//! the person who asks knows.
 //!
-//! Source: the restart limit of [systemd.unit(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html)
-//! (`StartLimitBurst=`), and the poison messages of queues, such as `maxReceiveCount` of
-//! [Amazon SQS](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html).
+//! Source: the restart limit of
+//! [systemd.unit(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html)
+//! (`StartLimitBurst=`), and the poison messages of queues, such as `maxReceiveCount` of [Amazon
+//! SQS](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,16 +45,17 @@ use crate::reason::Reason;
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
-/// How many times in a row the server may die in a job before it is not started again: once among all that ran, once among a
-/// few, once alone. With fewer a job would be given up by chance; and systemd gives a service up that starts five times within ten
-/// seconds, so it has to be over before that.
+/// How many times in a row the server may die in a job before it is not started again: once among all that
+/// ran, once among a few, once alone. With fewer a job would be given up by chance; and systemd gives a
+/// service up that starts five times within ten seconds, so it has to be over before that.
 pub const MAX_CRASHES: u32 = 3;
 
-/// How long a run is on probation. What kills a server does so while it starts, or as soon as it has taken all memory.
+/// How long a run is on probation. What kills a server does so while it starts, or as soon as it has taken
+/// all memory.
 pub const PROBATION: SignedDuration = SignedDuration::from_secs(10);
 
-/// How many runs are on probation at once: as many as the server runs at once, 256, are through in less than three minutes, and
-/// if it dies again so few are left that each may have its turn alone in the same time.
+/// How many runs are on probation at once: as many as the server runs at once, 256, are through in less than
+/// three minutes, and if it dies again so few are left that each may have its turn alone in the same time.
 pub const MAX_ON_PROBATION: usize = 16;
 
 /// What is in quarantine.

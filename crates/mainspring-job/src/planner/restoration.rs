@@ -61,9 +61,11 @@ impl Planner {
         }
         self.begin_quarantine();
         self.note_watermarks(now);
+        self.note_followers(|_, _| true);
         for name in self.jobs.names() {
             self.jobs.take_former(&name);
             self.expect(&name);
+            self.expect_silence(now, &name);
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
         }
@@ -102,6 +104,9 @@ impl Planner {
             }
         };
         self.ledger.record(operation);
+        if run.state == RunState::Running {
+            self.follow(now, &run.key, run.cause, RunState::Abandoned);
+        }
     }
 
     fn start_at_boot(&mut self, now: Timestamp, name: &JobName) {

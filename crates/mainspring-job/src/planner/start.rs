@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 use super::ledger::{Ledger, Otherwise, Position, Subject};
 use super::{Live, Planner};
-use crate::job::Work;
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::work::Work;
 
 impl Planner {
     /// Starts as many of those that wait as have a place, the best first.
@@ -97,7 +97,10 @@ impl Planner {
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
                 }
-                (Subject::Run(key), Answer::New) => self.quarantine.recorded(&key, position, now),
+                (Subject::Run(key), Answer::New) => {
+                    self.runs.confirm(now, &key, position, &mut self.agenda);
+                    self.quarantine.recorded(&key, position, now);
+                }
                 (Subject::Submitted(_) | Subject::Revived(_), _) => (),
             }
         }

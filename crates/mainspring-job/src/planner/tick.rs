@@ -1,9 +1,10 @@
 //! A tick: looks at what is due, up to a limit, and until there is as much to write as one batch holds.
 //!
-//! A job that is due while there is no room for another open run is set aside, and looked at again when there is room. Its
-//! occurrences are late then, and its misfire rule judges them.
+//! A job that is due while there is no room for another open run is set aside, and looked at again when there
+//! is room. Its occurrences are late then, and its misfire rule judges them.
 //!
-//! Cost: O(log n) for each job and run that it looks at, at most [`Limits::per_turn`](crate::Limits::per_turn).
+//! Cost: O(log n) for each job and run that it looks at, at most
+//! [`Limits::per_turn`](crate::Limits::per_turn).
 //!
 //! Does not wait, nor tell the time.
 
@@ -40,6 +41,7 @@ impl Planner {
                 match self.agenda.pop_due(now) {
                     Some(Item::Run(key)) => self.run_due(now, &key),
                     Some(Item::Job(name)) => self.job_due(now, &name),
+                    Some(Item::Silence(name)) => self.silence_due(now, &name),
                     None => break,
                 }
             }
@@ -57,7 +59,8 @@ impl Planner {
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.runs.wake(key);
         let due = live.run.due;
-        // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind what it follows.
+        // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind
+        // what it follows.
         let before = self.runs.before_in_line(&live.run);
         let earliest = before.map_or(now, |before| before.run.due.max(now));
         live.run.due = due.min(earliest);
@@ -69,7 +72,8 @@ impl Planner {
         }
     }
 
-    /// After a step back says which jobs rest until the clock has caught up, and lets no wait take longer for it.
+    /// After a step back says which jobs rest until the clock has caught up, and lets no wait take longer for
+    /// it.
     fn notice_clock(&mut self, now: Timestamp) {
         let step = self.clock.tell(now);
         if step == StepBack::Noted {

@@ -7,9 +7,10 @@
 //! | its back-off, before a retry | a length of time after the attempt before | the same |
 //! | nothing: a dead letter that is to be tried again | when a person asked | it does not wait |
 //!
-//! A wait that was measured by a clock that was ahead would else end when the clock shows that time again: in a year, perhaps.
-//! What is made good for wakes in the order of its nominal times, also where a step back shortens one wait more than another.
-//! What the run was due at stays on disk, so that a restart finds the same.
+//! A wait that was measured by a clock that was ahead would else end when the clock shows that time again: in
+//! a year, perhaps. What is made good for wakes in the order of its nominal times, also where a step back
+//! shortens one wait more than another. What the run was due at stays on disk, so that a restart finds the
+//! same.
 
 use jiff::Timestamp;
 
@@ -30,7 +31,8 @@ pub(super) fn end(run: &Run, now: Timestamp) -> Timestamp {
     now.saturating_add(length).unwrap_or(run.due).min(run.due)
 }
 
-/// Whether a run makes good for a misfire and has not had its turn yet: those of one job wake in the order of their nominal times.
+/// Whether a run makes good for a misfire and has not had its turn yet: those of one job wake in the order of
+/// their nominal times.
 pub(super) fn is_in_line(run: &Run) -> bool {
     run.cause == Cause::CatchUp && run.attempt == 0
 }

@@ -6,14 +6,17 @@
 //!                                      └────── at its tick of now ──┘
 //! ```
 //!
-//! The first timer is always where its time says: when the clock is set back, those that come early for it are put back as they
-//! become the first. So [`WallQueue::next_due`] is exact to the millisecond, and nothing is looked at in vain.
+//! The first timer is always where its time says: when the clock is set back, those that come early for it
+//! are put back as they become the first. So [`WallQueue::next_due`] is exact to the millisecond, and nothing
+//! is looked at in vain.
 //!
-//! The tree, and not a wheel, because it knows its first timer: a wheel names a time that may be before it, and the
-//! program would wake up for nothing. With what is written to disk for each of these timers, its O(log n) is not measurable.
+//! The tree, and not a wheel, because it knows its first timer: a wheel names a time that may be before it,
+//! and the program would wake up for nothing. With what is written to disk for each of these timers, its
+//! O(log n) is not measurable.
 //!
-//! Cost: O(log n) to add, cancel and pop; O(1) for `next_due`; a step back costs O(log n) once for each timer that is due within
-//! it. Memory: 28 bytes for each beside the item, as long as no more live at once than before.
+//! Cost: O(log n) to add, cancel and pop; O(1) for `next_due`; a step back costs O(log n) once for each timer
+//! that is due within it. Memory: 28 bytes for each beside the item, as long as no more live at once than
+//! before.
 //!
 //! Equals: at one millisecond first in, first out. Does not order within a millisecond.
 
@@ -24,7 +27,7 @@ use super::wall_ticks::WallTicks;
 
 /// What has a time on the wall clock.
 pub(super) trait Due {
-    /// When.
+    /// When it is due, on the wall clock.
     fn due(&self) -> Timestamp;
 }
 

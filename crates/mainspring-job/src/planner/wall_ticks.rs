@@ -1,4 +1,5 @@
-//! Wall time as ticks of a [`mainspring_queue`](mainspring_queue) queue: wall time is set back, and ticks never go back.
+//! Wall time as ticks of a [`mainspring_queue`](mainspring_queue) queue: wall time is set back, and ticks
+//! never go back.
 //!
 //! ```text
 //!  wall     10:00 ── 10:30 ┐           10:30 ── 11:00           the clock is set back by an hour at 10:30
@@ -6,18 +7,20 @@
 //!  ticks    ───────────────●───────────●──────────▶            each step back is added to all that follows
 //! ```
 //!
-//! A tick is a millisecond. `tick_of(due)` rounds up and `tell(now)` rounds down, so that what has expired is due:
+//! A tick is a millisecond. `tick_of(due)` rounds up and `tell(now)` rounds down, so that what has expired is
+//! due:
 //!
 //! 1. **Ticks never go back**, whatever the clock shows.
-//! 2. **Never late.** A timer at `tick_of(due)` has expired whenever `tell` was told `due`, rounded up to a millisecond, or later,
-//!    however often and in whichever direction the clock was set since `tick_of`.
-//! 3. **Early by no more than the steps back** since `tick_of`: not at all, if the clock was not set back. So the owner compares
-//!    the due time of what has expired with the clock, and puts what is early back at its tick of now. Each
-//!    timer is put back once for each step back.
+//! 2. **Never late.** A timer at `tick_of(due)` has expired whenever `tell` was told `due`, rounded up to a
+//!    millisecond, or later, however often and in whichever direction the clock was set since `tick_of`.
+//! 3. **Early by no more than the steps back** since `tick_of`: not at all, if the clock was not set back. So
+//!    the owner compares the due time of what has expired with the clock, and puts what is early back at its
+//!    tick of now. Each timer is put back once for each step back.
 //! 4. **A step forward is an ordinary advance.**
 //!
-//! Cost: O(1), 16 bytes. All times that [`Timestamp`] has fit 29,000 times into the ticks of a queue: so often could the clock be
-//! set from the last year of the calendar to the first before ticks end; everything is looked at each time from then on.
+//! Cost: O(1), 16 bytes. All times that [`Timestamp`] has fit 29,000 times into the ticks of a queue: so
+//! often could the clock be set from the last year of the calendar to the first before ticks end; everything
+//! is looked at each time from then on.
 //!
 //! Does not find out that the clock was set: it takes what it is told.
 
@@ -60,7 +63,8 @@ impl WallTicks {
         Tick::new(rounded_up(due)).after(self.set_back)
     }
 
-    /// What the clock shows at a tick, if it is not set again; the first time there is for a tick before that.
+    /// What the clock shows at a tick, if it is not set again; the first time there is for a tick before
+    /// that.
     pub(super) fn time_of(&self, tick: Tick) -> Timestamp {
         let ticks = tick.get().saturating_sub(self.set_back);
         let since_first = i64::try_from(ticks).unwrap_or(i64::MAX);
@@ -146,7 +150,8 @@ mod tests {
         }
     }
 
-    /// Sentences 1 to 3 of the head, for clocks that are set in both directions by anything from nanoseconds to years.
+    /// Sentences 1 to 3 of the head, for clocks that are set in both directions by anything from nanoseconds
+    /// to years.
     #[test]
     fn whatever_the_clock_does_ticks_grow_and_nothing_is_late_or_earlier_than_the_steps_back() {
         const YEAR_NS: i64 = 365 * 86_400 * 1_000_000_000;

@@ -1,4 +1,5 @@
-//! The near one-shot jobs: the ids of those that are due next, in memory; all else of them is in the store only.
+//! The near one-shot jobs: the ids of those that are due next, in memory; all else of them is in the store
+//! only.
 //!
 //! ```text
 //!  store:   ×××××××××××××××××××××××××××××××××××××××××××××××××××××   a million, ordered by (due, number)
@@ -7,17 +8,19 @@
 //!           └─ due: the first jobs up to now are read, a portion at a time, and fire
 //! ```
 //!
-//! An id is only a reason to read: what is read decides. So an id whose job was withdrawn stays until its time comes, and costs
-//! one look that finds nothing. Nothing is lost: each job on disk up to the cursor has its id here, or is among those that were
-//! read and have not fired, or the last portion was full, and another is read.
+//! An id is only a reason to read: what is read decides. So an id whose job was withdrawn stays until its
+//! time comes, and costs one look that finds nothing. Nothing is lost: each job on disk up to the cursor has
+//! its id here, or is among those that were read and have not fired, or the last portion was full, and
+//! another is read.
 //!
-//! A submission at or before the cursor, or within the range of ids that are being read, joins them as soon as it is on disk; any
-//! other is found by a later read. So none falls between the two. The span adapts: it doubles while pages come
-//! back half empty, up to a day, so that an idle server reads its store twice a day; and halves when they are full.
+//! A submission at or before the cursor, or within the range of ids that are being read, joins them as soon
+//! as it is on disk; any other is found by a later read. So none falls between the two. The span adapts: it
+//! doubles while pages come back half empty, up to a day, so that an idle server reads its store twice a day;
+//! and halves when they are full.
 //!
-//! Cost: O(log n) for each; memory is 48 bytes for each id, of a page and of what was submitted for before the cursor, up to
-//! `max_near`: beyond that the farther half is left to the store again, which costs O(n log n) once in `max_near / 2`
-//! submissions. And one portion of whole jobs, `per_turn` of them.
+//! Cost: O(log n) for each; memory is 48 bytes for each id, of a page and of what was submitted for before
+//! the cursor, up to `max_near`: beyond that the farther half is left to the store again, which costs O(n log
+//! n) once in `max_near / 2` submissions. And one portion of whole jobs, `per_turn` of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU64;
@@ -127,7 +130,8 @@ impl Window {
         }
     }
 
-    /// When the next ids are worth reading: half a span before the cursor is reached, unless a page is in memory anyway.
+    /// When the next ids are worth reading: half a span before the cursor is reached, unless a page is in
+    /// memory anyway.
     pub(super) fn next_scan(&self, limits: &Limits) -> Option<Timestamp> {
         let is_short = self.scanning.is_none() && self.ids.len() < limits.page;
         is_short.then(|| self.cursor.due.saturating_sub(self.span / 2).unwrap_or(Timestamp::MIN))

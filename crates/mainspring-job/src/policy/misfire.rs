@@ -1,4 +1,4 @@
-//! Misfire: what becomes of occurrences whose time passed while nobody was there.
+//! Misfire: what becomes of occurrences whose time passed while no server looked.
 //!
 //! The server was down, the machine was suspended, the process was stopped, or the clock was set forward: to
 //! the planner these are one thing. It looks at the time, and at the watermark of the job, which is the last
@@ -29,7 +29,7 @@
 //! if the clock is set back.
 //!
 //! For a one-shot job there is one occurrence. `none` lets it expire when it is older than `grace`,
-//! everything else runs it whenever somebody is there, because somebody asked for it.
+//! everything else runs it as soon as a server looks, because a person asked for it.
 //!
 //! Source: misfire instructions of
 //! [Quartz](https://www.quartz-scheduler.org/documentation/2.4.0-SNAPSHOT/tutorials/), the catchup window of

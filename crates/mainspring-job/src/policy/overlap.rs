@@ -16,8 +16,8 @@
 //! `allow` rather than being dropped, and never replace or kill another: a retry, a run made good after a
 //! misfire, and one that a person asked for.
 //!
-//! A group's limit and the server's come after this: who may start by this table may still wait in line for
-//! those.
+//! A group's limit and the server's come after this: a run that may start by this table may still wait in
+//! line for those.
 //!
 //! Source: `ScheduleOverlapPolicy` of [Temporal](https://docs.temporal.io/schedule), `concurrencyPolicy` of
 //! [Kubernetes](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/).

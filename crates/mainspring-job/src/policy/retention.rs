@@ -2,7 +2,7 @@
 //!
 //! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. That
 //! is looked at after each sixteenth end (of one-shot jobs the 256th), so that up to 15 (255) more may be
-//! there. Open runs and dead letters are never dropped: the first are needed, the second wait for somebody.
+//! there. Open runs and dead letters are never dropped: the first are needed, the second wait for a person.
 //! What is dropped cannot be run again by mistake, because the job's watermark stands behind it.
 
 use std::fmt;

@@ -16,8 +16,8 @@
 //! | does not name | | what the attempt was, and that is final: it is no dead letter, and nobody says that it failed |
 //!
 //! By default `on` is `failed` and `timed_out`, and not `abandoned`: of a run that was cut off by the
-//! server's own end nobody knows what it has done, so it is started **at most once**. A job that may be
-//! repeated says `on=failed+timed_out+abandoned`, and gets **at least once**. What somebody cancelled is
+//! server's own end it is unknown what it has done, so it is started **at most once**. A job that may be
+//! repeated says `on=failed+timed_out+abandoned`, and gets **at least once**. What a person cancelled is
 //! never retried.
 
 use std::fmt;

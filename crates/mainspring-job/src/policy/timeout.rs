@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::text::{self, PolicyError};
 
-/// The longest time between the signal and KILL: an hour. Whoever needs longer needs another signal.
+/// The longest time between the signal and KILL: an hour. A job that needs longer needs another signal.
 pub const MAX_KILL_GRACE: Duration = Duration::from_secs(3_600);
 
 /// The longest timeout: about a century, as the longest period.
@@ -32,18 +32,18 @@ const MAX_TIMEOUT: Duration = Duration::from_secs(36_525 * 86_400);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Signal {
-    /// SIGTERM.
+    /// SIGTERM: the usual request to end.
     #[default]
     Term,
-    /// SIGINT.
+    /// SIGINT: what Ctrl-C sends.
     Int,
-    /// SIGHUP.
+    /// SIGHUP: the terminal is gone.
     Hup,
-    /// SIGQUIT.
+    /// SIGQUIT: what Ctrl-\ sends; it writes a core dump.
     Quit,
-    /// SIGUSR1.
+    /// SIGUSR1: for what the program makes of it.
     Usr1,
-    /// SIGUSR2.
+    /// SIGUSR2: for what the program makes of it.
     Usr2,
     /// SIGKILL, at once.
     Kill,

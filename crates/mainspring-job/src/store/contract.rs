@@ -1,4 +1,4 @@
-//! The suite that holds a store to its contract. Public, so that whoever writes a store can run it.
+//! The suite that holds a store to its contract. Public, so that the author of a store can run it.
 //!
 //! ```text
 //!  laws:     small cases, one for each sentence of the contract

@@ -16,7 +16,7 @@ use super::{
 use crate::audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, MAX_PRUNED, Operation, Takeover};
+use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, Rest};
 use crate::run::{Attempt, Cause, Run, RunKey};
@@ -54,7 +54,7 @@ pub struct MemoryStore {
     keys: BTreeMap<String, (OnceId, RunKey)>,
     runs: BTreeMap<RunKey, Run>,
     attempts: BTreeMap<(RunKey, u32), Attempt>,
-    /// Whether somebody has released it since hints were last asked for.
+    /// Whether it was released since hints were last asked for.
     is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
@@ -306,6 +306,8 @@ impl Store for MemoryStore {
             return Ok(Committed::new(answers.clone()));
         }
         let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
+        debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
+        debug_assert_eq!(self.names.len(), self.pending.len(), "each pending job has its name");
         self.last = Some((batch.number, answers.clone()));
         Ok(Committed::new(answers))
     }

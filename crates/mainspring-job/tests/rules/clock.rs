@@ -151,3 +151,22 @@ fn a_job_that_rests_for_a_clock_that_was_ahead_is_rewound() {
     let hours = [5, 6, 2, 3, 4, 7].map(|hour| at(&format!("2026-01-01T0{hour}:00:00Z")));
     assert_eq!(nominals, hours, "01:00 is on record as the first that was missed");
 }
+
+#[test]
+fn a_run_that_waits_is_not_replaced_by_itself_when_its_time_comes_again() {
+    for overlap in ["replace", "kill-old"] {
+        let mut limits = Limits::default();
+        limits.max_running = 1;
+        let policies = format!("overlap={overlap}");
+        let jobs = vec![job("busy", "40 59 9 1 1 *", ""), job("j", "* * * * *", &policies)];
+        let mut shell = Shell::with("2026-01-01T09:59:30Z", jobs, Vec::new(), limits);
+        shell.live("2026-01-01T10:00:10Z");
+        assert_eq!((shell.started.len(), shell.states("j")), (1, "queued".to_owned()), "{overlap}");
+        shell.wake("2026-01-01T09:59:35Z");
+        assert!(matches!(shell.command(Command::Rewind(name("j"))), Reply::Rewound { .. }));
+        shell.live("2026-01-01T10:00:10Z");
+        assert_eq!(shell.states("j"), "queued", "{overlap}: 10:00 has its run");
+        shell.end(0, Outcome::Succeeded);
+        assert_eq!(shell.started[1].key.nominal, at("2026-01-01T10:00:00Z"), "{overlap}");
+    }
+}

@@ -31,6 +31,11 @@ impl Calendar {
         (self.rests == Some(hour.rem_euclid(DAY) / HOUR)).then_some(hour)
     }
 
+    /// Whether nothing is due at a moment, whatever names it.
+    pub(crate) fn is_resting(self, moment: Timestamp) -> bool {
+        self.rest(moment.as_second()).is_some()
+    }
+
     /// The first occurrence after a moment.
     pub(crate) fn next(self, after: Timestamp) -> Timestamp {
         let multiple_after = |second: i64| (second.div_euclid(self.period) + 1) * self.period;

@@ -7,6 +7,7 @@
 mod acknowledged;
 mod attempts;
 mod coverage;
+mod following;
 mod overlap;
 mod places;
 mod quarantine;
@@ -54,6 +55,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("starting::check_boots", Check::Whole(|world, _| starting::check_boots(world))),
     ("quarantine::check", Check::Whole(quarantine::check)),
     ("coverage::check", Check::Whole(|world, _| coverage::check(world))),
+    ("following::check", Check::Whole(|world, _| following::check(world))),
     ("overlap::watch", Check::Watch(overlap::watch)),
     ("overlap::watch_kills", Check::Watch(overlap::watch_kills)),
     ("places::watch", Check::Watch(places::watch)),

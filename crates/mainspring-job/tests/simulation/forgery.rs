@@ -174,6 +174,18 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("coverage::check", "an occurrence is in no record", |world| {
         remove(world, |event| planned(event).is_some_and(|run| run.state == RunState::Missed))
     }),
+    ("following::check", "a run that follows another is recorded as one by hand", |world| {
+        let cause = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. }
+                if run.cause == Cause::After =>
+            {
+                Some(&mut run.cause)
+            }
+            _ => None,
+        });
+        *cause? = Cause::Request;
+        Some(())
+    }),
     ("coverage::watch_end", "what is due by the last look is not planned", |world| {
         let look = world.log.iter_mut().find_map(|event| match event {
             Event::LookedLast { at } => Some(at),

@@ -38,7 +38,7 @@ impl View {
 
     /// Whether a person, or the misfire rule, asked for this very run.
     pub(crate) fn is_kept(&self) -> bool {
-        0 < self.run.attempt || !matches!(self.run.cause, Cause::Trigger | Cause::Boot)
+        0 < self.run.attempt || !matches!(self.run.cause, Cause::Trigger | Cause::Boot | Cause::After)
     }
 
     /// Whether it passes the gate of its job one at a time.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
-use mainspring_job::{Action, Exclusion, Job, JobName, Timetable, Work};
+use mainspring_job::{Action, After, Ending, Exclusion, Job, JobName, Timetable, Trigger, Work};
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
 use crate::simulation::random::Random;
 
-/// When a subject is due: the expression, and the same as arithmetic. Neither: at each start of the server.
+/// When a subject is due: the expression, and the same as arithmetic. An expression alone: at each start of
+/// the server. Neither: only when another ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Times {
     expression: &'static str,
@@ -28,11 +29,17 @@ const REWOUND: u64 = 0x7265_776f_756e_6400;
 const REVIVED_IN: u64 = 8;
 const REVIVED: u64 = 0x7265_7669_7665_6400;
 
+/// One seed in so many has jobs that follow others.
+const FOLLOWED_IN: u64 = 4;
+const FOLLOWED: u64 = 0x666f_6c6c_6f77_6564;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     /// As it is defined first, and as an edit leaves it.
     pub times: [Times; 2],
+    /// Whose ends it follows beside that, as it is defined first and as an edit leaves it.
+    pub follows: [Vec<(usize, Ending)>; 2],
     pub policies: String,
     pub group: Option<&'static str>,
     pub priority: i8,
@@ -141,6 +148,7 @@ const TIMES: [Times; 9] = [
     every("*/20 * * * * *", 20, None),
 ];
 const AT_BOOT: Times = Times { expression: "@reboot", calendar: None };
+const NEVER: Times = Times { expression: "", calendar: None };
 const MISFIRES: [&str; 8] = [
     "",
     "misfire=none",
@@ -216,6 +224,10 @@ impl Script {
                 steps.insert(later, Step::Rewind(job));
             }
         }
+        // In some histories jobs follow each other, without a circle.
+        if seed % FOLLOWED_IN == 1 && !is_crowd {
+            follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
+        }
         Script {
             group_limit: 1 + random.below(2) as u32,
             max_running: 1 + random.below(5) as usize,
@@ -249,6 +261,12 @@ impl Script {
         let times = self.jobs[index].iter().position(|job| job.timetable.to_string() == timetable)?;
         self.subjects[index].times[times].calendar
     }
+
+    /// Whose ends a subject follows by the timetable that has this text.
+    pub(crate) fn follows(&self, index: usize, timetable: &str) -> &[(usize, Ending)] {
+        let times = self.jobs[index].iter().position(|job| job.timetable.to_string() == timetable);
+        times.map_or(&[], |times| &self.subjects[index].follows[times])
+    }
 }
 
 fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
@@ -257,11 +275,15 @@ fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
     work.group = subject.group.map(|name| JobName::new(name).unwrap());
     work.priority = subject.priority;
     let work = Arc::new(work);
-    subject.times.map(|times| {
+    [0, 1].map(|version| {
+        let times = subject.times[version];
         let schedule = |text: &str| Schedule::new(Expression::parse(text).unwrap(), TimeZone::UTC);
         let rests = times.calendar.and_then(|calendar| calendar.rests);
         let excluded = rests.map(|hour| Exclusion::Times(Box::new(schedule(&format!("* {hour} * * *")))));
-        let timetable = Timetable::new(vec![schedule(times.expression)]).unwrap();
+        let own = Some(times.expression).filter(|text| !text.is_empty()).map(schedule).map(Trigger::from);
+        let after = |(of, ending): &(usize, Ending)| After::new(Script::name(*of), *ending).into();
+        let triggers = own.into_iter().chain(subject.follows[version].iter().map(after));
+        let timetable = Timetable::new(triggers).unwrap();
         let timetable = timetable.without(excluded.into_iter().collect()).unwrap();
         let mut job = Job::new(Script::name(index), timetable, Arc::clone(&work));
         job.max_runs = subject.max_runs;
@@ -274,11 +296,30 @@ fn subject(random: &mut Random) -> Subject {
     let times = if random.one_in(6) { AT_BOOT } else { random.pick(&TIMES) };
     Subject {
         times: [times, random.pick(&TIMES)],
+        follows: [Vec::new(), Vec::new()],
         policies: format!("{} {KEEP_ALL}", words.join(" ")),
         group: random.one_in(3).then_some("group"),
         priority: random.pick(&[0, 0, 5, -5]),
         max_runs: random.one_in(8).then_some(3),
         is_poison: random.one_in(12),
+    }
+}
+
+/// Every subject but the first follows earlier ones, in one of its timetables or in both.
+fn follow(random: &mut Random, subjects: &mut Vec<Subject>) {
+    if subjects.len() == 1 {
+        subjects.push(subject(random));
+    }
+    for (index, subject) in subjects.iter_mut().enumerate().skip(1) {
+        for version in 0..2 {
+            for _ in 0..random.below(3) {
+                let of = random.below(index as u64) as usize;
+                subject.follows[version].push((of, random.pick(&Ending::ALL)));
+            }
+            if !subject.follows[version].is_empty() && random.one_in(2) {
+                subject.times[version] = NEVER;
+            }
+        }
     }
 }
 

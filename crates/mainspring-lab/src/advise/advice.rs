@@ -18,10 +18,10 @@ const NEARLY: f64 = 1.25;
 /// A worst operation, or memory, that is larger by this counts as much larger.
 const MUCH: f64 = 3.0;
 
-/// A worst operation shorter than this, in us, is nobody's trouble.
+/// A worst operation shorter than this, in us, harms no program.
 const WORST_US_HARMLESS: f64 = 100.0;
 
-/// Less memory than this, in bytes, is nobody's trouble, and cannot be measured well.
+/// Less memory than this, in bytes, harms no program, and cannot be measured well.
 const MEMORY_BYTES_HARMLESS: u64 = 1 << 20;
 
 /// Says which queue suits, and why. `outcomes` are in order, fastest first.

@@ -22,9 +22,9 @@ pub struct Axis {
 /// A written value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
-    /// Where.
+    /// Its place on the axis.
     pub pixel: i32,
-    /// What.
+    /// The value as text.
     pub label: String,
 }
 

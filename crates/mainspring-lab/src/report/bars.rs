@@ -17,7 +17,7 @@ use crate::table::three_digits;
 /// A bar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Whose.
+    /// The name of the subject.
     pub subject: String,
     /// Its length, and its whisker.
     pub summary: Summary,

@@ -15,16 +15,16 @@ use crate::workload::lateness::QUANTILES;
 /// A point of a curve, in the units of its axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Along.
+    /// On the horizontal axis.
     pub x: f64,
-    /// Up.
+    /// On the vertical axis.
     pub y: f64,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
-    /// Whose.
+    /// The name of the subject.
     pub subject: String,
     /// Through which points, from left to right.
     pub points: Vec<Point>,

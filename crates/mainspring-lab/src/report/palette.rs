@@ -20,13 +20,13 @@ pub const GREY: RGBColor = RGBColor(150, 150, 150);
 /// Lines of a grid.
 pub const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Ours.
+/// Mainspring's own queues and engines.
 pub const BLUE: RGBColor = RGBColor(0, 114, 178);
 
 /// The default.
 pub const VERMILION: RGBColor = RGBColor(213, 94, 0);
 
-/// Libraries.
+/// Other timer libraries.
 pub const ORANGE: RGBColor = RGBColor(230, 159, 0);
 
 /// Structures of std.
@@ -35,7 +35,7 @@ pub const GREEN: RGBColor = RGBColor(0, 158, 115);
 /// Others' runtimes.
 pub const PURPLE: RGBColor = RGBColor(204, 121, 167);
 
-/// Presets.
+/// Presets of Mainspring.
 pub const SKY: RGBColor = RGBColor(86, 180, 233);
 
 /// What a bar of a subject is filled with: by where it comes from, the default apart.

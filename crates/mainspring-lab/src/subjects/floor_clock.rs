@@ -4,9 +4,9 @@
 //!   sorted [ (tick, payload) (tick, payload) .. ]     loop: hand out what is due by the clock; sleep until the next tick
 //! ```
 //!
-//! It has the same clocks as the engines beside it: their resolution, slack, tolerance and waiting are the library's.
-//! So what it is late by is the machine's, and its neighbours', in the same minutes; what an engine is late by
-//! beyond that is the engine's.
+//! It has the same clocks as the engines beside it: their resolution, slack, tolerance and waiting are the
+//! library's. So what it is late by is the machine's, and its neighbours', in the same minutes; what an
+//! engine is late by beyond that is the engine's.
 //!
 //! Cost: the figure itself.
 //!

@@ -37,7 +37,7 @@ use crate::subject::{Kind, Subject};
 /// Closures, which the goals of the faces are set for.
 pub const CALLBACKS: &str = "front::callbacks";
 
-/// Sleeps.
+/// Futures that end when their time has come.
 pub const FUTURES: &str = "front::futures";
 
 /// Go's timers.

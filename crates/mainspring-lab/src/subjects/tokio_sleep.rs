@@ -92,7 +92,7 @@ impl Default for PausedRuntime {
     }
 }
 
-/// Counts wakes, and wakes whoever waits for the next one.
+/// Counts wakes, and wakes the thread that waits for the next one.
 #[derive(Debug, Default)]
 struct Counter {
     fired_count: AtomicU64,

@@ -5,9 +5,9 @@
 //!                                        |<---- fire_ns x N ---->|
 //! ```
 //!
-//! A restart that makes a million connections at once, and their timeouts; a batch of jobs at midnight. Figures:
-//! `fire_ns` per timer, from the first to the last; of an engine also `fire_cpu_ns`, the CPU time of the process
-//! by timer, and `first_us`, how late the first was seen.
+//! A restart that makes a million connections at once, and their timeouts; a batch of jobs at midnight.
+//! Figures: `fire_ns` per timer, from the first to the last; of an engine also `fire_cpu_ns`, the CPU time of
+//! the process by timer, and `first_us`, how late the first was seen.
 //!
 //! Cost: three seconds for engines, whose clock is real.
 //!

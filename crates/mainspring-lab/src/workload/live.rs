@@ -6,9 +6,9 @@
 //!   W2    a random timer is moved to 30 s from now
 //! ```
 //!
-//! What a program calls has a clock: reading it is part of the figure, and so is the subject's own thread, which
-//! fires what becomes due meanwhile on another core. Figures: `pair_ns` or `reset_ns`, and `pair_cpu_ns` or
-//! `reset_cpu_ns`, the CPU time of the whole process by step.
+//! What a program calls has a clock: reading it is part of the figure, and so is the subject's own thread,
+//! which fires what becomes due meanwhile on another core. Figures: `pair_ns` or `reset_ns`, and
+//! `pair_cpu_ns` or `reset_cpu_ns`, the CPU time of the whole process by step.
 //!
 //! Cost: as by virtual time: up to two million steps before the watch starts, two million timed.
 //!
@@ -33,7 +33,7 @@ const FIXED_DELAY: Duration = Duration::from_millis(RESET_DELAY);
 /// Which timer makes place for the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// Any.
+    /// Any of them, at random.
     Random,
     /// The oldest.
     Oldest,

@@ -4,10 +4,10 @@
 //!   thread x 8:  schedule, 1 ms .. 100 ms ahead | schedule | ..        engine: fire, fire ..
 //! ```
 //!
-//! More is asked for than can be done. An engine may make its callers wait, or its timers: callers that wait ask
-//! for less, timers that wait are late for ever. So firing must win. Figures: `lateness_s_max`, the largest lateness of
-//! any timer by the deadline that its caller had in mind; `scheduled_per_s`; `call_us_max`, the longest of the
-//! calls that were timed, one in a thousand.
+//! More is asked for than can be done. An engine may make its callers wait, or its timers: callers that wait
+//! ask for less, timers that wait are late for ever. So firing must win. Figures: `lateness_s_max`, the
+//! largest lateness of any timer by the deadline that its caller had in mind; `scheduled_per_s`;
+//! `call_us_max`, the longest of the calls that were timed, one in a thousand.
 //!
 //! Cost: a minute, and as long again until all have fired.
 //!

@@ -114,7 +114,7 @@ use alloc::collections::VecDeque;
 use self::batch::Batch;
 use self::chunks::{Chain, Chunks};
 use self::records::{Hint, Moved, Records};
-use self::rings::{Place, Rings};
+use self::rings::{Rings, Slot};
 use self::sweep::{Ground, Sweep};
 use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
@@ -213,8 +213,8 @@ impl<T> Chunked<T> {
     fn put(&mut self, hint: Hint, deadline: Tick) {
         if deadline <= self.gate {
             self.put_through_gate(hint, deadline);
-        } else if !self.append_at(Place::index_between(self.reached, deadline), hint, deadline) {
-            self.append_chunk(Place::between(self.reached, deadline), hint, deadline);
+        } else if !self.append_at(Slot::index_between(self.reached, deadline), hint, deadline) {
+            self.append_chunk(Slot::between(self.reached, deadline), hint, deadline);
         }
     }
 
@@ -229,24 +229,24 @@ impl<T> Chunked<T> {
 
     /// Puts a hint where time will come by.
     fn put_ahead(&mut self, hint: Hint, tick: Tick) {
-        let place = Place::between(self.reached, tick);
-        let place = if self.open == 0 { place } else { self.behind_open(place, tick) };
-        self.append(place, hint, tick);
+        let slot = Slot::between(self.reached, tick);
+        let slot = if self.open == 0 { slot } else { self.behind_open(slot, tick) };
+        self.append(slot, hint, tick);
     }
 
     /// A slot that is being spread still takes what belongs to it, so that equals keep their order.
-    fn behind_open(&self, place: Place, tick: Tick) -> Place {
+    fn behind_open(&self, slot: Slot, tick: Tick) -> Slot {
         let level = u32::BITS - 1 - self.open.leading_zeros();
-        let open = (place.level + 1..=level).rev().filter(|level| self.open >> level & 1 == 1);
-        let mut open = open.map(|level| Place::of(tick, level));
-        open.find(|open| *open == Place::of(self.reached, open.level)).unwrap_or(place)
+        let open = (slot.level + 1..=level).rev().filter(|level| self.open >> level & 1 == 1);
+        let mut open = open.map(|level| Slot::of(tick, level));
+        open.find(|open| *open == Slot::of(self.reached, open.level)).unwrap_or(slot)
     }
 
     /// Appends a hint to a slot.
     #[inline(always)]
-    fn append(&mut self, place: Place, hint: Hint, tick: Tick) {
-        if !self.append_at(place.index(), hint, tick) {
-            self.append_chunk(place, hint, tick);
+    fn append(&mut self, slot: Slot, hint: Hint, tick: Tick) {
+        if !self.append_at(slot.index(), hint, tick) {
+            self.append_chunk(slot, hint, tick);
         }
     }
 
@@ -266,8 +266,8 @@ impl<T> Chunked<T> {
     }
 
     #[cold]
-    fn append_chunk(&mut self, place: Place, hint: Hint, tick: Tick) {
-        let chain = self.rings.chain_mut(place);
+    fn append_chunk(&mut self, slot: Slot, hint: Hint, tick: Tick) {
+        let chain = self.rings.chain_mut(slot);
         // What is vacant has no earliest tick but the end of time.
         chain.earliest = chain.earliest.min(tick);
         self.next = self.next.min(tick);
@@ -275,8 +275,8 @@ impl<T> Chunked<T> {
         if self.chunks.append_chunk(chain, hint) {
             self.sweep();
         } else if is_first {
-            self.rings.occupy(place);
-            self.quiet_until = self.quiet_until.min(place.before().start());
+            self.rings.occupy(slot);
+            self.quiet_until = self.quiet_until.min(slot.before().start());
         }
     }
 
@@ -431,8 +431,8 @@ impl<T> TimerQueue<T> for Chunked<T> {
         self.due = self.chunks.copy(&old, &self.due, |hint| self.records.is_current(hint));
         let mut index = 0;
         while let Some(found) = self.rings.occupied_from(index) {
-            let place = Rings::place_of(found);
-            let chain = self.rings.chain_mut(place);
+            let slot = Rings::slot_of(found);
+            let chain = self.rings.chain_mut(slot);
             *chain = self.chunks.copy(&old, chain, |hint| self.records.is_current(hint));
             if chain.is_empty() {
                 self.vacate(found);

@@ -23,7 +23,7 @@ pub struct HealthWire {
     pub planned: Option<String>,
     /// Jobs that rest because the clock stands before what is planned of them already.
     pub behind: NamesWire,
-    /// Jobs that somebody paused.
+    /// Jobs that a person paused.
     pub paused: NamesWire,
     /// Jobs that failed too often in a row.
     pub failing: NamesWire,
@@ -31,6 +31,9 @@ pub struct HealthWire {
     pub crash_loops: NamesWire,
     /// Jobs that ran when the server died, and have neither ended nor run for long since: they start a few at a time.
     pub quarantined: NamesWire,
+    /// Jobs that follow the ends of a job that there is not.
+    #[serde(default)]
+    pub following_nothing: NamesWire,
     /// Whether everything is paused.
     pub is_all_paused: bool,
     /// Dead letters.

@@ -58,6 +58,17 @@ pub struct RestWire {
     pub note: String,
 }
 
+/// Where a definition came from, for programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceCode {
+    /// A file that is served or was applied.
+    #[default]
+    File,
+    /// A command.
+    Command,
+}
+
 /// A job, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
@@ -89,7 +100,10 @@ pub struct JobWire {
     pub policies: String,
     pub group: Option<String>,
     pub priority: i8,
+    /// The words for [`source_code`](Self::source_code): the path of the file, or the command line.
     pub source: String,
+    #[serde(default)]
+    pub source_code: SourceCode,
     pub runs: u64,
     pub failures: u32,
     pub running: usize,

@@ -1,10 +1,9 @@
-//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way in.
+//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way
+//! in.
 //!
 //! Cost: none worth a word.
 //!
 //! Does not know HTTP: the listener of the server turns requests into these.
-//!
-//! Source: own.
 
 use serde::{Deserialize, Serialize};
 

@@ -20,6 +20,7 @@ impl Request {
             Request::Run { job, .. } => ("run", Some(job)),
             Request::Wait { run } => ("wait", Some(run)),
             Request::Submit(submit) => ("submit", submit.name.as_deref()),
+            Request::Every(every) => ("every", Some(&every.name)),
             Request::Define { .. } => ("define", None),
             Request::Remove { job } => ("remove", Some(job)),
             Request::Pause(PauseWire { job, .. }) => ("pause", job.as_deref()),

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
-//! prepared by somebody else: nothing in it is made, followed or written.
+//! prepared by another user: nothing in it is made, followed or written.
 //!
 //! Cost: opening the store.
 //!

@@ -28,7 +28,8 @@ impl Server {
             let format = if file.system { Format::System } else { Format::User };
             let origin = self.files.origin_of(&file.name);
             let source = Source::new(file.name, file.text);
-            let loaded = Loaded::parse(&source, format, &self.files.reader().zone);
+            let mut loaded = Loaded::parse(&source, format, &self.files.reader().zone);
+            loaded.notify_by_default(&self.files.reader().notify);
             if !loaded.is_good() {
                 return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
             }

@@ -9,6 +9,7 @@
 //!
 //! Does not trust a client with more than the limits of the protocol.
 
+use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
     Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, Policies, Reader, Refusal,
     Reply, Rest, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
@@ -24,10 +25,12 @@ use super::phase::Phase;
 use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
-use crate::protocol::{AppliedWire, Asked, ErrorKind, ErrorWire, PauseWire, Request, Response, SubmitWire};
+use crate::protocol::{
+    AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Request, Response, SubmitWire, WorkWire,
+};
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::specs;
+use mainspring_file::definition::Definition;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
@@ -65,7 +68,7 @@ impl Server {
         if let Some(asking) = self.ask_of_listener(asker, &request, now) {
             return self.go_on(asker, asking);
         }
-        // Rates are no limit for who only looks.
+        // Rates do not limit requests that only look.
         let weighed =
             |clients: &mut Clients| if looks(&request) { Ok(()) } else { clients.weigh(asker, now) };
         let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
@@ -129,7 +132,7 @@ impl Server {
     }
 
     fn ask_store(&mut self, asker: Asker, query: Query) {
-        // Who has gone does not want to know.
+        // A client that has gone gets no answer.
         if self.clients.begin_question(asker) {
             self.owner.add_question(Question { asker, query });
         }
@@ -205,7 +208,7 @@ impl Server {
         }
     }
 
-    /// Who says a name is settled before a set is applied, so that only a limit can refuse a job.
+    /// Which file defines a name is settled before a set is applied, so that only a limit can refuse a job.
     fn say_refused(&mut self, from: &str, names: &[String], now: Moment) {
         if !names.is_empty() {
             let text = format!(
@@ -251,6 +254,7 @@ impl Server {
                 Ok(Next::End(run_key(&run).ok_or_else(missing)?))
             }
             Request::Submit(submission) => submit(*submission).map(Next::Command),
+            Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
             Request::Pause(PauseWire { job, until, note }) => {
@@ -309,17 +313,37 @@ impl Server {
         }
         let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
-        let known = self.owner.planner().job(&job.name);
+        self.check_free(&job.name, replace)?;
+        let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
+        Ok(Next::Command(Command::Apply(definitions)))
+    }
+
+    fn every(&mut self, wire: EveryWire) -> Asking {
+        let EveryWire { name, period, replace, work } = wire;
+        let (body, policies) = work_of(work)?;
+        let every = format!("@every {period}");
+        let expression = Expression::parse(&every).map_err(|error| usage(error.to_string()))?;
+        let zone = self.files.reader().zone.clone();
+        let schedule = Schedule::new(expression, zone);
+        let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
+        let source = Origin::Command.source();
+        let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
+        self.check_free(&job.name, replace)?;
+        Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
+    }
+
+    /// Refuses a name that another job has, unless that came by command and is to be replaced.
+    fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
+        let known = self.owner.planner().job(name);
         if let Some((known, _)) = known
             && !(replace && Origin::of(&known.source) == Origin::Command)
         {
             let hint =
                 if Origin::of(&known.source) == Origin::Command { "; --replace replaces it" } else { "" };
-            let message = format!("there is a job `{}` already: choose another --name{hint}", job.name);
+            let message = format!("there is a job `{name}` already: choose another --name{hint}");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
-        let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
-        Ok(Next::Command(Command::Apply(definitions)))
+        Ok(())
     }
 
     fn remove(&mut self, text: &str) -> Asking {
@@ -440,6 +464,7 @@ fn adds(request: &Request) -> bool {
         request,
         Request::Run { .. }
             | Request::Submit(_)
+            | Request::Every(_)
             | Request::Define { .. }
             | Request::Backfill { preview: false, .. }
             | Request::Rewind { preview: false, .. }
@@ -449,26 +474,20 @@ fn adds(request: &Request) -> bool {
 }
 
 fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
+    let SubmitWire { due, name, key, work } = wire;
+    let (body, policies) = work_of(work)?;
+    let action = body.encode().map_err(|error| usage(error.to_string()))?;
+    let name = name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
+    let mut submission = Submission::new(time(&due)?, Work::new(action).with_policies(policies));
+    (submission.name, submission.key) = (name, key);
+    Ok(Command::Submit(submission))
+}
+
+/// What a client wants done, and by which rules. What is wrong with it is said now, and not when it is due.
+fn work_of(wire: WorkWire) -> Result<(Body, Policies), ErrorWire> {
     let policies: Policies =
         wire.policies.parse().map_err(|error: mainspring_job::PolicyError| usage(error.to_string()))?;
-    let body = match wire.webhook {
-        None => Body::Process(wire.process),
-        Some(webhook) => {
-            if !["http://", "https://"].iter().any(|scheme| webhook.url.starts_with(scheme)) {
-                return Err(usage(format!(
-                    "`{}` is no URL that begins with http:// or https://",
-                    webhook.url
-                )));
-            }
-            // As the executor will read it: what is wrong with a template is said now, and not when it is due.
-            specs::webhook(&webhook, &policies).map_err(|error| usage(error.to_string()))?;
-            Body::Webhook(webhook)
-        }
-    };
-    let action = body.encode().map_err(|error| usage(error.to_string()))?;
-    let name =
-        wire.name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
-    let mut submission = Submission::new(time(&wire.due)?, Work::new(action).with_policies(policies));
-    (submission.name, submission.key) = (name, wire.key);
-    Ok(Command::Submit(submission))
+    let body = wire.webhook.map_or(Body::Process(wire.process), Body::Webhook);
+    body.check().map_err(usage)?;
+    Ok((body, policies))
 }

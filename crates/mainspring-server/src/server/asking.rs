@@ -86,7 +86,7 @@ pub(super) struct Asker {
 /// What is to be found out.
 pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> Asking + Send>;
 
-/// A question with who asks it.
+/// A question and the request that it came with.
 pub(super) struct Question {
     pub(super) asker: Asker,
     pub(super) query: Query,

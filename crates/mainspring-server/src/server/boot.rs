@@ -11,9 +11,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 
+use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune,
-    Reader as StoreReader, Rest, Run, Shard, Store, StoreError,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune, Query,
+    Reader as StoreReader, Rest, Run, RunState, Shard, Store, StoreError,
 };
 
 use super::clients::Clients;
@@ -30,6 +31,7 @@ use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::log::Style;
 use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
@@ -40,6 +42,7 @@ use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::claims::{Holder, InForce};
 use mainspring_file::crontab::names::Known;
+use mainspring_file::hook;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;
@@ -47,6 +50,9 @@ use mainspring_file::source::Source;
 
 /// The width of the log's second column.
 const SUBJECT_WIDTH: usize = 16;
+
+/// The source of the group of all notifications.
+const NOTIFICATIONS: &str = "notifications";
 
 /// Whether what happens outlives the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +80,10 @@ pub struct Serving {
     pub keeping: Keeping,
     /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
     pub running_max: usize,
-    /// Who serves people over HTTP, if anybody does.
+    /// What serves people over HTTP, if anything does.
     pub listener: Listener,
+    /// What its log has, and how.
+    pub log: Style,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -93,6 +101,8 @@ struct Stored {
     paused: Option<Rest>,
     /// The open runs.
     pages: Vec<Vec<Run>>,
+    /// When runs of those jobs last succeeded whose silence is told.
+    heard: Vec<(JobName, Timestamp)>,
 }
 
 impl Stored {
@@ -103,10 +113,27 @@ impl Stored {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                return Ok(Stored { records, paused, pages });
+                let heard = Stored::heard(store, shard, &records)?;
+                return Ok(Stored { records, paused, pages, heard });
             }
             pages.push(page);
         }
+    }
+
+    /// Asks the store for each job whose definition says that its silence is told.
+    fn heard(
+        store: &mut dyn Store,
+        shard: Shard,
+        records: &[JobRecord],
+    ) -> Result<Vec<(JobName, Timestamp)>, StoreError> {
+        let mut found = Vec::new();
+        for record in records.iter().filter(|record| record.text.contains("silent_after")) {
+            let mut query = Query::new(1).of(record.mark.job.clone());
+            query.states = vec![RunState::Succeeded];
+            let last = store.find(shard, &query)?.first().and_then(|run| run.ended);
+            found.extend(last.map(|at| (record.mark.job.clone(), at)));
+        }
+        Ok(found)
     }
 }
 
@@ -117,7 +144,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log } = serving;
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
@@ -145,7 +172,7 @@ impl Server {
             signals,
             waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
-            log: log_to_stdout(SUBJECT_WIDTH),
+            log: log_to_stdout(SUBJECT_WIDTH).in_style(log),
             began,
             looked: began,
             stopping,
@@ -167,7 +194,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: Stored, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, paused, pages } = stored;
+        let Stored { mut records, paused, pages, heard } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
@@ -195,6 +222,8 @@ impl Server {
             let (jobs, former) = (Vec::new(), Vec::new());
             self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
+        self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::Heard { job, at }).collect());
+        self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));
         let mut names = HashSet::new();
         for definitions in sets {
             names.extend(definitions.jobs.iter().map(|job| job.name.clone()));
@@ -214,17 +243,21 @@ impl Server {
     }
 
     fn say_hello(&mut self, job_count: usize, now: Moment) {
-        let (version, data) = (env!("CARGO_PKG_VERSION"), self.place.directory().display());
+        let (version, jobs) = (env!("CARGO_PKG_VERSION"), counted(job_count, "job"));
+        // As it was given it means another folder wherever it is read.
+        let data = std::path::absolute(self.place.directory());
+        let data = data.unwrap_or_else(|_| self.place.directory().to_owned());
+        let data = data.display();
         let text = match self.keeping {
-            Keeping::OnDisk => format!("mainspring {version}: {job_count} jobs, data in {data}"),
+            Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {
                 format!(
-                    "mainspring {version}: {job_count} jobs, and nothing is kept; commands find it with --data {data}"
+                    "mainspring {version}: {jobs}, and nothing is kept; commands find it with --data {data}"
                 )
             }
         };
         self.note(now.wall, &text);
-        supervisor::tell(supervisor::READY);
+        supervisor::tell(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
         if capacity < MAX_RUNNING {
@@ -236,7 +269,7 @@ impl Server {
         }
     }
 
-    /// A store that nobody had before, beside what earlier runs wrote, has lost what it knew.
+    /// A store that no server had before, beside what earlier runs wrote, has lost what it knew.
     fn say_if_store_is_lost(&mut self, now: Moment) {
         let has_output =
             || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());
@@ -301,7 +334,11 @@ impl Server {
             jobs.filter_map(|placed| Known::of(&placed.job)).collect()
         };
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
-        self.files.take(&indices, &InForce { held, retired, known: &known }, now.wall)
+        self.files.take(
+            &indices,
+            &InForce { held, follows: BTreeMap::new(), retired, known: &known },
+            now.wall,
+        )
     }
 
     /// Nothing is in force that a file with problems could leave as it is.

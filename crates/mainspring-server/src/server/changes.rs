@@ -1,4 +1,4 @@
-//! What has changed since somebody asked, for a page that is shown meanwhile.
+//! What has changed since the last question, for a page that is shown meanwhile.
 //!
 //! ```text
 //! batches on their way to the store ─▶ of each job the last run, and which jobs ─▶ the next Watch, which empties them
@@ -8,7 +8,7 @@
 //!
 //! Cost: nothing until the first Watch; then a map insertion per operation, and at most [`MAX_CHANGED`] entries.
 //!
-//! Does not keep what nobody fetched: the first Watch, one after more than that, and one much later than the one
+//! Does not keep what was not fetched: the first Watch, one after more than that, and one much later than the one
 //! before say that there is a gap.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,13 +23,13 @@ use mainspring_exec::clock::Moment;
 /// How many jobs may have changed between two questions before all may have: a page shows as many.
 const MAX_CHANGED: usize = 1_000;
 
-/// How long changes are noted for who was told the last ones and does not ask for the next.
+/// How long changes are noted for a client that was told the last ones and does not ask for the next.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What has changed since the last question.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Whether anybody has asked.
+    /// Whether a client has asked.
     is_watched: bool,
     runs: BTreeMap<JobName, (RunKey, RunState)>,
     jobs: BTreeSet<JobName>,
@@ -43,7 +43,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// Somebody waits for changes. Who waited before does so no more.
+    /// A client waits for changes. The one that waited before does so no more.
     pub(super) fn watch(&mut self, asker: Asker) {
         // What changed before is not known.
         self.is_cut_short |= !self.is_watched;
@@ -98,7 +98,7 @@ impl Changes {
         }
     }
 
-    /// Who waits and what there is to tell, if there is both.
+    /// The client that waits and what there is to tell, if there is both.
     pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
         let has_any =
             !self.runs.is_empty() || !self.jobs.is_empty() || self.is_all || self.once || self.is_cut_short;
@@ -173,7 +173,7 @@ mod tests {
         let (_, told) = changes.take(later).unwrap();
         assert!(
             told.runs.is_empty() && told.is_cut_short,
-            "whoever stopped asking is told of the gap: {told:?}"
+            "a client that stopped asking is told of the gap: {told:?}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The clients of the socket: who asks, who waits for which answer, and how much they may change.
+//! The clients of the socket: what each asks, which answer each waits for, and how much they may change.
 //!
 //! ```text
 //! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
@@ -40,7 +40,7 @@ pub(super) struct Clients {
     /// What becomes of the reply to each command that is under way.
     asked: HashMap<Ticket, Purpose>,
     last_ticket: u64,
-    /// Who waits for the end of which run.
+    /// Which clients wait for the end of which run.
     waiters: Waiters,
     rates: Rates,
     /// What clients may change now, all together.
@@ -181,7 +181,8 @@ impl Clients {
         }
         self.last_ticket += 1;
         let ticket = Ticket(self.last_ticket);
-        self.asked.insert(ticket, purpose);
+        let replaced = self.asked.insert(ticket, purpose);
+        debug_assert!(replaced.is_none(), "a ticket names one command");
         ticket
     }
 
@@ -190,7 +191,7 @@ impl Clients {
         self.asked.remove(&ticket)
     }
 
-    /// Queues an answer. Who has gone does not want it any more.
+    /// Queues an answer, unless its client has gone.
     pub(super) fn answer(&mut self, asker: Asker, response: Response) {
         if let Some(peer) = self.peers.get(asker.client) {
             peer.answer(asker.id, response);
@@ -203,7 +204,7 @@ impl Clients {
         self.answer(asker, response);
     }
 
-    /// The same for who has waited for the end of a run.
+    /// The same for a client that has waited for the end of a run.
     pub(super) fn answer_waited(&mut self, asker: Asker, response: Response) {
         if let Some(peer) = self.peers.get(asker.client) {
             peer.waited_count = peer.waited_count.saturating_sub(1);
@@ -273,7 +274,7 @@ impl Clients {
         self.waiters.look();
     }
 
-    /// Takes those who wait for runs that are over, and forgets clients that have gone.
+    /// Takes the clients that wait for runs that are over, and forgets clients that have gone.
     pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, Asker)> {
         if self.peers.take_lost() {
             let peers = &mut self.peers;

@@ -15,7 +15,7 @@ use super::files::Served;
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState,
-    JobWire, OnceWire, Response, RestWire, RunWire, SpreadWire, StatsWire,
+    JobWire, OnceWire, Response, RestWire, RunWire, SourceCode, SpreadWire, StatsWire,
 };
 use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
@@ -32,6 +32,12 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
     }
 }
 
+/// Whether it may be due at something else than a time.
+fn may_be_due(job: &Job, mark: &Mark) -> bool {
+    let is_done = job.max_runs.is_some_and(|max| max <= mark.runs);
+    job.timetable.is_at_boot() || job.timetable.follows().next().is_some() && !is_done
+}
+
 /// `armed` is when the planner looks at it next.
 pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timestamp) -> JobWire {
     let next = next(job, mark, now);
@@ -40,7 +46,7 @@ pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timesta
         Some(Pause::Crashes) => JobState::PausedAfterCrashes,
         Some(_) => JobState::Paused,
         None if 0 < mark.crashes => JobState::Quarantined,
-        None if next.is_none() && !job.timetable.is_at_boot() => JobState::Done,
+        None if next.is_none() && !may_be_due(job, mark) => JobState::Done,
         None => JobState::Active,
     };
     let (work, zone) = (&job.work, zone_of(job));
@@ -64,6 +70,10 @@ pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timesta
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
         source: Origin::of(&job.source).to_string(),
+        source_code: match Origin::of(&job.source) {
+            Origin::Command => SourceCode::Command,
+            Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
+        },
         runs: mark.runs,
         failures: mark.failures,
         ..JobWire::default()
@@ -156,6 +166,7 @@ pub(super) fn run(run: &Run) -> RunWire {
         ended: text(run.ended),
         outcome: run.outcome.as_ref().map(ToString::to_string),
         outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+        outcome_number: run.outcome.as_ref().and_then(mainspring_job::Outcome::number),
         reason: run.why(),
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
@@ -268,6 +279,9 @@ pub(super) fn note(note: &Note) -> (String, String) {
             job.to_string(),
             format!("rests until {watermark}: the clock stands before what is planned already"),
         ),
+        Note::FollowsNothing { job, of } => {
+            (job.to_string(), format!("follows `{of}`, and there is no job of that name"))
+        }
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }

@@ -1,6 +1,6 @@
 //! A file of output, line by line, on its way to a client.
 //!
-//! Cost: one read per line; the file stays open as long as somebody reads it.
+//! Cost: one read per line; the file stays open as long as a client reads it.
 //!
 //! Does not wait: the loop asks again after each turn.
 

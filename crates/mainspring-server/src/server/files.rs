@@ -6,12 +6,13 @@
 //! SIGHUP ────────────────────────────────────────────────────────────────────────▶ read
 //! ```
 //!
-//! Directories are watched and not the files, because editors and configuration tools replace a file by another. On the way
-//! to a file every directory in which a symbolic link stands is watched too: `cur -> releases/7` and Kubernetes' `..data`
-//! change there. A look now and then finds what inotify does not tell, as on network file systems.
+//! Directories are watched and not the files, because editors and configuration tools replace a file by
+//! another. On the way to a file every directory in which a symbolic link stands is watched too: `cur ->
+//! releases/7` and Kubernetes' `..data` change there. A look now and then finds what inotify does not tell,
+//! as on network file systems.
 //!
-//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed. A look is a
-//! system call for each file.
+//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed.
+//! A look is a system call for each file.
 //!
 //! Source: inotify(7).
 
@@ -155,7 +156,7 @@ impl Files {
         }
     }
 
-    /// The indices of files that are to be read again now; all of them if somebody asked.
+    /// The indices of files that are to be read again now; all of them after a SIGHUP.
     pub(super) fn due(&mut self, is_asked: bool, now: Moment) -> Vec<usize> {
         let is_settled = self.changed.is_some_and(|changed| SETTLE <= now.since(changed));
         if is_settled {
@@ -173,8 +174,8 @@ impl Files {
         self.changed.and_then(|changed| changed.monotonic.checked_add(SETTLE))
     }
 
-    /// Reads files again, and returns those without a problem: what they hold may be in force, and has names that it may
-    /// have. What is wrong with the others stands in their `problems`.
+    /// Reads files again, and returns those without a problem: what they hold may be in force, and has names
+    /// that it may have. What is wrong with the others stands in their `problems`.
     pub(super) fn take(
         &mut self,
         indices: &[usize],
@@ -247,7 +248,8 @@ impl Files {
     }
 }
 
-/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the file.
+/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the
+/// file.
 fn directories(path: &Path) -> HashSet<PathBuf> {
     let mut found = HashSet::new();
     let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();

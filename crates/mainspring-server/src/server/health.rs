@@ -21,6 +21,9 @@ impl Server {
     pub(super) fn health(&self, now: Moment) -> Asking {
         let mut health = of_marks(self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
         health.epoch = Some(self.owner.lease().epoch);
+        for (job, of) in self.owner.planner().follow_nothing() {
+            health.following_nothing.add(&format!("{job} after {of}"));
+        }
         health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();

@@ -1,4 +1,5 @@
-//! Codes with which a browser signs in: `mainspring open` asks for one over the socket, the listener of the server redeems it.
+//! Codes with which a browser signs in: `mainspring open` asks for one over the socket, the listener of the
+//! server redeems it.
 //!
 //! ```text
 //! open ─socket▶ give: 256 random bits, good once and for CODE_LIFE ─▶ the fragment of an address ─▶ browser ─▶ listener ─▶ redeem
@@ -21,7 +22,7 @@ use crate::protocol::{ErrorKind, ErrorWire, LoginWire};
 /// How long a code is good: a browser that has to be started first takes some seconds.
 pub const CODE_LIFE: Duration = Duration::from_secs(60);
 
-/// The most codes at one time; the oldest makes room. Nobody opens more browsers in a minute.
+/// The most codes at one time; the oldest makes room. A person does not open more browsers in a minute.
 const MAX_CODES: usize = 16;
 
 /// How many random bytes are in a code: too many to be guessed.

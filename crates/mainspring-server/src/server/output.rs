@@ -205,6 +205,14 @@ fn stream_name(stream: Stream) -> &'static str {
     }
 }
 
+/// What the last attempt of a run wrote, as one text; nothing if that cannot be read.
+pub(super) fn last_attempt(path: &Path) -> String {
+    let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let lines: Vec<LineWire> = text.lines().filter_map(|line| read_line("", line)).collect();
+    let last = lines.iter().map(|line| line.attempt).max();
+    lines.iter().filter(|line| Some(line.attempt) == last).map(|line| format!("{}\n", line.text)).collect()
+}
+
 /// A line of a file, of the run called `run`.
 pub(super) fn read_line(run: &str, line: &str) -> Option<LineWire> {
     let mut parts = line.splitn(4, ' ');

@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Batch, Command, Input, Lease, Limits, Output, Planner, Reader, Store, StoreError, Ticket,
+    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, Store, StoreError,
+    Ticket,
 };
 
 use super::asking::{Answered, Question};
@@ -144,6 +145,7 @@ impl Owner {
             self.writer.backlog_count += usize::from(matches!(input, Input::Command { .. }));
             self.planner.handle(now.wall, input, outputs);
         }
+        debug_assert!(!self.has_inputs(), "the planner was told all that waited");
         cancelled
     }
 
@@ -155,6 +157,7 @@ impl Owner {
                 (self.writer.has_more, self.writer.backlog_count) = (false, 0);
                 return;
             };
+            debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
             watch(&batch);

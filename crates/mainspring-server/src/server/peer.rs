@@ -6,7 +6,7 @@
 //! answers ─▶ bytes that wait; while more than MAX_UNREAD_BYTES do, nothing more is read, answered or fed
 //! ```
 //!
-//! None of them can hold the loop up: reading and writing never block, and whoever does not read its answers is not asked
+//! None of them can hold the loop up: reading and writing never block, and a client that does not read its answers is not asked
 //! for more: the next request is taken when the answers before it have been read.
 //!
 //! Cost: a few system calls a turn.

@@ -5,13 +5,15 @@
 //!               └─▶ what to poll
 //! ```
 //!
-//! None can lock others out: a client that has gone leaves no connection behind, however many answers it waits for; at most
-//! [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been idle longest makes room for a new one.
+//! None can lock others out: a client that has gone leaves no connection behind, however many answers it
+//! waits for; at most [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been
+//! idle longest makes room for a new one.
 //!
-//! Cost: a few system calls per turn and connection of which poll says that there is something to read; there are at most
-//! [`MAX_CONNECTIONS`].
+//! Cost: a few system calls per turn and connection of which poll says that there is something to read; there
+//! are at most [`MAX_CONNECTIONS`].
 //!
-//! Does not know what a request means. Who may connect is decided by the mode of the socket and of its directory.
+//! Does not know what a request means. Which users may connect is decided by the mode of the socket and of
+//! its directory.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
@@ -32,13 +34,13 @@ use mainspring_exec::shortage::is_shortage;
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
 
-/// The most of them that wait for the ends of runs or follow output. The rest is for who comes to cancel one.
+/// The most of them that wait for the ends of runs or follow output. The rest is for clients that cancel one.
 pub(super) const MAX_WAITING: usize = 48;
 
 const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those that wait");
 
-/// How long no new connection is taken after the operating system had no descriptor for one: it stays ready to be taken, and the
-/// loop would turn for nothing.
+/// How long no new connection is taken after the operating system had no descriptor for one: it stays ready
+/// to be taken, and the loop would turn for nothing.
 const REST: Duration = Duration::from_secs(1);
 
 fn bind(path: &Path) -> io::Result<UnixListener> {
@@ -72,18 +74,19 @@ pub(super) struct Peers {
     file: Option<(u64, u64)>,
     peers: Vec<Peer>,
     last_number: u64,
-    /// Who was asked for a request last.
+    /// The connection that a request was taken from last.
     next_index: usize,
     /// How many changes a second each may ask for.
     rate: u32,
-    /// Whether connections ended since somebody asked.
+    /// Whether connections ended since the last question.
     has_lost: bool,
     /// When the operating system had no descriptor for a connection.
     short: Option<Moment>,
 }
 
 impl Peers {
-    /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is locked.
+    /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is
+    /// locked.
     pub(super) fn listen(path: &Path, rate: u32) -> io::Result<Peers> {
         let listener = bind(path)?;
         Ok(Peers {
@@ -111,7 +114,8 @@ impl Peers {
         Ok(())
     }
 
-    /// Makes the socket again if it is not where it was. Who is connected stays so. Returns whether it was gone.
+    /// Makes the socket again if it is not where it was. Connections stay as they are. Returns whether it was
+    /// gone.
     pub(super) fn listen_again(&mut self) -> io::Result<bool> {
         if self.file.is_some() && file_id(&self.path) == self.file {
             return Ok(false);
@@ -165,13 +169,14 @@ impl Peers {
         None
     }
 
-    /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle one.
+    /// The next new connection, if one waits and there is a descriptor for it, if need be that of an idle
+    /// one.
     fn accept(&mut self, now: Moment) -> Option<UnixStream> {
         if self.short.is_some_and(|short| now.since(short) < REST) {
             return None;
         }
         self.short = None;
-        // Without this look accept says that there is no descriptor, also when nobody waits for one.
+        // Without this look accept says that there is no descriptor, also when no connection waits for one.
         while self.is_heard && is_readable(self.listener.as_fd()) {
             match self.listener.accept() {
                 Ok((stream, _)) => return Some(stream),

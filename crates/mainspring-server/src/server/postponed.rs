@@ -6,8 +6,8 @@
 //!                                    └─ MAX_WAIT ──▶ failed: not started
 //! ```
 //!
-//! For the planner such a run is running: its start is on disk, and it counts among those that run at once. It waits for others
-//! of this server to end, as a run in a queue does.
+//! For the planner such a run is running: its start is on disk, and it counts among those that run at once.
+//! It waits for others of this server to end, as a run in a queue does.
 //!
 //! Cost: nothing while there is none.
 //!

@@ -7,7 +7,7 @@
 use super::asking::Asker;
 use crate::protocol::AppliedWire;
 
-/// Who gets the reply to a command, and as what.
+/// Which client gets the reply to a command, and as what.
 #[derive(Clone, Debug)]
 pub(super) enum Purpose {
     /// A client, as it is.

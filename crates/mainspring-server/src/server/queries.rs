@@ -1,4 +1,4 @@
-//! What people ask about jobs and runs: one answer to each question, whether a server has the store or nobody.
+//! What people ask about jobs and runs: one answer to each question, with a server or without one.
 //!
 //! ```text
 //! server:  planner ─▶ what is known of the jobs ─┐
@@ -214,7 +214,7 @@ pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) 
     }
 }
 
-/// The end of a run. Where the store has it as open, it is not written yet: who waits waits on, unless nothing is to be written.
+/// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on, unless nothing is to be written.
 pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
     match run {

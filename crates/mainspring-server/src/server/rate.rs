@@ -5,12 +5,13 @@
 //!                                        └─ empty ──────────────────┴─ empty ─▶ "not now", exit code 75
 //! ```
 //!
-//! A bucket fills steadily and holds what one second gives, so that a burst of a second passes and nothing above the rate
-//! does in the long run. Requests that only look are not counted: their answers are limited in bytes.
+//! A bucket fills steadily and holds what one second gives, so that a burst of a second passes and nothing
+//! above the rate does in the long run. Requests that only look are not counted: their answers are limited in
+//! bytes.
 //!
 //! Cost: an addition and a comparison per request.
 //!
-//! Does not delay anybody: who is refused may come again, and is told which limit it was.
+//! Does not delay a client: one that is refused may come again, and is told which limit it was.
 //!
 //! Source: the token bucket, in the form of the generic cell rate algorithm, ITU-T I.371.
 
@@ -18,14 +19,16 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 
-/// The changes a second of one connection, if nothing else is said: half as many again as one client ever got through on the
-/// machine of BENCHMARKS.md. So it stops nobody who waits for answers, and a client that runs away on a faster machine.
+/// The changes a second of one connection, if nothing else is said: half as many again as one client ever got
+/// through on the machine of BENCHMARKS.md. So it stops no client that waits for answers, and a client that
+/// runs away on a faster machine.
 pub const DEFAULT_CONNECTION_RATE: u32 = 250_000;
 
 /// The changes a second of all connections together, if nothing else is said: two clients at their limit.
 pub const DEFAULT_TOTAL_RATE: u32 = 500_000;
 
-/// The changes a second of each connection of the server's own listener: bulk actions of people, with room to spare.
+/// The changes a second of each connection of the server's own listener: bulk actions of people, with room to
+/// spare.
 pub(super) const INSIDE_RATE: u32 = 1_000;
 
 /// How much of its rate a bucket holds: a second of it.

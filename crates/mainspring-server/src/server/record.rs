@@ -7,9 +7,10 @@
 //!                          └─ anything else ─▶ what runs is killed, and the server ends
 //! ```
 //!
-//! While a batch is held for lack of room the planner is told nothing: what ends waits to be told, and requests for changes are
-//! refused. While the store is busy the planner goes on, and what it decides waits for the store; of requests for changes so
-//! many are taken as `MAX_BACKLOG` of [`owner`](super::owner). So nothing starts that is not recorded, and nothing piles up.
+//! While a batch is held for lack of room the planner is told nothing: what ends waits to be told, and
+//! requests for changes are refused. While the store is busy the planner goes on, and what it decides waits
+//! for the store; of requests for changes so many are taken as `MAX_BACKLOG` of [`owner`](super::owner). So
+//! nothing starts that is not recorded, and nothing piles up.
 //!
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 
@@ -24,11 +25,13 @@ use crate::error::Error;
 use crate::waiting::wait_for;
 use mainspring_exec::clock::Moment;
 
-/// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned at the next start.
+/// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned
+/// at the next start.
 const END_WAIT: Duration = Duration::from_secs(5);
 
 impl Server {
-    /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was written.
+    /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
+    /// written.
     pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
         self.owner.quiet();
         let mut has_committed = false;
@@ -55,8 +58,8 @@ impl Server {
         Ok(has_committed)
     }
 
-    /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not answer people are
-    /// told.
+    /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not
+    /// answer people are told.
     pub(super) fn takes_requests(&self, now: Moment) -> bool {
         !self.owner.is_backlogged() || self.owner.is_late(now)
     }

@@ -90,7 +90,9 @@ impl Server {
 
 fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<Known>) -> InForce<'k> {
     let held = jobs.iter().map(|job| (job.name.clone(), holder(&Origin::of(&job.source)))).collect();
-    InForce { held, retired: BTreeSet::new(), known }
+    let of = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect::<Vec<_>>();
+    let follows = jobs.iter().map(|job| (job.name.clone(), of(job))).filter(|(_, of)| !of.is_empty());
+    InForce { held, follows: follows.collect(), retired: BTreeSet::new(), known }
 }
 
 fn known<'j>(jobs: &'j [&Job]) -> impl Fn(Option<&str>) -> Vec<Known> + 'j {

@@ -2,7 +2,8 @@
 //!
 //! Cost: a line is formatted twice: for the log and for the file.
 //!
-//! Does not hold a run up because nobody reads the log: lines that do not fit there are in the files all the same.
+//! Does not hold a run up because the log is not read: lines that do not fit there are in the files all the
+//! same.
 
 use std::collections::HashMap;
 use std::io::Stdout;

@@ -84,7 +84,7 @@ impl Room {
         }
     }
 
-    /// Measures again. Makes the reserve anew where there is room for it and as much as nobody misses.
+    /// Measures again. Makes the reserve anew where there is room for it and as much as is not missed.
     pub(super) fn look(&mut self) {
         let Some(free) = free_bytes(&self.directory) else { return };
         self.is_short = free < self.floor_bytes;
@@ -145,8 +145,8 @@ pub(super) fn free_bytes(directory: &Path) -> Option<u64> {
     Some(found.blocks_available().saturating_mul(found.fragment_size()))
 }
 
-/// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest output. Returns
-/// whether there was anything.
+/// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest
+/// output. Returns whether there was anything.
 pub fn give_up(place: &Place) -> bool {
     fs::remove_file(place.directory().join(RESERVE_FILE)).is_ok()
         || 0 < remove_oldest_below(&place.output(), RESERVE_BYTES, &HashSet::new())

@@ -11,8 +11,9 @@
 //! | Asked | has got its kill signal, and SIGKILL when its own patience is over; an answer to a webhook is waited for |
 //! | Killed | has got SIGKILL |
 //!
-//! From Draining on nothing starts. Whatever is idle ends at once. What was killed is recorded as `abandoned` with the time of
-//! its end, and its retry policy decides what follows at the next start. What waits goes on waiting.
+//! From Draining on nothing starts. Whatever is idle ends at once. What was killed is recorded as `abandoned`
+//! with the time of its end, and its retry policy decides what follows at the next start. What waits goes on
+//! waiting.
 //!
 //! Cost: none while nothing asks for an end.
 
@@ -26,7 +27,8 @@ use crate::supervisor;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 
-/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one twice.
+/// How long requests to stop count as one. `timeout` and a terminal's process group deliver the same one
+/// twice.
 const GATHER: Duration = Duration::from_millis(20);
 
 /// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
@@ -128,7 +130,8 @@ impl Server {
         match self.phase {
             Phase::Running | Phase::Gathering { .. } => false,
             Phase::Draining { since } => self.work.running_count() == 0 && self.has_written(since, now),
-            // What has left its group, and holds the output of a run that has ended, cannot be killed nor waited for.
+            // What has left its group, and holds the output of a run that has ended, cannot be killed nor
+            // waited for.
             Phase::Asked { since } => self.work.has_ended() && self.has_written(since, now),
             Phase::Killed { since } => {
                 let is_over = self.work.running_count() == 0 && self.has_written(since, now);

@@ -1,4 +1,4 @@
-//! Who waits for the end of which run.
+//! Which clients wait for the end of which run.
 //!
 //! Cost: a lookup for each run that is waited for, when one may have ended.
 //!
@@ -10,7 +10,7 @@ use mainspring_job::RunKey;
 
 use super::asking::Asker;
 
-/// Who waits for the end of which run.
+/// Which clients wait for the end of which run.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     /// By the run.

@@ -47,7 +47,8 @@ pub(super) struct LoopWaits {
 }
 
 impl LoopWaits {
-    /// Has the loop woken for these reasons at these times, and for none that is not there or is there with `None`.
+    /// Has the loop woken for these reasons at these times, and for none that is not there or is there with
+    /// `None`.
     pub(super) fn arm(&mut self, wanted: [(Wait, Option<Instant>); COUNT], now: Moment) {
         for (wait, at) in wanted {
             self.waits.arm(&mut self.armed[wait as usize], at, wait, now);

@@ -38,6 +38,9 @@ use mainspring_exec::span::Span;
 use mainspring_exec::specs;
 use mainspring_host::accounts::users::Users;
 
+/// How much of a run's output a mail has: what people read of it, and mailers take.
+const MAX_MAILED_BYTES: usize = 64 * 1_024;
+
 /// What runs, and what is known of it.
 pub(super) struct Work {
     executor: Executor<Attempted>,
@@ -46,7 +49,7 @@ pub(super) struct Work {
     postponed: Postponed,
     /// What runs, by its attempt.
     started: HashMap<Attempted, Started>,
-    /// The run of each job that started last, for those who follow its output.
+    /// The run of each job that started last, for clients that follow its output.
     latest: HashMap<JobName, RunKey>,
     outputs: Outputs,
     users: Users,
@@ -105,10 +108,12 @@ impl Work {
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
         let late = Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)));
         match self.execute(&start, now, log) {
-            Ok(what) => {
+            Ok(Begun::Nothing) => return self.end_all(vec![Ended::new(attempted, Outcome::Succeeded)]),
+            Ok(Begun::As(what)) => {
                 let text = format!("{what}, due {:.3}, {late} late", start.due);
                 log.line(now.wall, &subject(&attempted), Kind::Start, &text);
-                self.started.insert(attempted, Started { is_once, keep });
+                let replaced = self.started.insert(attempted, Started { is_once, keep });
+                debug_assert!(replaced.is_none(), "an attempt is started once");
                 if !is_once {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
@@ -129,7 +134,7 @@ impl Work {
         Vec::new()
     }
 
-    fn execute(&mut self, start: &Start, now: Moment, log: &mut Log<Stdout>) -> Result<String, NotStarted> {
+    fn execute(&mut self, start: &Start, now: Moment, log: &mut Log<Stdout>) -> Result<Begun, NotStarted> {
         let attempted = (start.key.clone(), start.attempt);
         let policies = &start.work.policies;
         let values = values(start);
@@ -143,15 +148,35 @@ impl Work {
                 }
                 let started = self.executor.start(&spec, &variables, attempted, now);
                 let pid = started.map_err(|error| not_started(error.is_shortage(), &error))?;
-                Ok(format!("pid {pid}"))
+                Ok(Begun::As(format!("pid {pid}")))
+            }
+            Body::Mail(body) => {
+                let output = body.output_of.as_deref().map(|run| self.output_text(run)).unwrap_or_default();
+                if body.needs_output && output.is_empty() {
+                    return Ok(Begun::Nothing);
+                }
+                let spec = specs::mail(&body, &output, &self.users, policies).map_err(never)?;
+                let started = self.executor.start(&spec, &variables(&values), attempted, now);
+                let pid = started.map_err(|error| not_started(error.is_shortage(), &error))?;
+                Ok(Begun::As(format!("pid {pid}")))
             }
             Body::Webhook(body) => {
                 let spec = Arc::new(specs::webhook(&body, policies).map_err(never)?);
                 let sent = self.deliveries.start(&spec, values, attempted, now);
                 sent.map_err(|error| not_started(error.is_shortage(), &error))?;
-                Ok("webhook".to_owned())
+                Ok(Begun::As("webhook".to_owned()))
             }
         }
+    }
+
+    /// What a run of a job wrote in its last attempt: the last of it, up to [`MAX_MAILED_BYTES`].
+    fn output_text(&self, run: &str) -> String {
+        let Ok(key) = run.parse::<RunKey>() else { return String::new() };
+        let lines = super::output::last_attempt(&self.outputs.path(&key, false));
+        let from = lines.len().saturating_sub(MAX_MAILED_BYTES);
+        let from = lines.ceil_char_boundary(from);
+        let mark = if from == 0 { "" } else { "[..]\n" };
+        format!("{mark}{}", &lines[from..])
     }
 
     /// Begins to kill an attempt, by the policy that it was started with. Returns what has ended.
@@ -281,6 +306,7 @@ impl Work {
         let mut inputs = Vec::new();
         for Ended { attempted, outcome, retry_at } in ends {
             let started = self.started.remove(&attempted);
+            debug_assert!(started.is_some(), "what has ended was started");
             let (key, attempt) = attempted;
             if let Some(started) = started {
                 self.outputs.close(&key, started.is_once, started.keep);
@@ -292,6 +318,14 @@ impl Work {
         }
         inputs
     }
+}
+
+/// What an attempt became.
+enum Begun {
+    /// A process or a request, in words.
+    As(String),
+    /// There is nothing to be done: a mail of output, and there is none.
+    Nothing,
 }
 
 /// Why an attempt is not started.

@@ -149,6 +149,8 @@ impl Writer {
     }
 
     pub(super) fn commit(&mut self, batch: Batch, now: Moment) {
+        debug_assert!(self.in_flight.len() < MAX_IN_FLIGHT, "no more batches are on their way than may be");
+        debug_assert!(!batch.operations.is_empty(), "a batch has something to write");
         self.in_flight.push_back(now);
         self.is_prompt = batch.operations.len() <= PROMPT;
         self.order(Order::Commit(batch));
@@ -196,7 +198,8 @@ impl Writer {
         let report = self.early.take().or_else(|| self.reports.try_recv().ok())?;
         match &report {
             Report::Committed { .. } => {
-                self.in_flight.pop_front();
+                let given = self.in_flight.pop_front();
+                debug_assert!(given.is_some(), "what is on disk was given");
                 self.committed_count += 1;
                 (self.delay, self.tried) = (Delay::None, None);
             }

@@ -248,7 +248,9 @@ export function axis(upcoming) {
     const { clock, date } = partsIn(at, isMine ? undefined : "UTC");
     const hour = Number(clock.slice(0, 2));
     if (!clock.endsWith(":00") || hour % (isDay ? 3 : 24) !== 0) continue;
-    texts.push(s("text", { x: `${x(at) / 10}%`, y: 14 }, hour === 0 ? day(date, date) : clock));
+    // On a telephone the last one would be cut off.
+    const kind = x(at) < 890 ? "text" : "text.edge";
+    texts.push(s(kind, { x: `${x(at) / 10}%`, y: 14 }, hour === 0 ? day(date, date) : clock));
   }
   return h("div.lane.plain", { "aria-hidden": "true" }, dim(isMine ? "my zone" : "UTC"), s("svg", texts));
 }
@@ -316,7 +318,7 @@ export function timeline(run) {
     run[name] === null ? [] : [{ name, at: run[name] }]
   );
   return h(
-    "ol.timeline",
+    run.ended === null ? "ol.timeline" : "ol.timeline.ended",
     points.map(({ name, at }, index) => {
       const gap = Date.parse(at) - Date.parse(points[index - 1]?.at ?? at);
       return h("li", h("b", name), time(at, run.civil[name]), 0 < gap && h("span.gap", `+${length(gap)}`));

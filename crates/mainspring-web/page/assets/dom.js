@@ -159,7 +159,7 @@ export function morph(from, to) {
  * @template T @param {Map<string, T> | undefined} shown
  * @param {T[]} fresh @param {(row: T) => string} keyOf @returns {Held<T>} */
 export function hold(shown, fresh, keyOf) {
-  if (shown === undefined) return { rows: fresh, added: 0, gone: new Set() };
+  if (shown === undefined || shown.size === 0) return { rows: fresh, added: 0, gone: new Set() };
   const found = new Map(fresh.map((row) => [keyOf(row), row]));
   const gone = new Set([...shown.keys()].filter((key) => !found.has(key)));
   const rows = [...shown].map(([key, row]) => found.get(key) ?? row);

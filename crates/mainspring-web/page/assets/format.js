@@ -83,7 +83,9 @@ export function civilText(at, civil, zoning, now) {
   const utc = zoning === "mine" ? undefined : "UTC";
   const found = inJob ?? partsIn(ms, utc);
   const today = partsIn(now, inJob?.zone ?? utc).date;
-  const clock = found.seconds === "00" ? found.clock : `${found.clock}:${found.seconds}`;
+  // What is planned has whole minutes; what has happened has a fraction, and shows its seconds always.
+  const isWhole = found.seconds === "00" && !at.includes(".");
+  const clock = isWhole ? found.clock : `${found.clock}:${found.seconds}`;
   const text = found.date === today ? clock : `${day(found.date, today)} ${clock}`;
   // The reader's own zone goes without saying.
   const zone = inJob?.zone ?? "UTC";

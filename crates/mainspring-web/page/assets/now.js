@@ -50,8 +50,7 @@ export const nowPage = {
   events: ["run.changed", "job.changed", "file.changed", "once.changed", "clock.jumped"],
   settles: true,
   async load(_, signal) {
-    const instant = (/** @type {number} */ ms) =>
-      new Date(Math.floor((now() + ms) / 60_000) * 60_000).toISOString();
+    const instant = (/** @type {number} */ ms) => new Date(now() + ms).toISOString();
     const since = instant(-24 * HOUR_MS);
     const limit = NOW_ROWS;
     const [health, troubled, open, soon, once, missed, failed, paused] = await Promise.all(
@@ -59,7 +58,7 @@ export const nowPage = {
         get("health", {}, signal),
         get("jobs", { state: "troubled", limit }, signal),
         get("runs", { state: "running,queued", order: "nominal", limit }, signal),
-        get("upcoming", { from: instant(0), to: instant(HOUR_MS + 60_000) }, signal),
+        get("upcoming", { from: instant(0), to: instant(HOUR_MS) }, signal),
         get("once", { limit }, signal),
         get("runs", { state: "missed", since, order: "ended", limit }, signal),
         get("runs", { state: FAILED, since, order: "ended", limit: 1 }, signal),

@@ -37,15 +37,27 @@ const POLICY = [
 ].join("; ");
 const SCOPES = ["metrics", "look", "operate", "define"];
 
+/** Which beginnings of a line join it to the one before, by the ending of the file. None of them begins a
+ * statement; in style sheets a point may begin a selector. @type {Record<string, RegExp>} */
+const JOINED = { js: /^[)\]}.?:]/, css: /^}/ };
+
 /** What is sent of a file of source: no comments, no indentation, and of code a statement a line; see README.
- * @param {string} text @param {boolean} isCode */
-export function served(text, isCode) {
+ * @param {string} text @param {string} ending */
+export function served(text, ending) {
   const lines = text
     .replace(/\/\*.*?\*\//gs, "")
     .split("\n")
     .map((line) => line.trim());
-  const kept = lines.filter((line) => line !== "" && !line.startsWith("//"));
-  return kept.map((line) => (isCode && /[([{,]$/.test(line) ? line : `${line}\n`)).join("");
+  const joined = JOINED[ending];
+  let sent = "";
+  let before = "";
+  for (const line of lines) {
+    if (line === "" || line.startsWith("//")) continue;
+    const goesOn = joined && (/[([{,]$/.test(before) || (joined.test(line) && !before.includes("//")));
+    sent += before === "" || goesOn ? line : `\n${line}`;
+    before = line;
+  }
+  return `${sent}\n`;
 }
 
 /** @returns {Map<string, Buffer>} */
@@ -53,7 +65,7 @@ export function assets() {
   return new Map(
     readdirSync(ASSETS).map((name) => {
       const text = readFileSync(new URL(name, ASSETS), "utf8");
-      return [name, Buffer.from(served(text, /\.(js|css)$/.test(name)))];
+      return [name, Buffer.from(served(text, name.split(".").at(-1) ?? ""))];
     })
   );
 }

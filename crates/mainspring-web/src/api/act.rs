@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::jobs::moment;
 use super::{jobs, look, runs};
 use crate::bulk::{Bulk, Deed};
-use crate::call::{Call, Reply, json as answer, ok};
+use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
 use crate::view::detail;
@@ -322,7 +322,10 @@ pub async fn many(call: Call) -> Reply {
             app.bulk.note(id, &name, failure);
         }
     });
-    answer(StatusCode::ACCEPTED, &json!({ "id": id, "count": count, "href": format!("api/v1/actions/{id}") }))
+    answer(
+        StatusCode::ACCEPTED,
+        &json!({ "id": id.to_string(), "count": count, "href": format!("api/v1/actions/{id}") }),
+    )
 }
 
 /// All that a filter matches, not only what a page shows.
@@ -332,15 +335,14 @@ async fn chosen(call: &Call, of: Of, filter: &HashMap<String, String>) -> Result
     let uri: Uri = format!("/?{}", query.join("&"))
         .parse()
         .map_err(|_| Problem::new(Code::Invalid, "the filter cannot be read"))?;
-    let call = Call { uri, ..call.clone() };
     match of {
         Of::Jobs => {
-            let asked = call.asked(&jobs::FILTERS)?;
+            let asked = parameters(&uri, &jobs::FILTERS)?;
             let found = jobs::chosen(&call.app, &asked).await?;
             Ok(found.iter().map(|known| known.wire.name.clone()).collect())
         }
         Of::Runs => {
-            let asked = call.asked(&runs::FILTERS)?;
+            let asked = parameters(&uri, &runs::FILTERS)?;
             let (found, is_cut) = runs::chosen(&call.app, &asked, Bulk::MAX).await?;
             if is_cut {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
@@ -365,7 +367,7 @@ fn encoded(text: &str) -> String {
 ///
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let found: Option<Value> = call.app.bulk.state(call.parameter("id"));
     ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
 }

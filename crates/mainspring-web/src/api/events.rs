@@ -1,4 +1,4 @@
-//! What happens, as it happens.
+//! Events of jobs and runs, told as they happen: server-sent events.
 //!
 //! Cost: a task and a place among the streams for each.
 //!
@@ -21,7 +21,7 @@ use crate::flow::{Sender, flow};
 ///
 /// 429 while there are as many streams as may be.
 pub async fn events(call: Call) -> Reply {
-    let asked = call.asked(&["after"])?;
+    let asked = call.asked()?;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(asked.get("after")).map(str::to_owned);
     let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;

@@ -4,7 +4,8 @@
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
-use mainspring_file::jobfile::JobFile;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Loaded;
 use mainspring_file::problem::{Problem as Found, Severity};
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
@@ -35,7 +36,7 @@ struct Sent {
 ///
 /// What the loop says.
 pub async fn list(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
@@ -47,7 +48,7 @@ pub async fn list(call: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 422 for a crontab, which the command line checks.
+/// 422 for more files than are checked at once.
 pub async fn check(call: Call) -> Reply {
     let asked: Checked = call.document()?;
     if MAX_APPLIED_FILES < asked.files.len() {
@@ -55,12 +56,9 @@ pub async fn check(call: Call) -> Reply {
     }
     let mut files = Vec::new();
     for Sent { path, text } in asked.files {
-        if !path.ends_with(".toml") {
-            let text = "only job files (.toml) are checked here yet: mainspring check reads crontabs";
-            return Err(Problem::new(Code::Invalid, text));
-        }
         let source = Source::new(path.clone(), text);
-        let read = JobFile::parse(&source, &call.app.zone);
+        // A crontab becomes TOML here.
+        let read = Loaded::parse(&source, Format::User, &call.app.zone);
         let faults: Vec<Value> = read.problems.iter().map(fault).collect();
         let sentence = |job: &mainspring_job::Job| {
             let triggers = job.timetable.triggers().iter();
@@ -82,7 +80,8 @@ pub async fn check(call: Call) -> Reply {
     ok(&json!({ "files": files }))
 }
 
-fn fault(found: &Found) -> Value {
+/// A problem with its place.
+pub(super) fn fault(found: &Found) -> Value {
     let excerpt = String::from_utf8_lossy(&found.line);
     let column = found.column();
     let width = excerpt.get(found.fault.span.clone()).map_or(1, |marked| marked.chars().count().max(1));

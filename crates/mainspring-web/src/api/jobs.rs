@@ -8,15 +8,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use jiff::Timestamp;
 use mainspring_job::Next;
 use serde_json::{Value, json};
 
+use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
 use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
 use crate::problem::{Code, Problem};
-use crate::view::{civil, detail, job, state_code, zone_of};
+use crate::view::{civil, instant, job, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -73,7 +75,7 @@ pub async fn chosen(app: &App, asked: &Asked) -> Result<Vec<Arc<Known>>, Problem
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let asked = call.asked(&["q", "state", "group", "label", "source", "sort", "after", "limit"])?;
+    let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
     let mut found = chosen(app, &asked).await?;
@@ -140,32 +142,13 @@ async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.asked(&[])?;
-    let (known, recent) = known(&call).await?;
-    ok(&detail(&call.app, &known, &recent, call.now.wall))
+    call.asked()?;
+    job_answer(&call, StatusCode::OK, call.parameter("job")).await
 }
 
-/// An instant with its civil time, and what a change of the clock does to it.
+/// A time of a job, in its zone.
 pub fn moment(at: Timestamp, plan: &Plan) -> Value {
-    let zone = &plan.zone;
-    let mut moment = json!({ "at": at.to_string(), "civil": civil(at, zone) });
-    let local = zone.to_datetime(at);
-    let ambiguous = zone.to_ambiguous_timestamp(local);
-    if ambiguous.is_ambiguous() {
-        let is_first = ambiguous.earlier().is_ok_and(|first| first == at);
-        let (code, text) = match is_first {
-            true => ("overlap_first", "the clock shows this time twice: this is the first"),
-            false => ("overlap_second", "the clock shows this time twice: this is the second"),
-        };
-        moment["remark"] = json!({ "code": code, "text": text });
-    } else if let Some(before) = zone.preceding(at + jiff::SignedDuration::from_nanos(1)).next()
-        && before.timestamp() == at
-        && zone.to_offset(at - jiff::SignedDuration::from_secs(1)) < before.offset()
-    {
-        let text = "the clock is set forward here: a time that it leaves out is taken now";
-        moment["remark"] = json!({ "code": "gap", "text": text });
-    }
-    moment
+    instant(at, &plan.zone)
 }
 
 /// The next times of a timetable after an instant.
@@ -191,7 +174,7 @@ pub fn next_times(plan: &Plan, after: Timestamp, count: usize) -> Vec<Timestamp>
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn next(call: Call) -> Reply {
-    let asked = call.asked(&["n", "from"])?;
+    let asked = call.asked()?;
     let count = asked.number("n", 10, MAX_NEXT)?;
     let from = asked.get("from").map_or(Ok(call.now.wall), str::parse);
     let from = from.map_err(|_| Problem::new(Code::Usage, "`from` must be a time in RFC 3339"))?;
@@ -216,7 +199,7 @@ fn distribution(mut lengths: Vec<u64>) -> Value {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn stats(call: Call) -> Reply {
-    let asked = call.asked(&["window"])?;
+    let asked = call.asked()?;
     let days = match asked.get("window") {
         Some("7d") => 7,
         None | Some("30d") => 30,
@@ -266,7 +249,7 @@ fn badness(state: &str) -> u8 {
 ///
 /// 404 if there is no such job, and what the loop says.
 pub async fn heatmap(call: Call) -> Reply {
-    let asked = call.asked(&["year"])?;
+    let asked = call.asked()?;
     let (known, _) = known(&call).await?;
     let zone = zone_of(&call.app, Some(&known));
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);

@@ -79,7 +79,7 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 ///
 /// 404 if there is no such run, 416 for a range that is not there.
 pub async fn output(call: Call) -> Reply {
-    let asked = call.asked(&["tail", "attempt"])?;
+    let asked = call.asked()?;
     let tail = asked.get("tail").map(|_| asked.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
     let run = found(&call).await?.run;
     let failed =
@@ -126,7 +126,7 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 ///
 /// 404 if there is no such run, 429 while there are as many streams as may be.
 pub async fn follow(call: Call) -> Reply {
-    let asked = call.asked(&["after"])?;
+    let asked = call.asked()?;
     let after =
         asked.get("after").or_else(|| call.headers.get("last-event-id").and_then(|id| id.to_str().ok()));
     let after: u64 =

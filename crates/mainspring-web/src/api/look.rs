@@ -28,7 +28,7 @@ const MAX_ENTRIES: usize = 1_000;
 ///
 /// What the loop says.
 pub async fn status(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     ok(&status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -83,7 +83,7 @@ fn host() -> String {
 ///
 /// What the loop says.
 pub async fn health(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let app = &call.app;
     let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
@@ -115,7 +115,7 @@ pub async fn health(call: Call) -> Reply {
 ///
 /// 400 for a parameter that is none.
 pub async fn audit(call: Call) -> Reply {
-    let asked = call.asked(&["q", "since", "actor", "job", "after", "limit"])?;
+    let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ENTRIES)?;
     let since: Option<Timestamp> = asked.get("since").and_then(|text| text.parse().ok());
     let is_wanted =

@@ -56,7 +56,7 @@ pub async fn livez(_: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 503 with what is wrong. Whoever asks need not have signed in, so the troubles themselves are not told.
+/// 503 with what is wrong. The client need not have signed in, so the troubles themselves are not told.
 pub async fn readyz(call: Call) -> Reply {
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
@@ -71,13 +71,24 @@ pub async fn readyz(call: Call) -> Reply {
     Ok(text("text/plain; charset=utf-8", "ok\n"))
 }
 
+/// The description of the API.
+///
+/// # Errors
+///
+/// None.
+pub async fn openapi(call: Call) -> Reply {
+    call.asked()?;
+    let description = call.app.description.get().cloned().unwrap_or_default();
+    Ok(text("application/json", description))
+}
+
 /// The metrics.
 ///
 /// # Errors
 ///
 /// What the loop says.
 pub async fn metrics(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let body = metrics::text(&call.app, call.now).await?;
     Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", body))
 }

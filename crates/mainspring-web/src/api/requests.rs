@@ -60,9 +60,11 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
         | Request::DeadRetry { .. }
         | Request::DeadDrop { .. } => Some(Scope::Operate),
         // What these say is run as the server's user, or is taken away for good.
-        Request::Submit(_) | Request::Define { .. } | Request::Remove { .. } | Request::Apply { .. } => {
-            Some(Scope::Define)
-        }
+        Request::Submit(_)
+        | Request::Every(_)
+        | Request::Define { .. }
+        | Request::Remove { .. }
+        | Request::Apply { .. } => Some(Scope::Define),
         Request::LoginCode | Request::Redeem { .. } | Request::Watch => None,
     }
 }
@@ -74,7 +76,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// 403 without its scope, 422 if it is none, 429 while there are as many streams as may be, and what the loop
 /// says.
 pub async fn answer(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let Asked { id, request, actor: _, comment: _ } = serde_json::from_slice(&call.body)
         .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mainspring_server::protocol::{FoundWire, OnceWire, Request, Response, RunWire};
+use mainspring_server::protocol::{FoundWire, Request, Response, RunWire};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -75,8 +75,7 @@ pub async fn chosen(app: &App, asked: &Asked, limit: usize) -> Result<(Vec<RunWi
 ///
 /// 400 for a parameter that is none, and what the loop says.
 pub async fn list(call: Call) -> Reply {
-    let names = ["q", "job", "state", "cause", "group", "line", "since", "until", "order", "after", "limit"];
-    let asked = call.asked(&names)?;
+    let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ROWS)?;
     let by_end = match asked.get("order") {
         None | Some("ended") => true,
@@ -138,7 +137,7 @@ pub async fn found(call: &Call) -> Result<FoundWire, Problem> {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn show(call: Call) -> Reply {
-    call.asked(&[])?;
+    call.asked()?;
     let app = &call.app;
     let FoundWire { run, planned, attempts } = found(&call).await?;
     let jobs = by_name(app).await?;
@@ -186,26 +185,4 @@ fn waits(run: &RunWire) -> Vec<Value> {
     let reason = if run.reason.is_empty() { "It waits for a place." } else { run.reason.as_str() };
     let wait = json!({ "code": "waits", "text": reason, "from": run.due, "until": null });
     if is_waiting { vec![wait] } else { Vec::new() }
-}
-
-/// One-shot jobs that wait.
-///
-/// # Errors
-///
-/// 400 for a parameter that is none.
-pub async fn once(call: Call) -> Reply {
-    let asked = call.asked(&["after", "limit"])?;
-    let limit = asked.number("limit", 100, MAX_ROWS)?;
-    let after = asked.get("after").map(str::to_owned);
-    let answer = call.app.pool.look(Request::Pending { after, limit }).await?;
-    let Response::Pending { pending, after } = answer else { return Err(strange()) };
-    let item = |wire: &OnceWire| {
-        let mut document = fields(wire);
-        // Cancelling takes a name as well as an id.
-        document.insert("id".to_owned(), json!(wire.name));
-        document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.app.zone));
-        document
-    };
-    let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());
-    ok(&json!({ "items": pending.iter().map(item).collect::<Vec<_>>(), "next": after, "total": total }))
 }

@@ -44,7 +44,7 @@ struct Lane {
 ///
 /// 400 for a span that is none or too long, and what the loop says.
 pub async fn upcoming(call: Call) -> Reply {
-    let asked = call.asked(&["from", "to", "q", "group"])?;
+    let asked = call.asked()?;
     let time = |name: &str, default: Timestamp| {
         let found = asked.get(name).map_or(Ok(default), str::parse::<Timestamp>);
         found.map_err(|_| Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339")))

@@ -160,7 +160,7 @@ impl Following {
         self.read().0.setbacks
     }
 
-    /// Makes those that wait look at the wall clock again. For whoever knows that it has been set.
+    /// Makes those that wait look at the wall clock again. For a caller that knows that it has been set.
     pub fn look(&self) {
         let (state, _) = self.read();
         let bells = state.bells.clone();

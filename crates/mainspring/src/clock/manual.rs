@@ -1,7 +1,7 @@
 //! A clock that moves when it is told to.
 //!
 //! ```text
-//!   stepped   advance(d), advance_to(t) from any thread move time; whoever waits for a tick it reaches goes on
+//!   stepped   advance(d), advance_to(t) from any thread move time; a thread that waits for a tick it reaches goes on
 //!   leaping   waiting for a tick moves time there: a driver runs through its timers as fast as it can
 //! ```
 //!
@@ -96,8 +96,8 @@ impl Manual {
         Manual { shared: Arc::new(Shared { resolution, waiting, state: Mutex::new(State::default()) }) }
     }
 
-    /// Moves time forward by a duration and wakes whoever waited for that. What is left of a tick counts with
-    /// the next call.
+    /// Moves time forward by a duration and wakes the threads that waited for that. What is left of a tick
+    /// counts with the next call.
     pub fn advance(&self, duration: Duration) {
         let resolution_ns = self.shared.resolution.as_nanos();
         self.change(|state| {
@@ -117,7 +117,7 @@ impl Manual {
         });
     }
 
-    /// Moves time to the earliest tick that anybody waits for, and returns it; `None` if nobody waits for
+    /// Moves time to the earliest tick that a thread waits for, and returns it; `None` if none waits for
     /// one.
     ///
     /// A driver that has not gone to sleep yet does not wait: see [`wait_count`](Self::wait_count).
@@ -168,7 +168,8 @@ impl Clock for Manual {
         self.state().wait_count += 1;
         let Some(until) = until else { return bell.wait(None) };
         if self.shared.waiting == Waiting::MovesTime {
-            // Whoever rang has scheduled something earlier: the waiter must look before time moves past it.
+            // The thread that rang has scheduled something earlier: the waiter must look before time moves
+            // past it.
             if !bell.take_ring() {
                 self.advance_to(until);
             }

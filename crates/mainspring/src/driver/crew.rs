@@ -48,7 +48,7 @@ struct Member {
     phase: Phase,
     /// Noted by the thread itself.
     id: Option<ThreadId>,
-    /// To be joined; noted by whoever starts the thread.
+    /// To be joined; noted by the thread that starts it.
     thread: Option<JoinHandle<()>>,
 }
 

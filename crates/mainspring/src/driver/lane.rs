@@ -11,13 +11,13 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | `queue`, `counts`, `lateness` | `state` | every operation on them is short and bounded by the queue's own cost |
-//! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; whoever schedules before it must see that somebody wakes in time |
+//! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; a thread that schedules before it sees that a thread wakes in time |
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
 //! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
 //! | `notes`, `note_count`, `given_up` | see [`notes`] | what is to be cancelled, left by threads that would not wait |
-//! | `relief` | see [`relief`] | who schedules makes way for who fires |
+//! | `relief` | see [`relief`] | threads that schedule make way for the one that fires |
 //! | `firings` | `state`; `has_fired` tells of changes | see [`firing`] |
-//! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | somebody runs the lane until nothing is pending, and a cancel may make it so |
+//! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | a thread runs the lane until nothing is pending, and a cancel may make it so |
 //!
 //! The atomic mirror is one half of a store-then-load handshake with sleepers: see
 //! [`per_worker`](super::per_worker), which puts the fences.
@@ -65,7 +65,7 @@ pub(super) struct Lane<Q> {
 struct State<Q> {
     queue: Q,
     notes: Receiver<mainspring_queue::TimerId>,
-    /// What notes asked for: timers that are cancelled for whoever asks, and whose payloads are still to be
+    /// What notes asked for: timers that are cancelled for every caller, and whose payloads are still to be
     /// dropped.
     given_up: BTreeSet<mainspring_queue::TimerId>,
     firings: Firings,
@@ -85,13 +85,13 @@ enum Room {
     Assured,
 }
 
-/// Wakes whom a change of a lane concerns.
+/// Wakes the thread that a change of a lane concerns.
 pub(super) trait Alarm: Send + Sync {
     /// Nothing before `tick` was known in a lane, and now something is, at that tick.
     fn wake(&self, lane: u32, concerned: Concerned, tick: Tick);
 }
 
-/// Who has to do with a lane that something earlier was scheduled in.
+/// Which thread has to do with a lane that something earlier was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concerned {
     /// A thread that sleeps over it.
@@ -160,8 +160,8 @@ impl<Q> Lane<Q> {
         self.next.store(state.next.get(), Ordering::SeqCst);
     }
 
-    /// Ends an operation that may have made `deadline` the earliest: wakes whoever sleeps past it, or over
-    /// what is to be dropped.
+    /// Ends an operation that may have made `deadline` the earliest: wakes the thread that sleeps past it, or
+    /// over what is to be dropped.
     #[inline]
     fn finish(&self, state: MutexGuard<'_, State<Q>>, deadline: Tick) {
         let deadline = if state.given_up.is_empty() { deadline } else { Tick::ZERO };
@@ -295,6 +295,7 @@ impl<Q> Lane<Q> {
     {
         let mut state = self.state();
         self.read_notes(&mut state);
+        state.check_counts();
         state.queue.len() - state.given_up.len()
     }
 
@@ -304,6 +305,7 @@ impl<Q> Lane<Q> {
     {
         let mut state = self.state();
         self.read_notes(&mut state);
+        state.check_counts();
         state.counts
     }
 
@@ -352,6 +354,22 @@ impl<Q> State<Q> {
         Ok(timer)
     }
 
+    /// Asserts that each timer that was scheduled has left once, or is pending. What is left when the lane
+    /// stops was not fired.
+    fn check_counts<T>(&self)
+    where
+        Q: TimerQueue<T>,
+    {
+        let Counts { scheduled, fired, cancelled, .. } = self.counts;
+        debug_assert!(self.given_up.len() <= self.queue.len(), "what is given up is in the queue");
+        let pending = (self.queue.len() - self.given_up.len()) as u64;
+        debug_assert!(fired + cancelled + pending <= scheduled, "a timer leaves its lane once");
+        debug_assert!(
+            self.is_stopping || fired + cancelled + pending == scheduled,
+            "a timer that was scheduled has left its lane or is pending"
+        );
+    }
+
     #[inline]
     fn is_given_up(&self, id: mainspring_queue::TimerId) -> bool {
         !self.given_up.is_empty() && self.given_up.contains(&id)
@@ -385,7 +403,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         Some(payload)
     }
 
-    /// At once if the lane is free, else by a note to whoever is there.
+    /// At once if the lane is free, else by a note to the thread that has it.
     fn discard(&self, id: TimerId) {
         if id.lane != self.index {
             return;

@@ -7,6 +7,9 @@
 //!   worker 2   [lane 2: queue]   stuck in a callback: its lane is overdue, a worker with nothing to do runs its timers
 //! ```
 //!
+//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
+//! which lane a caller has, and which thread fires it.
+//!
 //! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one
 //! thread for each. What a worker's thread schedules goes to its own lane, whose lock nobody else wants in
 //! the common case, from its first [`fire_due`](Worker::fire_due) on and between such calls too; what other
@@ -325,7 +328,8 @@ impl<Q> Worker<Q> {
         let until = self.sleep_limit();
         seat.asleep_until.store(until.get().max(AWAKE + 1), Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        // From here on whoever schedules earlier sees this sleeper; what was scheduled before is seen now.
+        // From here on a thread that schedules earlier sees this sleeper; what was scheduled before is seen
+        // now.
         let is_needed = self.sleep_limit() < until
             || driver.orphan_count.load(Ordering::SeqCst) > 0
             || driver.is_stopping.load(Ordering::SeqCst);
@@ -395,7 +399,8 @@ where
 
     fn end(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
-        // The bells are rung after this, and a ring is not lost: whoever misses the store hears the bell.
+        // The bells are rung after this, and a ring is not lost: a thread that misses the store hears the
+        // bell.
         self.lanes.iter().for_each(|lane| lane.stop());
         self.seats.all().iter().for_each(|seat| seat.bell.ring());
         self.crew.wait_for_end();

@@ -21,7 +21,7 @@ use mainspring_queue::{Reason, Rejected};
 /// assert_eq!(hand_on(refused).unwrap_err().to_string(), Refusal::Stopped.to_string());
 /// ```
 pub struct Refused<T> {
-    /// Why.
+    /// Why the driver did not take the timer.
     pub reason: Refusal,
     /// Never locked but to take the payload out: a mutex may be shared whatever is in it.
     payload: std::sync::Mutex<T>,

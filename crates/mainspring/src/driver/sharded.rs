@@ -5,6 +5,9 @@
 //!                       shard ...      (128 bytes apart: no two locks share a cache line)
 //! ```
 //!
+//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
+//! which lane a caller has, and which thread fires it.
+//!
 //! A timer goes to its caller's shard, so threads that schedule do not meet at one lock. Which shard it is
 //! stands in the timer's id, so any thread can cancel or reset it.
 //!

@@ -4,6 +4,9 @@
 //!   loop { advance(clock.now()); pop and fire until nothing is due; wait(bell, next_wakeup) }
 //! ```
 //!
+//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
+//! which lane a caller has, and which thread fires it.
+//!
 //! Wake-up rule: the thread sleeps until the queue's next wakeup, without limit if nothing is pending; a
 //! timer that is scheduled or reset to before that rings the bell, once. So nothing due means no wake-up at
 //! all. Cancelling does not ring: the driver may wake once at the time of a timer that is gone.

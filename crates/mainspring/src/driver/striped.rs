@@ -5,6 +5,9 @@
 //!   caller thread m --> stripe m mod n  [lock | queue]  --  one thread: a turn of each stripe, then one sleep
 //! ```
 //!
+//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
+//! which lane a caller has, and which thread fires it.
+//!
 //! A timer goes to its caller's stripe, so threads that schedule and cancel their own timers do not meet at a
 //! lock; all timers fire on one thread, one at a time, so what they do needs no care for one another. Any
 //! thread can cancel or reset any timer: its id names the stripe. [`discard`](super::Timers::discard) does

@@ -6,9 +6,9 @@
 //!                put, remove ◀───┘
 //! ```
 //!
-//! The value travels with the key: whoever is handed an item owns it, and no other has it any more. An item
-//! that is replaced or removed does not come out, even if its timer was firing at that moment: the timer
-//! finds another item, or none, and leaves it alone.
+//! The value travels with the key: the thread that is handed an item owns it, and no other has it any more.
+//! An item that is replaced or removed does not come out, even if its timer was firing at that moment: the
+//! timer finds another item, or none, and leaves it alone.
 //!
 //! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which
 //! nobody receives should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a
@@ -294,7 +294,7 @@ impl<K, V> Shared<K, V> {
         self.announce(state);
     }
 
-    /// Wakes whoever waits, with no lock held.
+    /// Wakes the threads that wait, with no lock held.
     fn announce(&self, mut state: MutexGuard<'_, State<K, V>>) {
         let waker = state.waker.take();
         drop(state);

@@ -316,7 +316,7 @@ impl Sleep {
     }
 }
 
-/// Why a timer was refused. Its waker is dropped: whoever it would wake is polling.
+/// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
 fn refusal_of(refused: Refused<Task>) -> Refusal {
     let reason = refused.reason;
     drop(refused.into_payload().into_waker());

@@ -24,8 +24,8 @@
 //! ```
 //!
 //! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond
-//! that it waits its turn, in order. As many jobs wait as timers have come due: whoever wants fewer limits
-//! the timers ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last
+//! that it waits its turn, in order. As many jobs wait as timers have come due: a program that wants fewer
+//! limits the timers ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last
 //! [`Threads`] and what it made are dropped they run what waits, and end; nobody waits for them.
 //!
 //! A job that panics ends by itself, and its panic is printed.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::audit::{Audit, AuditQuery};
-use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::Operation;
@@ -18,6 +17,7 @@ use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Cursor, Order, Query};
 use crate::timetable::Span;
+use crate::work::{Action, Work};
 
 pub(super) struct Generator {
     state: u64,
@@ -110,7 +110,7 @@ impl Generator {
             RunState::SkippedOverlap,
         ];
         let state = begun[usize::try_from(self.below(5)).expect("four fits")];
-        let cause = Cause::ALL[usize::try_from(self.below(6)).expect("five fits")];
+        let cause = Cause::ALL[usize::try_from(self.below(7)).expect("six fits")];
         let mut run = Run::new(self.key(), cause, state, self.time(), self.time());
         match state {
             RunState::Running => (run.attempt, run.started) = (1, Some(self.time())),

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use super::ground::{Ground, Held, committed, same, text};
 use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
-use crate::job::{Action, Work};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation, Takeover};
@@ -15,6 +14,7 @@ use crate::record::{JobRecord, LastRun, Mark, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
+use crate::work::{Action, Work};
 
 pub(super) type Law<G> = (&'static str, fn(&mut G) -> Held);
 
@@ -30,7 +30,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
         ("a lease says whether the machine was started anew since the owner before", reboot_told),
-        ("whoever never asks for hints can do all that others can", needs_no_hints),
+        ("an owner that never asks for hints can do all that others can", needs_no_hints),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),

@@ -170,7 +170,7 @@ fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
     Ok(())
 }
 
-/// Two owners steal, commit, renew and release at random; whoever holds the latest lease writes, and nobody
+/// Two owners steal, commit, renew and release at random; the holder of the latest lease writes, and no other
 /// else does.
 fn random_steals<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);

@@ -276,7 +276,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
                 let limit = world.script.job(subject, 0).work.policies.pause_after;
                 let mut count = failures.get(&mark.job).copied().unwrap_or(0);
                 if mark.failures < count && resumed.remove(&mark.job) {
-                    // Whoever resumes a job that was paused has looked at it.
+                    // A person who resumes a job that was paused has looked at it.
                     count = mark.failures;
                     failures.insert(&mark.job, count);
                 }

@@ -63,6 +63,11 @@ fn judge(model: &Model<'_>, view: &View, to: RunState, at: Timestamp, reason: Op
         RunState::SkippedOverlap if reason == Some(&Reason::Replaced) => {
             let may = matches!(overlap, Overlap::Replace | Overlap::KillOld) && !view.is_kept();
             ensure!(may, "out of policy: {key} is replaced");
+            let takes_over = |other: &View| other.run.state == RunState::Scheduled && !other.is_kept();
+            ensure!(
+                model.others(key).any(takes_over),
+                "lost: {key} is replaced, and no run on record takes its place"
+            );
         }
         RunState::SkippedOverlap => {
             ensure!(!view.is_kept(), "out of policy: {key} is skipped, and was asked for");

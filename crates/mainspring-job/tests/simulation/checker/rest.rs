@@ -90,8 +90,8 @@ pub(crate) fn watch_stop(model: &Model<'_>, event: &Event) -> Verdict {
     Ok(())
 }
 
-/// What waited for its jitter for longer than the misfire rule allows is missed, and nothing else that waited
-/// is.
+/// What waited for its jitter, or after the end that it follows, for longer than the misfire rule allows is
+/// missed, and nothing else that waited is.
 pub(crate) fn watch_stale(model: &Model<'_>, event: &Event) -> Verdict {
     let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
     let (key, at, to) = match operation {
@@ -102,7 +102,7 @@ pub(crate) fn watch_stale(model: &Model<'_>, event: &Event) -> Verdict {
     };
     let view = &model.runs[key];
     let is_first = view.run.state == RunState::Scheduled && view.run.attempt == 0;
-    if view.run.cause != Cause::Trigger || !is_first {
+    if !matches!(view.run.cause, Cause::Trigger | Cause::After) || !is_first {
         ensure!(to != RunState::Missed, "out of policy: {key} is missed, and was {}", view.run.state);
         return Ok(());
     }

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::Path;
 
 /// The sections of which every sentence has its row.
-const SECTIONS: [(&str, &str); 2] = [("## The promise\n", "## Installing"), ("### Misfire\n", "## Crontabs")];
+const SECTIONS: [(&str, &str); 2] =
+    [("## The promise\n", "## Installing"), ("### Misfire\n", "## Who is told")];
 
 /// Sentences, and the names of their checks; none where it is not about planning.
 const SENTENCES: &[(&str, &[&str])] = &[
@@ -32,7 +33,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
         &["attempts::check_retries", "starting::watch_dead_first"],
     ),
     (
-        "It is recorded as `abandoned`; nobody knows what it has done, so it is not started again.",
+        "It is recorded as `abandoned`; what it has done is unknown, so it is not started again.",
         &["attempts::check_retries", "starting::watch_dead_first"],
     ),
     (
@@ -45,7 +46,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
          `$MAINSPRING_KEY`, and the header `Idempotency-Key` of a webhook.",
         &[],
     ),
-    ("Never \"exactly once\": nobody can promise that of an effect outside.", &[]),
+    ("Never \"exactly once\": no scheduler can promise that of an effect outside.", &[]),
     (
         "**Never silently lost.** What was due while no server was there is made good for by the job's \
          misfire policy, or recorded as `missed` with the reason.",
@@ -255,6 +256,69 @@ const SENTENCES: &[(&str, &[&str])] = &[
         "For that, what is made good for by a look after the clock was set back may run before what was \
          made good for by a look before it.",
         &["places::watch_catching_up"],
+    ),
+    (
+        "A job with `after = [\"extract\"]` follows `extract`: each run of that, when it has ended for good, is \
+         an occurrence of this job.",
+        &["following::check"],
+    ),
+    (
+        "However often the other was tried, its end is followed once.",
+        &["following::check", "rules/follow::an_end_is_followed_by_those_that_name_it_and_by_each_once"],
+    ),
+    (
+        "What follows is on disk together with the end, so that no crash lies between the two.",
+        &[
+            "following::check",
+            "rules/follow::what_follows_is_planned_in_the_batch_of_the_end_and_survives_a_crash",
+        ],
+    ),
+    (
+        "With `{ job = \"extract\", on = \"failed\" }` it is the ends by which the run failed, took too long or \
+         was abandoned; with `on = \"any\"` these, success, and the end of a run that was cancelled while it \
+         ran; without `on` success alone.",
+        &["following::check"],
+    ),
+    (
+        "What never started, such as a missed or a skipped run, is not followed; a run by hand or of a \
+         backfill is, and so is what a removed job still runs.",
+        &[
+            "following::check",
+            "rules/follow::what_never_started_is_followed_by_nothing_and_a_run_by_hand_by_a_run",
+            "rules/follow::what_the_end_of_the_server_cut_off_is_followed_at_the_next_start",
+        ],
+    ),
+    (
+        "Of several names each is followed for itself.",
+        &[
+            "following::check",
+            "rules/follow::a_job_of_its_own_times_follows_too_and_one_of_two_names_follows_each",
+        ],
+    ),
+    (
+        "What follows is due at the end of the other, and not before its jitter is over; the rules of its own \
+         job decide about it as about a run of a trigger.",
+        &["attempts::check_starts", "rules/follow::the_rules_of_what_follows_decide_about_it"],
+    ),
+    (
+        "It is missed where no more runs may be open, or where it is later than `window` and `grace` when it \
+         could start, with `none` later than `grace`.",
+        &["following::check", "rest::watch_stale"],
+    ),
+    (
+        "Where nothing is due by `exclude`, `exclude_dates`, `start`, `end` or `max_runs`, nothing follows.",
+        &[
+            "following::check",
+            "rules/follow::a_job_has_no_more_runs_that_follow_than_it_may_and_none_where_it_is_excluded",
+        ],
+    ),
+    ("A name that no job has is followed by nothing, and `check`, `serve` and `doctor` warn of it.", &[]),
+    (
+        "Jobs that would follow themselves by way of others are a problem of the file that says so, and so are \
+         more than 256 that follow one.",
+        &[
+            "rules/follow::a_set_that_would_close_a_circle_is_refused_in_part_and_one_that_turns_it_round_is_not",
+        ],
     ),
     (
         "A timetable that changes counts from the moment at which the server knows of it, whatever the \

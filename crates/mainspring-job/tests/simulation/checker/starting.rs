@@ -14,6 +14,10 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
     let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
     let decides = match operation {
         // What passed by a timetable that ends with the new definitions is recorded before anything.
+        // What follows the end of what was cut off is recorded with it, and waits.
+        Operation::Plan(run) if run.cause == Cause::After => {
+            !matches!(run.state, RunState::Scheduled | RunState::Missed)
+        }
         Operation::Plan(run) => !matches!(run.state, RunState::Missed | RunState::SkippedPaused),
         Operation::Fire { .. } | Operation::Begin { .. } => true,
         Operation::Move { to, .. } => to.is_open() && *to != RunState::Scheduled,

@@ -13,7 +13,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | `now` | atomic, written before the bell rings | the engine reads it once a turn, under no lock |
-//! | the rest | `state` | whoever waits is woken through `changed` |
+//! | the rest | `state` | a thread that waits is woken through `changed` |
 //!
 //! Cost: two switches between threads, some microseconds, and only where something may be due.
 //!

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 use super::Chunked;
 use super::records::Hint;
-use super::rings::{Place, Rings};
+use super::rings::{Rings, Slot};
 use crate::tick::Tick;
 
 impl<T> Chunked<T> {
@@ -40,13 +40,13 @@ impl<T> Chunked<T> {
         self.find(self.late.iter().map(|(_, hint)| *hint), Tick::ZERO, &mut found);
         let mut index = 0;
         while let Some(occupied) = self.rings.occupied_from(index) {
-            let place = Rings::place_of(occupied);
-            let chain = self.rings.chain(place);
+            let slot = Rings::slot_of(occupied);
+            let chain = self.rings.chain(slot);
             chunk_count += self.chunks.check(chain);
             // Slots stand for this turn and the next: the place on the line of all is this one or the one two
             // turns on.
-            let ahead = self.rings.ahead(place, self.reached);
-            let is_open = self.open >> place.level & 1 == 1 && ahead == Place::of(self.reached, place.level);
+            let ahead = self.rings.ahead(slot, self.reached);
+            let is_open = self.open >> slot.level & 1 == 1 && ahead == Slot::of(self.reached, slot.level);
             assert!(is_open || self.reached < ahead.start(), "a slot that time has reached is open");
             assert!(ahead.start() <= chain.earliest, "the earliest of a slot is in it");
             self.find(self.chunks.iter(chain), chain.earliest, &mut found);

@@ -374,8 +374,8 @@ impl Chunks {
             return cursor;
         }
         let chunk = self.chunks.at_mut(index);
-        for (place, hint) in chunk.hints.iter_mut().zip(rest) {
-            *place = *hint;
+        for (slot, hint) in chunk.hints.iter_mut().zip(rest) {
+            *slot = *hint;
         }
         chunk.count = rest.len() as u32;
         Cursor(index)
@@ -405,7 +405,7 @@ impl Chunks {
     fn fill_up<'h>(&mut self, index: u32, hints: &'h [Hint]) -> &'h [Hint] {
         let chunk = self.chunks.at_mut(index);
         let room = chunk.hints.iter_mut().skip(chunk.count as usize);
-        let moved_count = room.zip(hints).map(|(place, hint)| *place = *hint).count();
+        let moved_count = room.zip(hints).map(|(slot, hint)| *slot = *hint).count();
         chunk.count += moved_count as u32;
         &hints[moved_count..]
     }

@@ -27,23 +27,23 @@ const WORD_COUNT: usize = (SLOT_COUNT / u64::BITS as u64) as usize;
 
 /// A slot's level and its number on the line of all of the level's slots since tick 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Slot {
     pub(super) level: u32,
     pub(super) number: u64,
 }
 
-impl Place {
+impl Slot {
     /// The slot of a level that a tick belongs to.
     #[inline]
-    pub(super) fn of(tick: Tick, level: u32) -> Place {
-        Place { level, number: tick.get() >> (level * DIGIT_BITS) }
+    pub(super) fn of(tick: Tick, level: u32) -> Slot {
+        Slot { level, number: tick.get() >> (level * DIGIT_BITS) }
     }
 
     /// Where a deadline waits: at the highest digit in which it differs from now.
     #[inline]
-    pub(super) fn between(now: Tick, deadline: Tick) -> Place {
+    pub(super) fn between(now: Tick, deadline: Tick) -> Slot {
         let differing = (now.get() ^ deadline.get()) | 1;
-        Place::of(deadline, differing.ilog2() / DIGIT_BITS)
+        Slot::of(deadline, differing.ilog2() / DIGIT_BITS)
     }
 
     /// The index of that slot among all, with few instructions: for the hottest path. Now is before the
@@ -60,8 +60,8 @@ impl Place {
 
     /// The slot before this one, in whose time this one is spread.
     #[inline]
-    pub(super) fn before(self) -> Place {
-        Place { number: self.number.saturating_sub(1), ..self }
+    pub(super) fn before(self) -> Slot {
+        Slot { number: self.number.saturating_sub(1), ..self }
     }
 
     /// The first tick of the slot.
@@ -116,11 +116,11 @@ impl Rings {
     }
 
     /// A slot.
-    pub(super) fn chain_mut(&mut self, place: Place) -> &mut Chain {
-        if self.chains.len() <= place.index() {
-            self.grow(place.level);
+    pub(super) fn chain_mut(&mut self, slot: Slot) -> &mut Chain {
+        if self.chains.len() <= slot.index() {
+            self.grow(slot.level);
         }
-        &mut self.chains[place.index()]
+        &mut self.chains[slot.index()]
     }
 
     #[cold]
@@ -129,13 +129,13 @@ impl Rings {
     }
 
     #[inline]
-    pub(super) fn occupy(&mut self, place: Place) {
-        let slot = place.number % SLOT_COUNT;
-        let word = &mut self.occupied[place.level as usize][(slot / 64) as usize];
-        self.occupied_count += u32::from(*word >> (slot % 64) & 1 == 0);
+    pub(super) fn occupy(&mut self, slot: Slot) {
+        let number = slot.number % SLOT_COUNT;
+        let word = &mut self.occupied[slot.level as usize][(number / 64) as usize];
+        self.occupied_count += u32::from(*word >> (number % 64) & 1 == 0);
         self.occupied_count_max = self.occupied_count_max.max(self.occupied_count);
-        *word |= 1 << (slot % 64);
-        self.levels |= 1 << place.level;
+        *word |= 1 << (number % 64);
+        self.levels |= 1 << slot.level;
     }
 
     pub(super) fn occupied_count(&self) -> usize {
@@ -154,27 +154,27 @@ impl Rings {
 
     /// Takes a chain out of its slot, which becomes vacant.
     #[inline]
-    pub(super) fn take(&mut self, place: Place) -> Chain {
-        let chain = core::mem::replace(&mut self.chains[place.index()], Chain::EMPTY);
-        self.vacate(place);
+    pub(super) fn take(&mut self, slot: Slot) -> Chain {
+        let chain = core::mem::replace(&mut self.chains[slot.index()], Chain::EMPTY);
+        self.vacate(slot);
         chain
     }
 
     /// Hears that the last chunk of a slot is gone.
-    pub(super) fn vacate(&mut self, place: Place) {
-        let slot = place.number % SLOT_COUNT;
-        let words = &mut self.occupied[place.level as usize];
-        words[(slot / 64) as usize] &= !(1 << (slot % 64));
+    pub(super) fn vacate(&mut self, slot: Slot) {
+        let number = slot.number % SLOT_COUNT;
+        let words = &mut self.occupied[slot.level as usize];
+        words[(number / 64) as usize] &= !(1 << (number % 64));
         self.occupied_count -= 1;
         if words.iter().all(|word| *word == 0) {
-            self.levels &= !(1 << place.level);
+            self.levels &= !(1 << slot.level);
         }
     }
 
     #[inline]
-    pub(super) fn is_occupied(&self, place: Place) -> bool {
-        let slot = place.number % SLOT_COUNT;
-        self.occupied[place.level as usize][(slot / 64) as usize] >> (slot % 64) & 1 == 1
+    pub(super) fn is_occupied(&self, slot: Slot) -> bool {
+        let number = slot.number % SLOT_COUNT;
+        self.occupied[slot.level as usize][(number / 64) as usize] >> (number % 64) & 1 == 1
     }
 
     /// A bit per level that has an occupied slot.
@@ -183,27 +183,27 @@ impl Rings {
         self.levels
     }
 
-    pub(super) fn chain(&self, place: Place) -> &Chain {
-        &self.chains[place.index()]
+    pub(super) fn chain(&self, slot: Slot) -> &Chain {
+        &self.chains[slot.index()]
     }
 
     /// The first occupied slot of a level that has one, from now's own on.
     #[inline]
-    pub(super) fn first(&self, now: Tick, level: u32) -> Place {
-        let from = Place::of(now, level);
+    pub(super) fn first(&self, now: Tick, level: u32) -> Slot {
+        let from = Slot::of(now, level);
         let words = &self.occupied[level as usize];
         let slot = from.number % SLOT_COUNT;
         let (word, bit) = ((slot / 64) as usize, slot % 64);
         let rest = words[word] >> bit;
         if rest != 0 {
-            return Place { level, number: from.number + u64::from(rest.trailing_zeros()) };
+            return Slot { level, number: from.number + u64::from(rest.trailing_zeros()) };
         }
         // The word that now is in comes last again, for what is almost two turns ahead.
         for step in 1..=WORD_COUNT {
             let found = words[(word + step) % WORD_COUNT];
             if found != 0 {
                 let distance = step as u64 * 64 - bit + u64::from(found.trailing_zeros());
-                return Place { level, number: from.number + distance };
+                return Slot { level, number: from.number + distance };
             }
         }
         unreachable!("a level with its bit set has an occupied slot")
@@ -211,8 +211,8 @@ impl Rings {
 
     /// The earliest tick of an occupied slot.
     #[inline]
-    fn earliest(&self, place: Place) -> Tick {
-        if place.level == 0 { place.start() } else { self.chains[place.index()].earliest }
+    fn earliest(&self, slot: Slot) -> Tick {
+        if slot.level == 0 { slot.start() } else { self.chains[slot.index()].earliest }
     }
 
     /// The next event: not later than the earliest tick of a hint, and past now. `None` if all slots are
@@ -224,11 +224,11 @@ impl Rings {
         while levels != 0 {
             let level = levels.trailing_zeros();
             levels &= levels - 1;
-            let place = self.first(now, level);
-            let tick = self.earliest(place);
+            let slot = self.first(now, level);
+            let tick = self.earliest(slot);
             next = Some(next.map_or(tick, |next: Tick| next.min(tick)));
             // What waits at higher levels is past this turn.
-            if place.number / TURN_COUNT == Place::of(now, level).number / TURN_COUNT {
+            if slot.number / TURN_COUNT == Slot::of(now, level).number / TURN_COUNT {
                 break;
             }
         }
@@ -243,11 +243,11 @@ impl Rings {
         while levels != 0 {
             let level = levels.trailing_zeros();
             levels &= levels - 1;
-            let place = self.first(now, level);
-            outlook.quiet_until = outlook.quiet_until.min(place.before().start());
+            let slot = self.first(now, level);
+            outlook.quiet_until = outlook.quiet_until.min(slot.before().start());
             if is_sought {
-                outlook.next = outlook.next.min(self.earliest(place));
-                is_sought = place.number / TURN_COUNT != Place::of(now, level).number / TURN_COUNT;
+                outlook.next = outlook.next.min(self.earliest(slot));
+                is_sought = slot.number / TURN_COUNT != Slot::of(now, level).number / TURN_COUNT;
             }
         }
         outlook
@@ -266,14 +266,14 @@ impl Rings {
     }
 
     /// The slot with an index, on the first turns of its level.
-    pub(super) fn place_of(index: usize) -> Place {
-        Place { level: (index as u64 / SLOT_COUNT) as u32, number: index as u64 % SLOT_COUNT }
+    pub(super) fn slot_of(index: usize) -> Slot {
+        Slot { level: (index as u64 / SLOT_COUNT) as u32, number: index as u64 % SLOT_COUNT }
     }
 
     /// The same slot on the line that now is on.
-    pub(super) fn ahead(&self, place: Place, now: Tick) -> Place {
-        let from = Place::of(now, place.level).number;
-        Place { number: from + place.number.wrapping_sub(from) % SLOT_COUNT, ..place }
+    pub(super) fn ahead(&self, slot: Slot, now: Tick) -> Slot {
+        let from = Slot::of(now, slot.level).number;
+        Slot { number: from + slot.number.wrapping_sub(from) % SLOT_COUNT, ..slot }
     }
 
     /// Checks that the bits say what the slots hold.
@@ -282,8 +282,8 @@ impl Rings {
         assert_eq!(bits.sum::<u32>(), self.occupied_count, "the count of occupied slots is right");
         assert!(self.occupied_count <= self.occupied_count_max, "no more are occupied than ever were");
         for (index, chain) in self.chains.iter().enumerate() {
-            let place = Rings::place_of(index);
-            assert_ne!(self.is_occupied(place), chain.is_empty(), "a bit says what its slot holds");
+            let slot = Rings::slot_of(index);
+            assert_ne!(self.is_occupied(slot), chain.is_empty(), "a bit says what its slot holds");
         }
         for (level, words) in self.occupied.iter().enumerate() {
             let is_occupied = words.iter().any(|word| *word != 0);
@@ -301,23 +301,23 @@ mod tests {
         for now in [0, 1, 63, 64, 255, 256, 300, 511, 512, 1_000_003] {
             for distance in [1, 62, 63, 64, 65, 255, 256, 300, 510, 511] {
                 let mut rings = Rings::new();
-                let place = Place { level: 0, number: now + distance };
-                rings.occupy(place);
-                assert_eq!(rings.first(Tick::new(now), 0), place, "{now} + {distance}");
+                let slot = Slot { level: 0, number: now + distance };
+                rings.occupy(slot);
+                assert_eq!(rings.first(Tick::new(now), 0), slot, "{now} + {distance}");
             }
         }
     }
 
     #[test]
     fn every_deadline_has_a_place() {
-        let last = Place::between(Tick::ZERO, Tick::MAX);
-        assert_eq!(last, Place { level: 7, number: 255 });
+        let last = Slot::between(Tick::ZERO, Tick::MAX);
+        assert_eq!(last, Slot { level: 7, number: 255 });
         assert_eq!(last.start(), Tick::new(255 << 56));
-        assert_eq!(Place::between(Tick::new(255), Tick::new(256)), Place { level: 1, number: 1 });
-        assert_eq!(Place::between(Tick::new(254), Tick::new(255)), Place { level: 0, number: 255 });
+        assert_eq!(Slot::between(Tick::new(255), Tick::new(256)), Slot { level: 1, number: 1 });
+        assert_eq!(Slot::between(Tick::new(254), Tick::new(255)), Slot { level: 0, number: 255 });
         for (now, deadline) in (0..64).flat_map(|now| (0..64).map(move |bit| (1 << now, u64::MAX >> bit))) {
             let (now, deadline) = (Tick::new(now), Tick::new(deadline));
-            assert_eq!(Place::index_between(now, deadline), Place::between(now, deadline).index());
+            assert_eq!(Slot::index_between(now, deadline), Slot::between(now, deadline).index());
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
-use super::rings::{DIGIT_BITS, Outlook, Place, Rings};
+use super::rings::{DIGIT_BITS, Outlook, Rings, Slot};
 use super::{Chunked, Settled};
 use crate::queue::Budget;
 use crate::tick::Tick;
@@ -54,7 +54,7 @@ impl<T> Chunked<T> {
                 // Nothing is left in it: it has all of its room for what the slot holds.
                 self.batch.clear();
                 let level = self.open.trailing_zeros();
-                self.spread(Place::of(self.reached, level), budget);
+                self.spread(Slot::of(self.reached, level), budget);
             } else if self.late.front().is_some_and(|(turn, _)| *turn == self.reached) {
                 self.admit_late();
             } else if self.reached < self.now {
@@ -107,8 +107,8 @@ impl<T> Chunked<T> {
     }
 
     /// Moves the first chunk of a slot to the level below, or to what is due.
-    fn spread(&mut self, from: Place, budget: &mut Budget) {
-        let is_open = from == Place::of(self.reached, from.level);
+    fn spread(&mut self, from: Slot, budget: &mut Budget) {
+        let is_open = from == Slot::of(self.reached, from.level);
         let chain = self.rings.chain_mut(from);
         if let Some(hint) = self.chunks.take_lone(chain) {
             budget.spend(1);
@@ -125,7 +125,7 @@ impl<T> Chunked<T> {
     }
 
     #[inline(always)]
-    fn spread_hint(&mut self, from: Place, is_open: bool, hint: Hint) {
+    fn spread_hint(&mut self, from: Slot, is_open: bool, hint: Hint) {
         if from.level * DIGIT_BITS <= HINT_TICK_BITS {
             let low = (1 << (from.level * DIGIT_BITS)) - 1;
             let tick = Tick::new(from.start().get() | (hint.tick_bits() & low));
@@ -137,18 +137,18 @@ impl<T> Chunked<T> {
 
     /// Hears that the last chunk of a slot is gone.
     pub(super) fn vacate(&mut self, index: usize) {
-        let place = Rings::place_of(index);
-        self.rings.vacate(place);
-        let is_around = Place::of(self.reached, place.level).index() == index;
-        self.open &= !(u32::from(is_around) << place.level);
+        let slot = Rings::slot_of(index);
+        self.rings.vacate(slot);
+        let is_around = Slot::of(self.reached, slot.level).index() == index;
+        self.open &= !(u32::from(is_around) << slot.level);
     }
 
     #[inline(always)]
-    fn put_below(&mut self, from: Place, is_open: bool, hint: Hint, tick: Tick) {
+    fn put_below(&mut self, from: Slot, is_open: bool, hint: Hint, tick: Tick) {
         if !is_open {
-            self.append(Place::of(tick, from.level - 1), hint, tick);
+            self.append(Slot::of(tick, from.level - 1), hint, tick);
         } else if self.reached < tick {
-            self.append(Place::between(self.reached, tick), hint, tick);
+            self.append(Slot::between(self.reached, tick), hint, tick);
         } else if self.due.is_empty() && self.batch.has_room() {
             // It would be looked at next: a sparse wheel takes no chunk for it.
             self.batch.push_if(hint, self.records.is_current(hint));
@@ -159,8 +159,8 @@ impl<T> Chunked<T> {
 
     /// The same for a hint whose timer may have been reset to a time after the slot's.
     #[cold]
-    fn put_again_below(&mut self, from: Place, is_open: bool, hint: Hint, deadline: Tick) {
-        if Place::of(deadline, from.level) == from {
+    fn put_again_below(&mut self, from: Slot, is_open: bool, hint: Hint, deadline: Tick) {
+        if Slot::of(deadline, from.level) == from {
             self.put_below(from, is_open, hint, deadline);
         } else {
             self.put_ahead(hint, deadline);
@@ -180,33 +180,33 @@ impl<T> Chunked<T> {
     fn move_to(&mut self, tick: Tick, budget: &mut Budget) {
         let passed = tick.since(self.reached);
         self.reached = tick;
-        let place = Place::of(tick, 0);
-        if self.rings.is_occupied(place) {
+        let slot = Slot::of(tick, 0);
+        if self.rings.is_occupied(slot) {
             assert!(self.due.is_empty(), "time does not pass over what is due");
-            self.sweep.slot_is_due(place.index());
-            self.due = self.rings.take(place);
+            self.sweep.slot_is_due(slot.index());
+            self.due = self.rings.take(slot);
         }
         if self.rings.levels() & 1 == 1 {
-            self.look_ahead(place);
+            self.look_ahead(slot);
         }
         let mut levels = self.rings.levels() & !1;
         while levels != 0 {
             let level = levels.trailing_zeros();
             levels &= levels - 1;
-            let around = Place::of(tick, level);
+            let around = Slot::of(tick, level);
             self.open |= u32::from(self.rings.is_occupied(around)) << level;
-            self.prepare(Place { level, number: around.number + 1 }, passed, budget);
+            self.prepare(Slot { level, number: around.number + 1 }, passed, budget);
         }
     }
 
     /// Asks for the memory that the next ticks need, so early that it has come by then: a slot's chunks, and
     /// the records that its hints name.
     #[inline]
-    fn look_ahead(&self, now: Place) {
+    fn look_ahead(&self, now: Slot) {
         let slot = |distance| {
             // Past the end of time there is nothing, which is right too.
-            let place = Place { number: now.number.wrapping_add(distance), ..now };
-            self.rings.is_occupied(place).then(|| self.rings.chain(place))
+            let slot = Slot { number: now.number.wrapping_add(distance), ..now };
+            self.rings.is_occupied(slot).then(|| self.rings.chain(slot))
         };
         if let Some(chain) = slot(3) {
             self.chunks.prefetch_first(chain);
@@ -220,7 +220,7 @@ impl<T> Chunked<T> {
 
     /// Spreads a part of the slot that comes next over the level below, ahead of its time: as large a part as
     /// of the time until then has passed.
-    fn prepare(&mut self, next: Place, passed: u64, budget: &mut Budget) {
+    fn prepare(&mut self, next: Slot, passed: u64, budget: &mut Budget) {
         if !self.rings.is_occupied(next) {
             return;
         }
@@ -263,7 +263,7 @@ mod tests {
         }
         // Something happens at this tick, so that the slots ahead are looked at.
         wheel.schedule(Tick::new(5_000), ()).expect("there is room");
-        let next = Place { level: 2, number: 1 };
+        let next = Slot { level: 2, number: 1 };
         let before = wheel.rings.chain(next).chunk_count;
         wheel.advance_within(Tick::new(5_000), &mut Budget::new(50));
         let prepared_count = before - wheel.rings.chain(next).chunk_count;

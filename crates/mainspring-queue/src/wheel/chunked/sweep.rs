@@ -139,11 +139,11 @@ impl Sweep {
             return;
         };
         let cursor = if found == self.index { self.cursor } else { Cursor::START };
-        let chain = rings.chain_mut(Rings::place_of(found));
+        let chain = rings.chain_mut(Rings::slot_of(found));
         let next = chunks.sweep(chain, cursor, chunk_count, is_wanted);
         if let Some(cursor) = next {
             (self.index, self.cursor) = (found, cursor);
-            let chain = rings.chain(Rings::place_of(found));
+            let chain = rings.chain(Rings::slot_of(found));
             chunks.look_behind(chain, cursor, SWEPT_AT_ONCE_COUNT, |hint| records.prefetch(hint));
         } else {
             (self.index, self.cursor) = (found + 1, Cursor::START);

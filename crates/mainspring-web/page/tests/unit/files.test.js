@@ -23,10 +23,12 @@ test("all files together are within the budget, as they are served", (t) => {
 
 test("serving takes away comments and nothing else", () => {
   assert.equal(
-    served("// a\n  const b = /** @type {C} */ (d); // e\n/**\n * f\n */\n\n  g(\n  h\n)\n", true),
-    "const b =  (d); // e\ng(h\n)\n"
+    served("// a\n  const b = /** @type {C} */ (d); // e\n/**\n * f\n */\n\n  g(\n  h\n)\n  .i();\n", "js"),
+    "const b =  (d); // e\ng(h).i();\n"
   );
-  assert.equal(served("<p>a,\n  b\n", false), "<p>a,\nb\n");
+  assert.equal(served("a(\n  b // c\n);\n", "js"), "a(b // c\n);\n", "a comment takes nothing in");
+  assert.equal(served("a {\n  b: c;\n}\n.d {\n}\n", "css"), "a {b: c;}\n.d {}\n");
+  assert.equal(served("<p>a,\n  b\n", "html"), "<p>a,\nb\n");
   for (const name of scripts) {
     const text = read(`assets/${name}`);
     // A string over several lines, or one with a comment in it, would be changed.
@@ -160,7 +162,8 @@ const DOCUMENTS = {
 };
 
 test("each field that the command line prints is in the API under the same name", () => {
-  const rust = read("../../mainspring-server/src/protocol.rs") + read("../../mainspring-server/src/protocol/job.rs");
+  const rust =
+    read("../../mainspring-server/src/protocol.rs") + read("../../mainspring-server/src/protocol/job.rs");
   const types = read("api.d.ts");
   /** @param {string} name @returns {string[]} */
   const fieldsOf = (name) => {

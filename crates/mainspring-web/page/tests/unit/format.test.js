@@ -21,6 +21,7 @@ test("a day is named unless it is today, a year unless it is this one", () => {
   const text = (/** @type {string} */ at) => format.civilText(at, undefined, "utc", NOW).text;
   assert.equal(text("2026-10-24T09:05:00Z"), "09:05");
   assert.equal(text("2026-10-23T09:05:07.5Z"), "23 Oct 09:05:07");
+  assert.equal(text("2026-10-24T09:05:00.214Z"), "09:05:00", "what has happened shows its seconds always");
   assert.equal(text("2025-10-24T09:05:00Z"), "24 Oct 2025 09:05");
   assert.equal(format.civilText("2026-10-24T09:05:00Z", undefined, "job", NOW).text, "09:05");
 });

@@ -1,12 +1,12 @@
 //! Which timers of a lane fire just now, and waiting for their ends.
 //!
 //! ```text
-//!   turn:    [ pop, firing += id ] fire [ firing -= id, tell who waits ]        [ ]: under the lane's lock
+//!   turn:    [ pop, firing += id ] fire [ firing -= id, tell waiters ]        [ ]: under the lane's lock
 //!   waiter:  [ is id in firing, on another thread? wait, look again ]
 //! ```
 //!
-//! A timer that is cancelled in vain fires or has fired. Whoever frees what it uses must know that it has
-//! ended: Linux has `timer_delete_sync` for that.
+//! A timer that is cancelled in vain fires or has fired. A thread that frees what it uses must know that it
+//! has ended: Linux has `timer_delete_sync` for that.
 //!
 //! Guard: all of it is under the lane's lock. `waiter_count` spares the thread that fires a call into the
 //! kernel.
@@ -37,14 +37,17 @@ pub(super) struct Firings {
 impl Firings {
     #[inline]
     pub(super) fn begin(&mut self, timer: TimerId) {
+        debug_assert!(!self.contains(timer), "a timer fires once at a time");
         self.all.push(Firing { timer, thread: own_place() });
     }
 
-    /// Ends a firing; tells whether anybody waits for one to end.
+    /// Ends a firing; tells whether a thread waits for one to end.
     #[inline]
     pub(super) fn end(&mut self, timer: TimerId) -> bool {
-        if let Some(place) = self.all.iter().position(|firing| firing.timer == timer) {
-            self.all.swap_remove(place);
+        let index = self.all.iter().position(|firing| firing.timer == timer);
+        debug_assert!(index.is_some(), "a firing that ends was begun");
+        if let Some(index) = index {
+            self.all.swap_remove(index);
         }
         self.waiter_count > 0
     }

@@ -1,14 +1,14 @@
-//! Notes to cancel a timer, left by threads that would not wait for the lane's lock.
+//! Notes to cancel a timer, left by threads that did not wait for the lane's lock.
 //!
 //! ```text
-//!   discard, lock taken ──note──▶ [ notes ] ──whoever comes next reads──▶ given up ──a thread that fires──▶ dropped
+//!   discard, lock taken ──note──▶ [ notes ] ──the next caller reads──▶ given up ──a thread that fires──▶ dropped
 //! ```
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | `notes` | a queue without a lock | ids to cancel; read by whoever asks or schedules, and before a firing begins |
-//! | `note_count` | - | says that there are notes: written after a note is left, so that who reads it may miss only one that is being left |
-//! | `given_up` | `state` | what notes named: cancelled for whoever asks, and dropped by a thread that fires, which `schedule` wakes for it |
+//! | `notes` | a queue without a lock | ids to cancel; read by each call that asks or schedules, and before a firing begins |
+//! | `note_count` | - | says that there are notes: written after a note is left, so that a reader may miss only one that is being left |
+//! | `given_up` | `state` | what notes named: cancelled for every caller, and dropped by a thread that fires, which `schedule` wakes for it |
 //!
 //! The drop of a payload is the owner's code: it may panic, and it may use the front that is scheduling. So
 //! no other thread runs it, and no lock is held.
@@ -27,20 +27,20 @@ impl<Q> Lane<Q> {
     pub(super) fn leave_note(&self, id: mainspring_queue::TimerId) {
         // The lane keeps the other end as long as it lives.
         let _ = self.notes.send(id);
-        // Release: who sees the count finds the note.
+        // Release: a thread that sees the count finds the note.
         self.note_count.fetch_add(1, Ordering::Release);
         if self.ends_when_empty.load(Ordering::Relaxed) {
             self.alarm.wake(self.index, Concerned::Sleeper, Tick::ZERO);
         }
     }
 
-    /// Reads the notes: from here on their timers are cancelled, whoever asks.
+    /// Reads the notes: from here on their timers are cancelled for every caller.
     #[inline]
     pub(super) fn read_notes<T>(&self, state: &mut State<Q>)
     where
         Q: TimerQueue<T>,
     {
-        // Acquire: whoever sees the count finds the notes.
+        // Acquire: a thread that sees the count finds the notes.
         match self.note_count.load(Ordering::Acquire) {
             0 => (),
             announced => self.read_announced(state, announced, None),
@@ -63,7 +63,7 @@ impl<Q> Lane<Q> {
         }
     }
 
-    /// Not more than were announced: who leaves notes all the time must not keep us here.
+    /// Not more than were announced: threads that leave notes all the time must not keep this one here.
     #[cold]
     fn read_announced<T>(
         &self,
@@ -99,7 +99,7 @@ impl<Q> Lane<Q> {
         given_up.into_iter().filter_map(take).collect()
     }
 
-    /// Drops what was given up, where there is nobody left to report a panic to: its message was printed.
+    /// Drops what was given up, where no thread is left to report a panic to: its message was printed.
     pub(super) fn drop_given_up<T>(&self)
     where
         Q: TimerQueue<T>,

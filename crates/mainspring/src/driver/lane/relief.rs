@@ -7,20 +7,20 @@
 //!   a turn finds nothing late                       ──▶ held_until := 0, all that pause go on
 //! ```
 //!
-//! A mutex does not care who has waited longest, and a processor is shared equally: eight threads that only
-//! schedule take the lock and the processors from the one that fires. What they add then comes later and
-//! later, without limit. A pause gives both back.
+//! A mutex does not prefer the thread that has waited longest, and a processor is shared equally: eight
+//! threads that only schedule take the lock and the processors from the one that fires. What they add then
+//! comes later and later, without limit. A pause gives both back.
 //!
 //! A pause ends by itself, since the thread that fires may wait for the one that pauses. A callback that
-//! takes long holds up nobody for longer than [`HOLD`]: `held_until` passes meanwhile. A thread that fires
+//! takes long holds up no thread for longer than [`HOLD`]: `held_until` passes meanwhile. A thread that fires
 //! timers itself never pauses.
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | `held_until` | atomic, relaxed | advice: who misses a change pauses once too little or too often |
-//! | `is_over` | `pausing` | told under the lock, so that who has looked at `held_until` under it is told |
+//! | `held_until` | atomic, relaxed | advice: a thread that misses a change pauses once too little or too often |
+//! | `is_over` | `pausing` | told under the lock, so that a thread that has looked at `held_until` under it is told |
 //!
-//! Cost: a load where nobody is behind.
+//! Cost: a load where no thread is behind.
 //!
 //! Source: back-pressure, as TCP's receivers and bounded queues do it; the figures are this project's.
 
@@ -48,7 +48,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// What threads of one lane that schedule look at before.
 pub(super) struct Relief {
-    /// A tick; 0: nobody is to make way.
+    /// A tick; 0: no thread is to make way.
     held_until: AtomicU64,
     late_ticks_min: u64,
     hold_ticks: u64,
@@ -128,7 +128,7 @@ impl Relief {
         self.held_until.store(now.after(self.hold_ticks).get(), Ordering::Relaxed);
     }
 
-    /// Nobody need make way any more.
+    /// No thread need make way any more.
     #[inline]
     pub(super) fn end(&self) {
         if self.held_until.load(Ordering::Relaxed) != 0 {

@@ -5,11 +5,11 @@
 //! ```
 //!
 //! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began
-//! does not fire: until it is popped it is in the queue, where whoever cancels finds it.
+//! does not fire: until it is popped it is in the queue, where a cancel finds it.
 //!
 //! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still,
-//! and spares whoever schedules meanwhile the alarm. Only where other threads take over while one is in a
-//! callback ([`Watch`]) is it published before each firing.
+//! and spares a thread that schedules meanwhile the alarm. Only where other threads take over while one is in
+//! a callback ([`Watch`]) is it published before each firing.
 //!
 //! The first timer of a turn says how far behind the thread is: see [`relief`](super::relief).
 //!
@@ -56,7 +56,7 @@ impl Role {
     }
 }
 
-/// What is done before each firing, with no lock held: while the callback runs the lane is nobody's.
+/// What is done before each firing, with no lock held: while the callback runs no thread has the lane.
 pub(in crate::driver) trait Watch {
     /// Whether the lane's next wakeup must be known by then.
     const NEEDS_NEXT: bool;
@@ -119,6 +119,7 @@ impl<Q> Lane<Q> {
                 state = self.state();
                 continue;
             }
+            debug_assert!(timer.deadline <= now, "no timer fires before its deadline");
             let late_ticks = now.since(timer.deadline);
             state.begin_firing(timer.id, role, late_ticks);
             if firing_index == 0 {

@@ -88,7 +88,7 @@ pub enum Interest {
     Readable,
     /// That something can be written, or that the other end is gone.
     Writable,
-    /// Either.
+    /// Both of these.
     Both,
     /// Nothing, until it is modified.
     Nothing,

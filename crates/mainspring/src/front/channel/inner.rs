@@ -25,12 +25,12 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// A closure that a timer calls, perhaps again.
 pub(super) type Function = Arc<Mutex<dyn FnMut(Firing) + Send>>;
 
-/// One timer of this front. Whoever holds it keeps the channel connected.
+/// One timer of this front. As long as it is held the channel is connected.
 pub(super) struct Inner {
     pub(super) part: Local<Task>,
     /// Called when the time has come; without it the firing is sent.
     pub(super) function: Option<Function>,
-    /// The outlet's channel, if anybody has looked at it.
+    /// The outlet's channel, if it was looked at.
     receiver: OnceLock<Receiver<Firing>>,
     state: Mutex<State>,
 }

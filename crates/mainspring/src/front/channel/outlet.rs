@@ -1,12 +1,12 @@
-//! Where a timer's firing goes: a channel of one place, made when somebody first looks at it.
+//! Where a timer's firing goes: a channel of one place, made when it is first looked at.
 //!
 //! ```text
 //!   unseen: at most one firing, in place  ──receiver()──▶  a channel that holds it  ──close──▶  the same, without a sender
 //! ```
 //!
 //! A channel takes a kilobyte and six times the rest of a timer. A timer that calls a function never needs
-//! one, and one that is stopped before anybody waits for it needs none either. Which of the two it is cannot
-//! be told from outside.
+//! one, and one that is stopped before a receiver waits for it needs none either. Which of the two it is
+//! cannot be told from outside.
 //!
 //! Guard: the timer's lock.
 //!
@@ -54,7 +54,7 @@ impl Outlet {
         }
     }
 
-    /// Nothing will be sent any more: whoever receives what there is hears of the end then.
+    /// Nothing will be sent any more: a receiver that has taken what there is hears of the end then.
     pub(super) fn close(&mut self) {
         self.is_closed = true;
         if let Some(channel) = &mut self.channel {

@@ -1,0 +1,175 @@
+//! What is wrong with a body that came as data: from a client, and not from a file.
+//!
+//! A reader of files finds the same mistakes while it reads, each with its place in a line. A client's body
+//! has no lines, so the first mistake is named by its key.
+//!
+//! Cost: one pass over the body.
+//!
+//! Does not look up users and files: only the executor can, when a run starts.
+
+use std::path::Path;
+
+use crate::body::{Body, ProcessBody, SecretBody, WebhookBody};
+use crate::names::{LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, OnServerDeath, has_body};
+use crate::template::Template;
+
+/// The niceness that the kernel knows: setpriority(2).
+const NICE: std::ops::RangeInclusive<i32> = -20..=19;
+
+/// All bits of a file's mode that a mask can take away.
+const MAX_UMASK: u32 = 0o777;
+
+impl Body {
+    /// Checks that a reader of files could have read it.
+    ///
+    /// # Errors
+    /// The first mistake: lower case, no full stop.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_action::body::{Body, ProcessBody};
+    ///
+    /// let nothing = Body::Process(ProcessBody::default());
+    /// assert_eq!(nothing.check(), Err("run: expected the name of a program first".to_owned()));
+    /// ```
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Body::Process(body) => check_process(body),
+            Body::Webhook(body) => check_webhook(body),
+            Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
+        }
+    }
+}
+
+fn check_process(body: &ProcessBody) -> Result<(), String> {
+    match &body.shell {
+        None if body.run.first().is_none_or(String::is_empty) => {
+            return Err("run: expected the name of a program first".to_owned());
+        }
+        Some(_) if !body.run.is_empty() => {
+            return Err("a job does one thing: it has both `run` and `shell`".to_owned());
+        }
+        _ => (),
+    }
+    if let Some(cwd) = &body.cwd {
+        check_path("cwd", cwd)?;
+    }
+    body.env.iter().try_for_each(|(name, _)| check_variable("env", name))?;
+    check_secrets(&body.secrets)?;
+    if body.umask.is_some_and(|mask| MAX_UMASK < mask) {
+        return Err("umask: expected up to three octal digits".to_owned());
+    }
+    if body.nice.is_some_and(|nice| !NICE.contains(&nice)) {
+        return Err("nice: expected a number from -20 to 19".to_owned());
+    }
+    if let Some((name, _)) = body.limits.iter().find(|(name, _)| !LIMIT_NAMES.contains(&name.as_str())) {
+        return Err(format!("limits: there is no limit called {name}"));
+    }
+    check_output(body.output_bytes)?;
+    match body.on_server_death.as_deref() {
+        Some(word) if OnServerDeath::from_name(word).is_none() => {
+            Err(format!("on_server_death: expected \"leave\" or \"kill\", found \"{word}\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_webhook(body: &WebhookBody) -> Result<(), String> {
+    if !["http://", "https://"].iter().any(|scheme| body.url.starts_with(scheme)) {
+        return Err(format!("`{}` is no URL that begins with http:// or https://", body.url));
+    }
+    let method = body.method.as_deref().unwrap_or("POST");
+    if !METHODS.contains(&method) {
+        return Err(format!("method: expected one of {}", METHODS.join(", ")));
+    }
+    if !body.body.is_empty() && !has_body(method) {
+        return Err(format!("body: a {method} request has no body"));
+    }
+    if MAX_HEADERS < body.headers.len() {
+        return Err(format!("headers: a webhook has at most {MAX_HEADERS} headers"));
+    }
+    let secrets: Vec<&str> = body.secrets.iter().map(|secret| secret.name.as_str()).collect();
+    let values = body.headers.iter().map(|(_, value)| ("headers", value));
+    for (key, text) in [("url", &body.url), ("body", &body.body)].into_iter().chain(values) {
+        Template::parse(text, &secrets).map_err(|error| format!("{key}: {}", error.message))?;
+    }
+    check_secrets(&body.secrets)?;
+    for (key, path) in [("signing_secret", &body.signing_secret), ("ca_file", &body.ca_file)] {
+        path.as_deref().map_or(Ok(()), |path| check_path(key, path))?;
+    }
+    check_output(body.output_bytes)
+}
+
+fn check_secrets(secrets: &[SecretBody]) -> Result<(), String> {
+    secrets.iter().try_for_each(|secret| {
+        check_variable("secrets", &secret.name)?;
+        check_path("secrets", &secret.path)
+    })
+}
+
+fn check_variable(key: &str, name: &str) -> Result<(), String> {
+    match name.is_empty() || name.contains(['=', '\0']) {
+        true => Err(format!("{key}: the name of a variable is not empty and has no = in it")),
+        false => Ok(()),
+    }
+}
+
+/// A path means the same wherever the server was started.
+fn check_path(key: &str, path: &Path) -> Result<(), String> {
+    if path.is_absolute() { Ok(()) } else { Err(format!("{key}: expected a path that begins with /")) }
+}
+
+fn check_output(bytes: Option<u64>) -> Result<(), String> {
+    match bytes {
+        Some(bytes) if MAX_OUTPUT_BYTES < bytes => {
+            Err(format!("output_bytes: at most {MAX_OUTPUT_BYTES} are kept"))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(json: &str) -> Result<(), String> {
+        Body::Process(serde_json::from_str(json).unwrap()).check()
+    }
+
+    fn webhook(json: &str) -> Result<(), String> {
+        Body::Webhook(serde_json::from_str(json).unwrap()).check()
+    }
+
+    #[test]
+    fn what_a_file_could_not_say_is_refused() {
+        let wrong = [
+            (process(r#"{"run": [""]}"#), "run: "),
+            (process(r#"{"run": ["a"], "shell": "b"}"#), "a job does one thing"),
+            (process(r#"{"run": ["a"], "cwd": "b"}"#), "cwd: "),
+            (process(r#"{"run": ["a"], "env": [["b=c", ""]]}"#), "env: "),
+            (process(r#"{"run": ["a"], "secrets": [{"name": "B", "path": "c"}]}"#), "secrets: "),
+            (process(r#"{"run": ["a"], "umask": 512}"#), "umask: "),
+            (process(r#"{"run": ["a"], "nice": 20}"#), "nice: "),
+            (process(r#"{"run": ["a"], "limits": [["cpu", 1]]}"#), "limits: "),
+            (process(r#"{"run": ["a"], "output_bytes": 1073741825}"#), "output_bytes: "),
+            (process(r#"{"run": ["a"], "on_server_death": "stay"}"#), "on_server_death: "),
+            (webhook(r#"{"url": "example.com"}"#), "`example.com` is no URL"),
+            (webhook(r#"{"url": "http://a", "method": "get"}"#), "method: "),
+            (webhook(r#"{"url": "http://a", "method": "GET", "body": "b"}"#), "body: "),
+            (webhook(r#"{"url": "http://a/{jbo}"}"#), "url: "),
+            (webhook(r#"{"url": "http://a", "headers": [["B", "{secret.C}"]]}"#), "headers: "),
+            (webhook(r#"{"url": "http://a", "ca_file": "b"}"#), "ca_file: "),
+        ];
+        for (found, expected) in wrong {
+            let found = found.unwrap_err();
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn what_a_file_can_say_passes() {
+        assert_eq!(process(r#"{"shell": "true", "cwd": "/", "nice": -20, "umask": 511}"#), Ok(()));
+        assert_eq!(process(r#"{"run": ["a", ""], "limits": [["cpu_seconds", 1]]}"#), Ok(()));
+        assert_eq!(webhook(r#"{"url": "https://a/{job}", "headers": [["B", "{key}"]]}"#), Ok(()));
+    }
+}

@@ -1,0 +1,163 @@
+//! One table: what a command prints with `--json`, and what the HTTP API answers, have the same values under the same names.
+//!
+//! Commands that only change something have no row: the routes send the same requests, and `remote.rs` compares what comes
+//! back. Nor have `simulate`, which asks no server, and `open` and `token`, which are for who is at the machine.
+
+use mainspring_web::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::served::IDLE;
+use crate::site::Site;
+
+/// Whether each field of one document stands in the other with the same value.
+fn assert_within(ours: &Value, theirs: &Value, at: &str) {
+    match (ours, theirs) {
+        (Value::Object(ours), Value::Object(theirs)) => {
+            for (name, value) in ours {
+                let other = theirs.get(name).unwrap_or_else(|| panic!("{at}.{name} is missing"));
+                assert_within(value, other, &format!("{at}.{name}"));
+            }
+        }
+        (Value::Array(ours), Value::Array(theirs)) => {
+            assert_eq!(ours.len(), theirs.len(), "{at}");
+            for (index, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                assert_within(ours, theirs, &format!("{at}[{index}]"));
+            }
+        }
+        _ => assert_eq!(ours, theirs, "{at}"),
+    }
+}
+
+/// A command, the part of its document, method and path, the body, the part of that document.
+type Row<'r> = (&'r [&'r str], &'r str, &'r str, &'r str, Value, &'r str);
+
+#[test]
+fn the_api_says_what_the_command_line_says() {
+    let dead = "[jobs.dying]\nat = 2100-01-01T00:00:00Z\ndead_letters = \"always\"\nshell = 'exit 3'\n";
+    let site = Site::start("http-equal", &format!("{IDLE}{dead}"), &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    site.served.says(&["run", "dying", "--wait"], 1, "");
+    site.served.says(&["at", "2100-01-01T00:00:00Z", "--name", "tea", "--", "true"], 0, "tea");
+    let run = site.served.json(&["history", "idle", "--json"])["runs"]["runs"][0]["run"].clone();
+    let run = run.as_str().unwrap().split('@').nth(1).unwrap().to_owned();
+    let one_run = format!("/runs/idle/{run}/0");
+    let expression = "30 2 * * 1-5";
+    let asked = json!({
+        "schedule": expression, "zone": "Europe/Berlin", "from": "2026-03-01T00:00:00Z", "n": 3
+    });
+    let options = ["--tz", "Europe/Berlin", "--from", "2026-03-01T00:00:00Z", "--json"];
+    let explain = [&["explain", expression][..], &options].concat();
+    let translate = ["translate", expression, "--to", "quartz", "--json"];
+    let nothing = Value::Null;
+    let rows: [Row<'_>; 11] = [
+        (&["status", "--json"], "/status", "GET", "/status", nothing.clone(), ""),
+        (&["list", "--json"], "/jobs/jobs", "GET", "/jobs", nothing.clone(), "/items"),
+        (&["list", "--pending", "--json"], "/jobs/pending", "GET", "/once", nothing.clone(), "/items"),
+        (&["show", "idle", "--json"], "/job", "GET", "/jobs/idle", nothing.clone(), ""),
+        (&["history", "--json"], "/runs/runs", "GET", "/runs?order=nominal", nothing.clone(), "/items"),
+        (
+            &["history", "--state", "succeeded", "--json"],
+            "/runs/runs",
+            "GET",
+            "/runs?state=succeeded",
+            nothing.clone(),
+            "/items",
+        ),
+        (&["history", "idle", "-n", "1", "--json"], "/runs/runs/0", "GET", &one_run, nothing.clone(), ""),
+        (&["dead", "list", "--json"], "/runs/runs", "GET", "/runs?state=dead", nothing, "/items"),
+        (&explain, "/explanation", "POST", "/explain", asked.clone(), "/explanation"),
+        (&explain, "/from", "POST", "/explain", asked.clone(), "/from"),
+        (&translate, "/translation", "POST", "/explain", asked, "/translations/1/translation"),
+    ];
+    for (command, part, method, path, body, other) in rows {
+        let ours = match command[0] {
+            "explain" | "translate" => {
+                serde_json::from_str(&crate::program::mainspring(command).stdout).unwrap()
+            }
+            _ => site.served.json(command),
+        };
+        let path = format!("/api/v1{path}");
+        let theirs = match method {
+            "GET" => site.get(&path, &token),
+            _ => site.post(&path, &token, &body.to_string()),
+        };
+        let theirs = theirs.json();
+        let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
+        let ours = ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}"));
+        assert!(!ours.as_array().is_some_and(Vec::is_empty), "{command:?} has nothing to compare");
+        assert_within(ours, theirs, &path);
+    }
+    let doctor = site.served.json(&["doctor", "--json"]);
+    let health = site.get("/api/v1/health", &token).json();
+    let ours = doctor["findings"].as_array().unwrap();
+    for finding in health["findings"].as_array().unwrap() {
+        let is_same = |other: &&Value| ["subject", "level"].iter().all(|name| other[name] == finding[name]);
+        assert!(ours.iter().any(|other| is_same(&other)), "doctor has no {finding} in {ours:?}");
+    }
+    let missing = site.get("/api/v1/jobs/none", &token);
+    assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
+    site.served.says(&["show", "none"], 4, "there is no job `none`");
+    site.stop();
+}
+
+#[test]
+fn files_and_definitions_go_the_same_way_by_both() {
+    let site = Site::start("http-define", IDLE, &["--define-over-http"]);
+    let token = site.token("mara", Scope::Define);
+    let text = "[jobs.new]\nevery = \"1h\"\nrun = [\"true\"]\n";
+    let made = site.post("/api/v1/jobs", &token, &json!({ "toml": text }).to_string());
+    assert_eq!((made.status, made.header("location")), (201, Some("api/v1/jobs/new")), "{made:?}");
+    assert_eq!(site.post("/api/v1/jobs", &token, &json!({ "toml": text }).to_string()).status, 409);
+    assert_eq!(site.served.json(&["show", "new", "--json"])["job"]["source_code"], "command");
+    let wrong = site.post(
+        "/api/v1/jobs",
+        &token,
+        &json!({ "toml": "[jobs.x]\nrun = [\"true\"]\ncron = \"61 * * * *\"" }).to_string(),
+    );
+    assert_eq!((wrong.status, wrong.json()["problems"][0]["line"].as_u64()), (422, Some(3)), "{wrong:?}");
+    let tag = site.get("/api/v1/jobs/new", &token).header("etag").unwrap().to_owned();
+    let bearer = format!("Bearer {token}");
+    let put = |tag: &str, text: &str| {
+        let headers = [("Authorization", bearer.as_str()), ("If-Match", tag)];
+        site.send("PUT", "/api/v1/jobs/new", &headers, &json!({ "toml": text }).to_string())
+    };
+    let other = text.replace("1h", "2h");
+    assert_eq!(put(&tag, &other).status, 200);
+    let late = put(&tag, text);
+    assert_eq!(
+        (late.status, late.json()["type"].as_str()),
+        (412, Some("urn:mainspring:problem:precondition"))
+    );
+    let of_file = json!({ "toml": IDLE }).to_string();
+    let headers = [("Authorization", bearer.as_str())];
+    assert_eq!(site.send("PUT", "/api/v1/jobs/idle", &headers, &of_file).status, 409, "it belongs to a file");
+    let runs = site.get("/api/v1/files", &token);
+    let known = [("Authorization", bearer.as_str()), ("If-None-Match", runs.header("etag").unwrap())];
+    assert_eq!(site.send("GET", "/api/v1/files", &known, "").status, 304);
+    assert_eq!(site.send("DELETE", "/api/v1/jobs/new", &headers, "").status, 204);
+    site.served.says(&["show", "new"], 4, "there is no job");
+    let file = json!({
+        "files": [{ "path": "/srv/more.toml", "text": text }], "preview": true
+    });
+    let preview = site.post("/api/v1/apply", &token, &file.to_string()).json();
+    assert_eq!(preview["added"], json!(["new"]));
+    assert!(preview["diff"].as_str().unwrap().contains("+[jobs.new]"), "{preview}");
+    site.served.says(&["show", "new"], 4, "there is no job");
+    let once =
+        json!({ "in": "1000h", "work": { "process": { "run": ["true"], "cwd": "/" } }, "name": "tea" });
+    let keyed = |key: &str| {
+        let headers = [("Authorization", bearer.as_str()), ("Idempotency-Key", key)];
+        site.send("POST", "/api/v1/once", &headers, &once.to_string())
+    };
+    let first = keyed("k1");
+    assert_eq!((first.status, first.json()["name"].as_str()), (201, Some("tea")), "{first:?}");
+    assert_eq!(keyed("k1").status, 200, "the same key is the same");
+    site.served.says(&["show", "tea"], 0, "pending");
+    assert_eq!(site.get("/api/v1/once/tea", &token).json()["name"], "tea");
+    assert_eq!(site.send("DELETE", "/api/v1/once/tea", &headers, "").status, 204);
+    assert_eq!(site.get("/api/v1/once/tea", &token).status, 404);
+    let export = site.get("/api/v1/export", &token);
+    assert_eq!(String::from_utf8(export.body).unwrap(), site.served.ask(&["export"]).stdout);
+    site.stop();
+}

@@ -1,0 +1,160 @@
+//! The listener behind a real nginx, below a base path: with the path kept, with the path taken away, and by a socket in a
+//! folder. Where nginx is not installed the test says so.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use mainspring_web::scope::Scope;
+
+use crate::program::BOUND;
+use crate::served::{IDLE, Served, folder, write};
+use crate::site::{Answer, read_answer, read_head};
+
+const BASE: &str = "/tools/mainspring/";
+
+/// A proxy that runs until it is dropped.
+struct Nginx {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that nobody has, for who cannot say which one it got.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Nginx {
+    /// Starts nginx in front of an address.
+    fn start(folder: &Path, port: u16, upstream: &str) -> Nginx {
+        let text = format!(
+            "daemon off; master_process off; pid {0}/nginx.pid; error_log {0}/nginx.log;\n\
+             events {{ worker_connections 64; }}\n\
+             http {{\n\
+               access_log off;\n\
+               client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/fastcgi;\n\
+               uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;\n\
+               server {{ listen 127.0.0.1:{port};\n\
+                 location {BASE} {{\n\
+                   proxy_pass {upstream};\n\
+                   proxy_http_version 1.1; proxy_set_header Connection '';\n\
+                   proxy_set_header Host $http_host;\n\
+                 }}\n\
+               }}\n\
+             }}\n",
+            folder.display()
+        );
+        let file = folder.join("nginx.conf");
+        fs::write(&file, text).unwrap();
+        let log = folder.join("nginx.log");
+        let child = Command::new("nginx")
+            .args(["-p", folder.to_str().unwrap(), "-c", file.to_str().unwrap(), "-e", log.to_str().unwrap()])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut nginx = Nginx { child, port };
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let ended = nginx.child.try_wait().unwrap();
+            assert!(ended.is_none(), "nginx ended: {}", fs::read_to_string(&log).unwrap_or_default());
+            std::thread::yield_now();
+        }
+        nginx
+    }
+
+    fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn connect(&self, path: &str, headers: &str) -> BufReader<TcpStream> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(BOUND)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
+        BufReader::new(stream)
+    }
+
+    fn get(&self, path: &str, token: &str) -> Answer {
+        let headers = format!("Host: {}\r\nAuthorization: Bearer {token}\r\n", self.host());
+        read_answer(&mut self.connect(path, &headers))
+    }
+}
+
+/// Whether nginx is there. The gate installs it.
+fn has_nginx() -> bool {
+    let found = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let has = found.is_ok();
+    assert!(has || std::env::var_os("CI").is_none(), "nginx is not installed");
+    if !has {
+        println!("skipped: nginx is not installed");
+    }
+    has
+}
+
+fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&Served, &str) -> String) {
+    let folder = folder(name);
+    write(&folder.join("jobs.toml"), IDLE);
+    let port = free_port();
+    let url = format!("--public-url=http://127.0.0.1:{port}{BASE}");
+    let listen = listen.replace("FOLDER", folder.to_str().unwrap());
+    let served = Served::start_in(folder.clone(), &[&format!("--listen={listen}"), &url]);
+    let opened = served.ask(&["open", "--print"]).stdout;
+    assert!(opened.starts_with(&format!("http://127.0.0.1:{port}{BASE}#code=")), "{opened}");
+    let nginx = Nginx::start(&folder, port, &upstream(&served, &listen));
+    let token = served.ask(&["token", "add", "mara", "--scope", Scope::Look.name()]).stdout.trim().to_owned();
+    let page = nginx.get(BASE, "");
+    let text = String::from_utf8(page.body.clone()).unwrap();
+    assert_eq!(page.status, 200, "{page:?}");
+    let asset = text.split("src=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(asset.starts_with("assets/"), "addresses are relative: {asset}");
+    assert_eq!(nginx.get(&format!("{BASE}{asset}"), "").status, 200);
+    let status = nginx.get(&format!("{BASE}api/v1/status"), &token);
+    assert_eq!((status.status, status.json()["jobs"].as_u64()), (200, Some(1)), "{status:?}");
+    assert_eq!(nginx.get(&format!("{BASE}api/v1/status"), "").status, 401);
+    // What happens comes at once: nginx does not gather it.
+    let headers = format!("Host: {}\r\nAuthorization: Bearer {token}\r\n", nginx.host());
+    let mut stream = nginx.connect(&format!("{BASE}api/v1/events"), &headers);
+    assert_eq!(read_head(&mut stream).0, 200);
+    let mut text = String::new();
+    while !text.contains("event: hello") {
+        assert!(0 < stream.read_line(&mut text).unwrap(), "{text}");
+    }
+    let evil = read_answer(&mut nginx.connect(&format!("{BASE}livez"), "Host: evil.example\r\n"));
+    assert_eq!(evil.status, 421, "the proxy hands on the host that was asked");
+    drop(stream);
+    drop(nginx);
+    served.stop();
+}
+
+#[test]
+fn a_proxy_that_keeps_what_stands_before_the_path() {
+    if has_nginx() {
+        let port = free_port();
+        try_proxy("proxy-kept", &format!("127.0.0.1:{port}"), |_, listen| format!("http://{listen}"));
+    }
+}
+
+#[test]
+fn a_proxy_that_takes_what_stands_before_the_path_away() {
+    if has_nginx() {
+        let port = free_port();
+        try_proxy("proxy-taken", &format!("127.0.0.1:{port}"), |_, listen| format!("http://{listen}/"));
+    }
+}
+
+#[test]
+fn a_proxy_that_comes_by_a_socket_in_a_folder() {
+    if has_nginx() {
+        let upstream = |_: &Served, listen: &str| format!("http://{listen}:{BASE}");
+        try_proxy("proxy-socket", "unix:FOLDER/web.sock", upstream);
+    }
+}

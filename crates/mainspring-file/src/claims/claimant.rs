@@ -1,0 +1,55 @@
+//! Files on their way to be in force, and what is in force before.
+//!
+//! Cost: a map of names.
+//!
+//! Does not judge: see [`claims`](super).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::JobName;
+
+use crate::crontab::names::Known;
+use crate::loaded::Loaded;
+
+/// A file that was read, on its way to be in force.
+#[derive(Clone, Debug)]
+pub struct Claimant {
+    /// What the jobs that it has in force say of where they come from.
+    pub origin: String,
+    /// What was read.
+    pub loaded: Loaded,
+}
+
+/// What has a name now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// Where the job comes from, as in [`Claimant::origin`].
+    pub origin: String,
+    /// The same for people.
+    pub place: String,
+}
+
+/// What is in force before files are taken over.
+pub struct InForce<'k> {
+    /// What has each name.
+    pub held: BTreeMap<JobName, Holder>,
+    /// Which jobs those follow that follow others.
+    pub follows: BTreeMap<JobName, Vec<JobName>>,
+    /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
+    pub retired: BTreeSet<JobName>,
+    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
+    /// files with such entries.
+    pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
+}
+
+impl InForce<'_> {
+    /// Nothing is.
+    pub fn nothing() -> InForce<'static> {
+        InForce {
+            held: BTreeMap::new(),
+            follows: BTreeMap::new(),
+            retired: BTreeSet::new(),
+            known: &|_| Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A job as it is meant, before it has a text: what a line of a crontab says, and what `every` does.
+//!
+//! ```text
+//!  line of a crontab ─┐                             ┌─▶ what the planner runs
+//!  `every`            ├─▶ Definition ─▶ job(source) ┤
+//!                     │                             └─▶ its text: the table of a job file, as `show` and `export` print it
+//!  [jobs.name] ───────┘ (keeps what its author wrote: see `written`)
+//! ```
+//!
+//! So nothing is written to a text in order to be read again: the text is for people, and for a server that
+//! starts and wants to know what a job was.
+//!
+//! Cost: one pass.
+//!
+//! Does not check the body: who reads it does, and who runs it.
+
+use mainspring_action::body::Body;
+use mainspring_cron::{Expression, Schedule};
+use mainspring_job::{Job, JobError, JobName, Policies, Timetable, Work};
+
+use crate::hook::JobHook;
+use crate::jobfile::written::Table;
+
+/// What an expression that names a period begins with.
+const EVERY: &str = "@every ";
+
+/// One trigger, one thing to do, and the rules.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Definition {
+    /// The job's name.
+    pub name: JobName,
+    /// When it is due, in which zone.
+    pub schedule: Schedule,
+    /// What `H` and `~` in the schedule are made from.
+    pub hash_text: String,
+    /// What it does.
+    pub body: Body,
+    /// By which rules.
+    pub policies: Policies,
+    /// Its group, which something else gives a limit.
+    pub group: Option<JobName>,
+    /// Its priority.
+    pub priority: i8,
+    /// After how many runs it is done.
+    pub max_runs: Option<u64>,
+    /// Who gets what it writes; all else of a hook is for job files.
+    pub hook: JobHook,
+}
+
+impl Definition {
+    /// A job without rules of its own.
+    pub fn new(name: JobName, schedule: Schedule, body: Body) -> Definition {
+        let hash_text = name.to_string();
+        let (policies, group, priority, max_runs) = (Policies::default(), None, 0, None);
+        let hook = JobHook::default();
+        Definition { name, schedule, hash_text, body, policies, group, priority, max_runs, hook }
+    }
+
+    /// The job, from a source.
+    ///
+    /// # Errors
+    /// When what it does is too long.
+    pub fn job(self, source: &str) -> Result<Job, JobError> {
+        let text = self.text();
+        let mut work = Work::new(self.body.encode()?).with_policies(self.policies);
+        (work.group, work.priority) = (self.group, self.priority);
+        let timetable =
+            Timetable::new(vec![self.schedule]).expect("one trigger is neither none nor too many");
+        let mut job = Job::new(self.name, timetable, work);
+        job.max_runs = self.max_runs;
+        (job.source, job.text) = (source.to_owned(), text);
+        Ok(job)
+    }
+
+    /// The table of a job file that says the same, but for its group, which has to be defined where it
+    /// stands.
+    fn text(&self) -> String {
+        let mut table = Table::new(self.name.as_str());
+        let expression = self.schedule.expression();
+        let text = expression.to_string();
+        match expression {
+            Expression::Reboot => table.raw("at_boot", "true"),
+            Expression::At(moment) => table.text("at", &moment.to_string()),
+            Expression::Every(_) => table.text("every", text.trim_start_matches(EVERY)),
+            _ => table.text("cron", &text),
+        }
+        if text.contains(['H', '~']) {
+            table.text("hash", &self.hash_text);
+        }
+        if let Some(zone) = self.schedule.zone().iana_name() {
+            table.text("zone", zone);
+        }
+        table.policies(&self.policies);
+        if self.priority != 0 {
+            table.raw("priority", &self.priority.to_string());
+        }
+        if let Some(count) = self.max_runs {
+            table.raw("max_runs", &count.to_string());
+        }
+        if !self.hook.mail_output.is_empty() {
+            table.text("mail_output", &self.hook.mail_output.join(","));
+            table.text("sendmail", &self.hook.sendmail.to_string_lossy());
+        }
+        table.body(&self.body);
+        table.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobfile::JobFile;
+    use crate::source::Source;
+    use jiff::tz::TimeZone;
+    use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
+
+    fn definition(expression: &str, body: Body) -> Definition {
+        let expression = Expression::parse(expression).unwrap();
+        let schedule = Schedule::new(expression, TimeZone::get("Europe/Berlin").unwrap());
+        let policies = "retry=3,backoff=1s pause-after=7 timeout=1h".parse().unwrap();
+        Definition { policies, priority: -1, ..Definition::new("one".parse().unwrap(), schedule, body) }
+    }
+
+    fn assert_is_read_again(definition: Definition) {
+        let job = definition.job("test").unwrap();
+        let again = JobFile::parse(&Source::new("test", job.text.clone()), &TimeZone::UTC);
+        assert!(again.problems.is_empty(), "{}: {:?}", job.text, again.problems);
+        assert_eq!(again.jobs[0].job.work, job.work, "{}", job.text);
+        assert_eq!(again.jobs[0].job.timetable.to_string(), job.timetable.to_string(), "{}", job.text);
+    }
+
+    #[test]
+    fn a_process_is_read_again_as_it_was_meant() {
+        let process = ProcessBody {
+            run: vec!["echo".into(), "a \"b\"".into()],
+            cwd: Some("/srv".into()),
+            env: vec![("A".into(), "b\nc".into())],
+            secrets: vec![SecretBody { name: "S".into(), path: "/s".into(), is_path: true }],
+            umask: Some(0o27),
+            limits: vec![("cpu_seconds".into(), u64::MAX), ("processes".into(), 9)],
+            ..ProcessBody::default()
+        };
+        for expression in ["@every 90s", "30 2 * * mon", "@reboot"] {
+            assert_is_read_again(definition(expression, Body::Process(process.clone())));
+        }
+    }
+
+    #[test]
+    fn a_webhook_is_read_again_as_it_was_meant() {
+        let webhook = WebhookBody {
+            url: "https://example.com/{job}".into(),
+            method: Some("PUT".into()),
+            headers: vec![("X-Key".into(), "{secret.T}".into())],
+            body: "{\"due\": \"{nominal}\"}".into(),
+            success: vec![(200, 204), (404, 404)],
+            secrets: vec![SecretBody { name: "T".into(), path: "/t".into(), is_path: false }],
+            signing_secret: Some("/signing".into()),
+            ca_file: Some("/ca".into()),
+            output_bytes: Some(10),
+        };
+        assert_is_read_again(definition("@every 5m", Body::Webhook(webhook)));
+    }
+}

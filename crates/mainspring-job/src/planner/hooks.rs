@@ -1,0 +1,112 @@
+//! What the hooks of jobs are told, and what they want done: one-shot jobs, submitted in the unit of what they tell of.
+//!
+//! Cost: nothing for a job without hooks; an entry on the agenda for one whose silence is told.
+//!
+//! Does not tell of runs of one-shot jobs: nobody asked for that, and notifications are such jobs.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Planner;
+use super::ledger::Subject;
+use crate::hash::text_hash;
+use crate::hook::{Call, Hooks, MAX_CALLS, Notice, NoticeKind};
+use crate::name::JobName;
+use crate::once::Once;
+use crate::operation::Operation;
+use crate::reason::Reason;
+use crate::run::{Cause, Run, RunKey};
+use crate::state::RunState;
+use crate::work::Work;
+
+/// How long the notification waits that stands for those beyond the limit.
+const MORE_WAIT: SignedDuration = SignedDuration::from_secs(60);
+
+impl Planner {
+    /// A run has ended for good. `before` is how many had failed in a row until then.
+    pub(super) fn tell_of_end(&mut self, now: Timestamp, run: &Run, state: RunState, before: u32) {
+        let name = &run.key.job;
+        let Some(hooks) = self.hooks(name).filter(|_| run.cause != Cause::Once) else { return };
+        let failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
+        let has_succeeded = state == RunState::Succeeded;
+        if has_succeeded {
+            self.silences.hear(name, now);
+            self.expect_silence(now, name);
+        }
+        let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+        // One that is not counted stands for itself.
+        let is_told = failures == before || failures.is_power_of_two();
+        let kinds = [
+            (NoticeKind::Ended, has_succeeded || has_failed),
+            (NoticeKind::Succeeded, has_succeeded),
+            (NoticeKind::Failed, has_failed && is_told),
+            (NoticeKind::Recovered, has_succeeded && 0 < before),
+        ];
+        for (kind, _) in kinds.into_iter().filter(|(_, happens)| *happens) {
+            let mut notice = Notice::new(name.clone(), kind, now);
+            notice.run = Some(run.key.clone());
+            (notice.attempts, notice.failures) = (run.attempt, failures);
+            let outcome = run.outcome.as_ref().map(ToString::to_string);
+            notice.detail = outcome.unwrap_or_else(|| state.name().to_owned());
+            self.tell(now, now, &hooks, &notice);
+        }
+    }
+
+    pub(super) fn tell_of_missed(&mut self, now: Timestamp, key: &RunKey, count: u64, reason: &Reason) {
+        let Some(hooks) = self.hooks(&key.job) else { return };
+        let mut notice = Notice::new(key.job.clone(), NoticeKind::Missed, now);
+        (notice.run, notice.count, notice.detail) = (Some(key.clone()), count, reason.to_string());
+        self.tell(now, now, &hooks, &notice);
+    }
+
+    fn hooks(&self, name: &JobName) -> Option<Hooks> {
+        self.jobs.definition(name)?.hooks.clone()
+    }
+
+    /// Puts the moment on the agenda at which a job has been silent for too long.
+    pub(super) fn expect_silence(&mut self, now: Timestamp, name: &JobName) {
+        let most = self.hooks(name).and_then(|hooks| hooks.hook().silent_after());
+        if self.activity.is_planning() {
+            self.silences.expect(now, name, most, &mut self.agenda);
+        }
+    }
+
+    /// No run of a job has succeeded for too long.
+    pub(super) fn silence_due(&mut self, now: Timestamp, name: &JobName) {
+        self.silences.end(name);
+        let (Some(hooks), Some(since)) = (self.hooks(name), self.silences.since(name)) else { return };
+        let Some(silent_after) = hooks.hook().silent_after() else { return };
+        let mut notice = Notice::new(name.clone(), NoticeKind::Silent, now);
+        notice.failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
+        notice.detail = format!("no run has succeeded since {since:.0}");
+        // The same silence is told once, also by the next server: name and due time are those of the one that told it.
+        let due = since.checked_add(silent_after).unwrap_or(now);
+        self.tell(now, due, &hooks, &notice);
+    }
+
+    /// Submits what a hook wants done about a notice.
+    fn tell(&mut self, now: Timestamp, due: Timestamp, hooks: &Hooks, notice: &Notice) {
+        let calls = hooks.hook().calls(notice).into_iter().take(MAX_CALLS);
+        for (index, Call { target, work }) in calls.enumerate() {
+            match target.filter(|target| self.told.is_too_often(now, target)) {
+                None => {
+                    let name = format!("notify:{}:{}:{}", notice.job, notice.kind.name(), index + 1);
+                    self.submit_call(now, due, &name, work);
+                }
+                Some(target) => {
+                    if let Some(work) = hooks.hook().more(&target) {
+                        let due = now.saturating_add(MORE_WAIT).unwrap_or(now);
+                        self.submit_call(now, due, &format!("notify:more:{:x}", text_hash(&target)), work);
+                    }
+                }
+            }
+        }
+    }
+
+    /// While one of that name waits, it stands for this one too: the store takes no second.
+    fn submit_call(&mut self, now: Timestamp, due: Timestamp, name: &str, work: Work) {
+        let id = self.numbers.new_id(due);
+        let name = JobName::new(name).unwrap_or_else(|_| id.name());
+        let once = Once { id, name, key: None, submitted: now, work: work.into() };
+        self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
+    }
+}

@@ -1,0 +1,113 @@
+//! What the hooks of a job have done: one-shot jobs, submitted with what they tell of.
+
+use std::time::Duration;
+
+use super::*;
+use mainspring_job::{Call, Hook, Hooks, Notice};
+
+/// Has everything told to one target.
+#[derive(Debug)]
+struct Tells;
+
+impl Hook for Tells {
+    fn calls(&self, notice: &Notice) -> Vec<Call> {
+        let text = format!("{} {} {}", notice.kind.name(), notice.job, notice.count);
+        let work = Work::new(Action::new("tell", text).unwrap());
+        vec![Call::new(Some("one".to_owned()), work)]
+    }
+
+    fn more(&self, target: &str) -> Option<Work> {
+        Some(Work::new(Action::new("tell", format!("more for {target}")).unwrap()))
+    }
+
+    fn silent_after(&self) -> Option<Duration> {
+        Some(Duration::from_secs(3_600))
+    }
+
+    fn text(&self) -> String {
+        "tells".to_owned()
+    }
+}
+
+fn hooked(text: &str, expression: &str, policies: &str) -> Job {
+    let mut job = job(text, expression, policies);
+    job.hooks = Some(Hooks::new(Tells));
+    job
+}
+
+/// What was submitted since the last time, as its action says.
+fn told(shell: &mut Shell) -> Vec<String> {
+    let submitted = shell.operations.drain(..).filter_map(|operation| match operation {
+        Operation::Submit(once) => Some(once.work.action.body().to_owned()),
+        _ => None,
+    });
+    submitted.collect()
+}
+
+#[test]
+fn what_happens_is_told_in_the_batch_that_records_it() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "")]);
+    shell.live("2026-01-01T01:00:00Z");
+    shell.operations.clear();
+    shell.batch_sizes.clear();
+    shell.end(0, failed());
+    assert_eq!(shell.batch_sizes.len(), 1);
+    assert_eq!(told(&mut shell), ["ended j 1", "failed j 1"]);
+    // Of failures in a row the first, the second and the fourth.
+    for (minute, expected) in [(10, 2), (20, 1), (30, 2)] {
+        shell.live(&format!("2026-01-01T01:{minute}:00Z"));
+        told(&mut shell);
+        let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+        shell.end(last, failed());
+        assert_eq!(told(&mut shell).len(), expected, "{minute}");
+    }
+    shell.live("2026-01-01T01:40:00Z");
+    told(&mut shell);
+    let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+    shell.end(last, Outcome::Succeeded);
+    assert_eq!(told(&mut shell), ["ended j 1", "succeeded j 1", "recovered j 1"]);
+}
+
+#[test]
+fn what_was_missed_is_told_once_for_each_record() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "0 * * * *", "misfire=none")]);
+    shell.operations.clear();
+    shell.wake("2026-01-01T04:30:00Z");
+    let missed: Vec<String> =
+        told(&mut shell).into_iter().filter(|text| text.starts_with("missed")).collect();
+    assert_eq!(missed, ["missed j 4"]);
+}
+
+#[test]
+fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
+    let mut shell = Shell::new("2026-01-01T00:00:30Z", vec![hooked("j", "0 0 1 1 *", "")]);
+    shell.operations.clear();
+    shell.live("2026-01-01T00:59:00Z");
+    assert_eq!(told(&mut shell), [] as [String; 0]);
+    shell.live("2026-01-01T05:00:00Z");
+    assert_eq!(told(&mut shell), ["silent j 1"]);
+    // A success ends it, and another hour begins.
+    shell.command(Command::Trigger(name("j")));
+    let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
+    shell.end(last, Outcome::Succeeded);
+    told(&mut shell);
+    shell.live("2026-01-01T06:00:00Z");
+    assert_eq!(told(&mut shell), ["silent j 1"]);
+}
+
+#[test]
+fn of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more() {
+    let jobs = (0..30).map(|index| hooked(&format!("j{index}"), "0 1 * * *", "overlap=allow")).collect();
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", jobs);
+    shell.live("2026-01-01T01:00:00Z");
+    told(&mut shell);
+    for index in 0..30 {
+        shell.end(index, failed());
+    }
+    let told = told(&mut shell);
+    assert_eq!(told.iter().filter(|text| !text.starts_with("more")).count(), 10, "{told:?}");
+    let names =
+        shell.store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1_000).unwrap();
+    let more = names.iter().filter(|once| once.name.as_str().starts_with("notify:more:")).count();
+    assert_eq!(more, 1, "the others are that one");
+}

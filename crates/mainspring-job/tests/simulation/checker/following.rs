@@ -1,0 +1,99 @@
+//! Each end of a run is followed by one run of each job that names it, in the same batch, and by no other.
+
+use jiff::Timestamp;
+use mainspring_job::{Answer, Cause, JobName, Operation, RunKey, RunState};
+
+use crate::simulation::checker::{Verdict, ensure};
+use crate::simulation::event::Event;
+use crate::simulation::model::Model;
+use crate::simulation::script::Script;
+use crate::simulation::world::World;
+
+/// A run that has to be planned: of whom, and after the end of which.
+struct Owed {
+    job: JobName,
+    of: RunKey,
+}
+
+pub(crate) fn check(world: &World<'_>) -> Verdict {
+    let mut model = Model::new(world.script);
+    let mut owed: Vec<Owed> = Vec::new();
+    let mut open = None;
+    for (index, event) in world.log.iter().enumerate() {
+        let batch = if let Event::Wrote { batch, .. } = event { Some(*batch) } else { None };
+        if open != batch {
+            paid(&owed)?;
+            open = batch;
+        }
+        match event {
+            Event::Wrote {
+                operation: Operation::End { key, state, at, .. }, answer: Answer::New, ..
+            } => {
+                let rest = &world.log[index + 1..];
+                if model.runs[key].run.cause != Cause::Once && !is_tried_again(rest, batch, key, *state) {
+                    let followers = followers(&model, key, *state, *at);
+                    owed.extend(followers.map(|job| Owed { job, of: key.clone() }));
+                }
+            }
+            Event::Wrote { operation: Operation::Plan(run), answer, .. } if run.cause == Cause::After => {
+                let place = owed.iter().position(|owed| owed.job == run.key.job);
+                ensure!(place.is_some(), "doubled: {} follows no end of this batch", run.key);
+                let Owed { of, .. } = owed.remove(place.unwrap());
+                ensure!(*answer == Answer::New, "lost: {} follows {of}, and is answered {answer:?}", run.key);
+                let is_room = run.state == RunState::Scheduled;
+                let is_full = run.state == RunState::Missed && world.script.max_open < 100;
+                ensure!(is_room || is_full, "out of policy: {} follows {of} as {}", run.key, run.state);
+            }
+            _ => (),
+        }
+        model.apply(event);
+    }
+    paid(&owed)
+}
+
+fn paid(owed: &[Owed]) -> Verdict {
+    let left = owed.first();
+    ensure!(left.is_none(), "lost: no run of {} follows {}", left.unwrap().job, left.unwrap().of);
+    Ok(())
+}
+
+/// Whether the batch goes on with another attempt.
+fn is_tried_again(rest: &[Event], batch: Option<(u64, u64)>, key: &RunKey, ended: RunState) -> bool {
+    let same = rest.iter().map_while(|event| match event {
+        Event::Wrote { batch: of, operation, .. } if Some(*of) == batch => Some(operation),
+        _ => None,
+    });
+    let mut its = same.filter_map(|operation| match operation {
+        Operation::Move { key: of, from, to, .. } if of == key => Some((*from, *to)),
+        _ => None,
+    });
+    its.next() == Some((ended, RunState::Scheduled))
+}
+
+/// The jobs that name this end, unless they are done or nothing is due of them at that time.
+fn followers(
+    model: &Model<'_>,
+    key: &RunKey,
+    state: RunState,
+    at: Timestamp,
+) -> impl Iterator<Item = JobName> {
+    let parent = Script::index(&key.job).expect("only a one-shot job is no subject");
+    model.jobs.iter().filter(|(_, job)| job.is_defined).filter_map(move |(name, job)| {
+        let index = Script::index(name).unwrap();
+        let text = &job.mark.timetable;
+        let names = model.script.follows(index, text).iter();
+        let is_named = names.into_iter().any(|(of, ending)| {
+            let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+            let holds = match ending.name() {
+                "succeeded" => state == RunState::Succeeded,
+                "failed" => has_failed,
+                _ => true,
+            };
+            *of == parent && holds
+        });
+        let rests = model.script.calendar(index, text).is_some_and(|calendar| calendar.is_resting(at));
+        let most = model.script.subjects[index].max_runs;
+        let is_done = most.is_some_and(|most| most <= model.counted(name));
+        (is_named && !rests && !is_done).then(|| name.clone())
+    })
+}

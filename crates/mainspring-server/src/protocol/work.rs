@@ -1,0 +1,49 @@
+//! What a client wants done: what it is, when, and by which rules.
+//!
+//! Cost: one line.
+//!
+//! Does not check anything: the server does, and names the first mistake.
+
+use mainspring_action::body::{ProcessBody, WebhookBody};
+use serde::{Deserialize, Serialize};
+
+/// Something to do once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the arguments of `at`")]
+pub struct SubmitWire {
+    pub due: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(flatten)]
+    pub work: WorkWire,
+}
+
+/// Something to do again and again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are the arguments of `every`")]
+pub struct EveryWire {
+    pub name: String,
+    /// How often, as in a job file: `1h30m`.
+    pub period: String,
+    /// Whether a job of that name that came by command is replaced.
+    #[serde(default)]
+    pub replace: bool,
+    #[serde(flatten)]
+    pub work: WorkWire,
+}
+
+/// What is done, and by which rules.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkWire {
+    /// What is started, unless there is a webhook.
+    #[serde(default)]
+    pub process: ProcessBody,
+    /// What is sent instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webhook: Option<WebhookBody>,
+    /// The policies, as in a note of a crontab: `retry=3 timeout=1h`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub policies: String,
+}

@@ -1,0 +1,106 @@
+// The page over the real program, at $MAINSPRING: what the server of fixtures promises is what the program answers.
+
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { ARGUMENTS, CHROMIUM, settled } from "../setting.js";
+
+const PROGRAM = process.env.MAINSPRING ?? "";
+const playwright = await import("playwright-core").catch(() => null);
+const skip =
+  PROGRAM === "" ? "$MAINSPRING names no program" : playwright === null && "playwright-core is not installed";
+
+const JOBS = `
+[jobs.greet]
+cron = "30 2 * * *"
+zone = "Europe/Berlin"
+shell = 'printf "\\033[32mgreen\\033[0m and done\\n"'
+
+[jobs.broken]
+every = "2h"
+shell = 'echo "disk is full" >&2; exit 3'
+
+[jobs.often]
+every = "1m"
+run = ["true"]
+`;
+
+/** Starts the program, and gives a way to ask it.
+ * @param {(site: {address: string, ask: (...args: string[]) => string}) => Promise<void>} run */
+async function served(run) {
+  const folder = mkdtempSync(join(tmpdir(), "mainspring-page-"));
+  const [data, file] = [join(folder, "data"), join(folder, "jobs.toml")];
+  writeFileSync(file, JOBS, { mode: 0o644 });
+  const options = ["--data", data, "--listen=127.0.0.1:0", "--define-over-http", file];
+  const server = spawn(PROGRAM, ["serve", ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(server, "exit");
+  try {
+    for await (const line of createInterface(server.stdout)) if (line.includes("jobs, data in")) break;
+    server.stdout.resume();
+    const ask = (/** @type {string[]} */ ...args) =>
+      execFileSync(PROGRAM, [...args, "--data", data], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"]
+      });
+    await run({ address: ask("open", "--print").trim(), ask });
+  } finally {
+    server.kill("SIGTERM");
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test("every page shows what the real program answers, and a day's work is done on it", { skip }, () =>
+  served(async ({ address, ask }) => {
+    ask("run", "greet", "--wait");
+    const browser = await playwright?.chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    assert.ok(browser);
+    try {
+      const page = await browser.newPage({ viewport: { width: 1_280, height: 860 } });
+      /** @type {string[]} */
+      const faults = [];
+      page.on("pageerror", (error) => faults.push(error.message));
+      page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+      await page.goto(address);
+      await page.waitForSelector(".summary");
+      await page.waitForSelector("#state.live");
+      const base = page.url().replace(/\?.*/, "");
+      const show = async (/** @type {string} */ query, /** @type {string} */ part) => {
+        await page.goto(`${base}${query}`);
+        await settled(page);
+        await page.waitForSelector(`main >> text=${part}`);
+        assert.equal(await page.locator("h1:has-text('This did not work')").count(), 0, query);
+      };
+      await show("?page=jobs", "At 02:30 every day.");
+      await show("?page=job&job=greet", "[jobs.greet]");
+      await show("?page=runs", "greet");
+      await show("?page=upcoming", "often");
+      await show("?page=files", "jobs.toml");
+      await show("?page=audit", "signed in");
+      await show("?page=server", "database");
+      await show("?page=dead", "Dead letters");
+      await show("?page=lab&q=30+2+*+*+*", "At 02:30 every day.");
+      await page.waitForSelector("main >> text=0 30 2 * * ?");
+      // Run by keys, and read why it failed.
+      await show("?page=job&job=broken", "Run now");
+      await page.keyboard.press("r");
+      await page.keyboard.press("Enter");
+      await page.locator("main tbody a:has-text('Log')").first().click();
+      await page.waitForSelector(".log >> text=disk is full");
+      // What applying a file would do.
+      await show("?page=files", "Check or apply");
+      await page.fill("[name=path]", "/etc/new.toml");
+      await page.fill("[name=text]", '[jobs.new]\nevery = "1h"\nrun = ["true"]\n');
+      await page.click("button[value=preview]");
+      await page.waitForSelector("text=+[jobs.new]");
+      assert.deepEqual(faults, []);
+    } finally {
+      await browser.close();
+    }
+  })
+);

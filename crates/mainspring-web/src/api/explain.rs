@@ -1,0 +1,187 @@
+//! The laboratory of schedules: what an expression means, when it is due, and how other languages say it.
+//!
+//! Cost: a search of the calendar for the next times, and one for each time of a year, at most
+//! `MAX_YEAR_TIMES`, on a thread of its own.
+//!
+//! Does not ask the loop.
+
+use std::collections::BTreeMap;
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule};
+use mainspring_file::problem::Fault;
+use mainspring_server::log::rfc3339;
+use mainspring_server::protocol::{
+    ExplanationWire, Question, Translated, day_rule_name, language_name, read_expression,
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::call::{Call, Reply, ok};
+use crate::problem::{Code, Problem};
+use crate::view::{fields, instant, zone_name};
+
+/// How many next times may be asked for.
+const MAX_NEXT: usize = 100;
+
+/// How many are told where nobody says how many.
+const DEFAULT_NEXT: usize = 20;
+
+/// How many times of a year are counted by day: once a minute, and some more.
+const MAX_YEAR_TIMES: usize = 600_000;
+
+/// The longest expression: many times that of any that people write.
+const MAX_EXPRESSION_BYTES: usize = 1_000;
+
+const LANGUAGES: [Language; 3] = [Language::Cron, Language::Quartz, Language::OnCalendar];
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExplainAsked {
+    schedule: String,
+    dialect: Option<String>,
+    zone: Option<String>,
+    dst: Option<String>,
+    day_rule: Option<String>,
+    from: Option<String>,
+    name: Option<String>,
+    n: Option<usize>,
+}
+
+fn wrong(text: impl Into<String>) -> Problem {
+    Problem::new(Code::Invalid, text)
+}
+
+/// What an expression means.
+///
+/// # Errors
+///
+/// 422 for one that cannot be read, with the place of what is wrong, and for an option that is none.
+pub async fn explain(call: Call) -> Reply {
+    call.asked()?;
+    let asked: ExplainAsked = call.document()?;
+    if MAX_EXPRESSION_BYTES < asked.schedule.len() {
+        return Err(wrong(format!("an expression has at most {MAX_EXPRESSION_BYTES} bytes")));
+    }
+    let language = asked.dialect.as_deref().unwrap_or("unix").parse();
+    let language: Language = language.map_err(|_| wrong("`dialect` is unix, quartz or oncalendar"))?;
+    let day_rule = asked.day_rule.as_deref().unwrap_or("star").parse();
+    let day_rule: DayRule = day_rule.map_err(|_| wrong("`day_rule` is star, or or and"))?;
+    let dst = asked.dst.as_deref().map(str::parse::<DstPolicy>).transpose();
+    let dst = dst.map_err(|error| wrong(format!("`dst`: {error}")))?;
+    let from = asked.from.as_deref().map_or(Ok(call.now.wall), str::parse);
+    let from: Timestamp = from.map_err(|_| wrong("`from` must be a time in RFC 3339"))?;
+    let zone = match asked.zone.as_deref() {
+        None => None,
+        Some(name) => Some(TimeZone::get(name).map_err(|_| wrong(format!("there is no zone `{name}`")))?),
+    };
+    let count = asked.n.unwrap_or(DEFAULT_NEXT);
+    if !(1..=MAX_NEXT).contains(&count) {
+        return Err(wrong(format!("`n` must be a number from 1 to {MAX_NEXT}")));
+    }
+    let expression = read_expression(&asked.schedule, language, day_rule, asked.name.as_deref())
+        .map_err(|fault| unreadable(&asked.schedule, &fault))?;
+    let own = match &expression {
+        Expression::OnCalendar(calendar) => calendar.zone().cloned(),
+        _ => None,
+    };
+    let zone = zone.or(own).unwrap_or_else(|| call.app.zone.clone());
+    let text = asked.schedule;
+    let search = move || document(expression, &text, language, day_rule, dst, &zone, from, count);
+    let found = tokio::task::spawn_blocking(search).await;
+    ok(&found.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?)
+}
+
+/// A fault of an expression, with its place: it has one line.
+fn unreadable(text: &str, fault: &Fault) -> Problem {
+    let chars = |end: usize| text.get(..end).map_or(0, |part| part.chars().count());
+    let mut problem = wrong(fault.message.clone());
+    problem.faults = vec![json!({
+        "line": null, "column": chars(fault.span.start) + 1, "end_column": chars(fault.span.end) + 1,
+        "field": "schedule", "severity": "problem", "message": fault.message, "hint": fault.hint, "excerpt": text
+    })];
+    problem
+}
+
+#[expect(clippy::too_many_arguments, reason = "they are the options of the question")]
+fn document(
+    expression: Expression,
+    text: &str,
+    language: Language,
+    day_rule: DayRule,
+    dst: Option<DstPolicy>,
+    zone: &TimeZone,
+    from: Timestamp,
+    count: usize,
+) -> Value {
+    let translations: Vec<Value> = LANGUAGES
+        .into_iter()
+        .map(|to| {
+            let Translated { to, translation, notes, reason, .. } =
+                Translated::new(&expression, text, language, to);
+            json!({ "to": to, "translation": translation, "notes": notes, "reason": reason })
+        })
+        .collect();
+    let schedule = Schedule::new(expression, zone.clone());
+    let schedule = match dst {
+        Some(dst) => schedule.with_dst(dst),
+        None => schedule,
+    };
+    let question = Question {
+        expression: text.to_owned(),
+        dialect: language_name(language),
+        zone: zone_name(zone).to_owned(),
+        dst: schedule.dst().to_string(),
+        day_rule: day_rule_name(day_rule),
+        from: rfc3339(&from.to_zoned(zone.clone())),
+    };
+    let explanation: ExplanationWire = schedule.explain(from).into();
+    let times: Vec<Value> =
+        schedule.upcoming(from).take(count).map(|at| instant(at.timestamp(), zone)).collect();
+    let days: Vec<Value> = days(&schedule, from, zone)
+        .into_iter()
+        .map(|(date, count)| json!({ "date": date, "count": count }))
+        .collect();
+    let mut document = fields(&question);
+    document.insert("explanation".to_owned(), json!(explanation));
+    document.insert("times".to_owned(), json!(times));
+    document.insert("translations".to_owned(), json!(translations));
+    document.insert("days".to_owned(), json!(days));
+    Value::Object(document)
+}
+
+/// How often it is due on each day of the year after an instant.
+fn days(schedule: &Schedule, from: Timestamp, zone: &TimeZone) -> BTreeMap<String, u64> {
+    let year = jiff::Span::new().years(1);
+    let end = from.to_zoned(zone.clone()).checked_add(year).map_or(from, |end| end.timestamp());
+    let mut found = BTreeMap::new();
+    let is_within = |at: &Zoned| at.timestamp() < end;
+    for at in schedule.upcoming(from).take_while(is_within).take(MAX_YEAR_TIMES) {
+        *found.entry(at.date().to_string()).or_default() += 1;
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_year_is_counted_by_day_in_the_zone() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let expression = read_expression("30 2 * * *", Language::Cron, DayRule::Star, None).unwrap();
+        let from = "2026-01-01T00:00:00Z".parse().unwrap();
+        let found = document(expression, "30 2 * * *", Language::Cron, DayRule::Star, None, &zone, from, 2);
+        assert_eq!(found["days"].as_array().unwrap().len(), 365);
+        assert_eq!(found["times"][0]["civil"], "2026-01-01T02:30:00+01:00[Europe/Berlin]");
+        assert_eq!(found["translations"][2]["translation"], "*-*-* 02:30:00");
+    }
+
+    #[test]
+    fn a_fault_has_its_place_in_characters() {
+        let fault = read_expression("0 24 * * *", Language::Cron, DayRule::Star, None).unwrap_err();
+        let problem = unreadable("0 24 * * *", &fault);
+        assert_eq!((&problem.faults[0]["column"], &problem.faults[0]["end_column"]), (&json!(3), &json!(5)));
+    }
+}

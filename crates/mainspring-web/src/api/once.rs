@@ -1,0 +1,189 @@
+//! One-shot jobs: those that wait, one that is asked for, a thousand at once, one that is withdrawn.
+//!
+//! `Idempotency-Key` is the key of `mainspring at --key`: the same again changes nothing, and is answered
+//! with the first.
+//!
+//! Cost: one question of the loop for each.
+//!
+//! Does not run jobs that are defined: see [`act`](super::act).
+
+use axum::http::header::LOCATION;
+use axum::http::{HeaderValue, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use mainspring_action::body::{ProcessBody, WebhookBody};
+use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::call::{Call, Reply, json as answer, nothing, ok};
+use crate::catalogue::strange;
+use crate::problem::{Code, Problem};
+use crate::view::{civils, fields};
+
+/// The longest page.
+const MAX_ROWS: usize = 1_000;
+
+/// How many may be asked for at once: some seconds of the loop, between all others.
+const MAX_BATCH: usize = 1_000;
+
+/// The header with a key.
+const KEY: &str = "idempotency-key";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OnceAsked {
+    at: Option<String>,
+    r#in: Option<String>,
+    work: Work,
+    name: Option<String>,
+    key: Option<String>,
+    #[serde(default)]
+    policies: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Work {
+    process: Option<ProcessBody>,
+    webhook: Option<WebhookBody>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Batch {
+    items: Vec<OnceAsked>,
+}
+
+fn document(call: &Call, wire: &OnceWire) -> Map<String, Value> {
+    let mut document = fields(wire);
+    // Cancelling takes a name as well as an id.
+    document.insert("id".to_owned(), json!(wire.name));
+    document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.app.zone));
+    document
+}
+
+/// One-shot jobs that wait.
+///
+/// # Errors
+///
+/// 400 for a parameter that is none.
+pub async fn list(call: Call) -> Reply {
+    let asked = call.asked()?;
+    let limit = asked.number("limit", 100, MAX_ROWS)?;
+    let after = asked.get("after").map(str::to_owned);
+    let found = call.app.pool.look(Request::Pending { after, limit }).await?;
+    let Response::Pending { pending, after } = found else { return Err(strange()) };
+    let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());
+    let items: Vec<_> = pending.iter().map(|wire| document(&call, wire)).collect();
+    ok(&json!({ "items": items, "next": after, "total": total }))
+}
+
+/// One of them.
+///
+/// # Errors
+///
+/// 404 if none waits under that name, and what the loop says.
+pub async fn show(call: Call) -> Reply {
+    call.asked()?;
+    let id = call.parameter("id").to_owned();
+    match call.app.pool.look(Request::Show { job: id.clone() }).await? {
+        Response::Once(wire) => ok(&document(&call, &wire)),
+        _ => Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits"))),
+    }
+}
+
+fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<SubmitWire, Problem> {
+    let wrong = |text: &str| Problem::new(Code::Invalid, text);
+    let due = match (asked.at, asked.r#in) {
+        (Some(at), None) => at.parse::<Timestamp>().map_err(|_| wrong("`at` must be a time in RFC 3339"))?,
+        (None, Some(span)) => {
+            let span: SignedDuration =
+                span.parse().map_err(|_| wrong("`in` must be a duration such as 90s or 1h30m"))?;
+            call.now.wall.checked_add(span).map_err(|_| wrong("`in` is too far away"))?
+        }
+        _ => return Err(wrong("expected `at` or `in`")),
+    };
+    let (process, webhook) = match (asked.work.process, asked.work.webhook) {
+        (Some(process), None) => (process, None),
+        (None, Some(webhook)) => (ProcessBody::default(), Some(webhook)),
+        _ => return Err(wrong("expected `work.process` or `work.webhook`")),
+    };
+    let key = asked.key.or(key);
+    let work = WorkWire { process, webhook, policies: asked.policies };
+    Ok(SubmitWire { due: due.to_string(), name: asked.name, key, work })
+}
+
+/// What came of one: its status, and its document.
+async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Value), Problem> {
+    let request = Request::Submit(Box::new(submission));
+    match call.app.change(call.who()?, request).await? {
+        Response::Submitted { name, due } => {
+            call.log("submit", &format!("submitted {name}"), None, None, None);
+            Ok((StatusCode::CREATED, json!({ "id": name, "name": name, "due": due, "is_new": true })))
+        }
+        Response::Duplicate { name } => {
+            Ok((StatusCode::OK, json!({ "id": name, "name": name, "due": null, "is_new": false })))
+        }
+        _ => Err(strange()),
+    }
+}
+
+/// Does something once.
+///
+/// # Errors
+///
+/// 409 for a name that is taken, 422 for what cannot be understood, and what the loop says.
+pub async fn create(call: Call) -> Reply {
+    call.asked()?;
+    let key = call.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
+    let key = key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))?;
+    let (status, document) = submit(&call, submission(&call, call.document()?, key)?).await?;
+    let mut response = answer(status, &document)?;
+    let place = format!("api/v1/once/{}", document["id"].as_str().unwrap_or_default());
+    response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
+    Ok(response)
+}
+
+/// Does many things once each. One that cannot be done leaves the others as they are.
+///
+/// # Errors
+///
+/// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
+pub async fn create_many(call: Call) -> Reply {
+    call.asked()?;
+    let Batch { items } = call.document()?;
+    if MAX_BATCH < items.len() {
+        return Err(Problem::new(Code::Invalid, format!("at most {MAX_BATCH} at once")));
+    }
+    let mut answers = Vec::with_capacity(items.len());
+    for asked in items {
+        let found = match submission(&call, asked, None) {
+            Ok(submission) => submit(&call, submission).await,
+            Err(problem) => Err(problem),
+        };
+        answers.push(match found {
+            Ok((status, mut document)) => {
+                document["status"] = json!(status.as_u16());
+                document
+            }
+            Err(problem) => json!({ "status": problem.code.status().as_u16(), "detail": problem.detail }),
+        });
+    }
+    ok(&json!({ "items": answers }))
+}
+
+/// Withdraws one that waits.
+///
+/// # Errors
+///
+/// 404 if none waits under that name, and what the loop says.
+pub async fn withdraw(call: Call) -> Reply {
+    call.asked()?;
+    let id = call.parameter("id").to_owned();
+    let Response::Once(_) = call.app.pool.look(Request::Show { job: id.clone() }).await? else {
+        return Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits")));
+    };
+    call.app.change(call.who()?, Request::Cancel { of: id.clone() }).await?;
+    call.log("cancel", &format!("withdrew {id}"), None, None, None);
+    Ok(nothing())
+}

@@ -1,0 +1,267 @@
+//! The description of the API for programs: OpenAPI 3.1, made of the table of routes and of schemas.
+//!
+//! ```text
+//! ROUTES (method, path, access, query, body, answers) ─┐
+//! schemas.json (what each document has in it) ─────────┴─▶ api/v1/openapi.json, testdata/openapi.json
+//! ```
+//!
+//! `schemas.json` is written by hand, beside `page/api.d.ts`, which says the same to the page. Two tests hold
+//! it to the code: the page's compares both files, and that of the program compares the schemas with what a
+//! real server answers. schemars would need a type for each document; they are made of those of the command
+//! line and some fields more, by name.
+//!
+//! Cost: some hundred kilobytes for a moment, for each who asks.
+//!
+//! Does not describe what is inside the streams of events: OpenAPI has no words for it.
+//!
+//! Source: <https://spec.openapis.org/oas/v3.1.1.html>, RFC 9457.
+
+use std::collections::BTreeMap;
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::route::{Access, Route};
+use crate::routes::ROUTES;
+
+/// What each document has in it.
+const SCHEMAS: &str = include_str!("schemas.json");
+
+/// A parameter: its name, its schema, what it is.
+type Parameter = (&'static str, fn() -> Value, &'static str);
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn time() -> Value {
+    json!({ "type": "string", "format": "date-time" })
+}
+
+/// Parameters behind the question mark.
+const QUERY: &[Parameter] = &[
+    ("actor", text, "only what this person or program did"),
+    ("after", text, "the page that begins behind this: `next` of the page before"),
+    ("attempt", || json!({ "type": "integer", "minimum": 1 }), "only this attempt"),
+    ("cause", text, "only runs with this cause"),
+    ("from", time, "from this time on"),
+    ("group", text, "only of this group"),
+    ("history", || json!({ "enum": ["keep"] }), "what becomes of its runs"),
+    ("job", text, "only of this job"),
+    ("label", text, "only with this label, `name` or `name=value`"),
+    ("limit", || json!({ "type": "integer", "minimum": 1, "maximum": 1000 }), "how many at most"),
+    ("line", text, "only runs whose last line, outcome or reason this is"),
+    ("n", || json!({ "type": "integer", "minimum": 1, "maximum": 100 }), "how many"),
+    (
+        "order",
+        || json!({ "enum": ["ended", "nominal"] }),
+        "what comes first: what ended last, or what was due last",
+    ),
+    ("q", text, "only what has this in its name"),
+    ("since", time, "only from this time on"),
+    (
+        "sort",
+        || json!({ "type": "string", "pattern": "^-?(name|state|next|last|median|p95)$" }),
+        "by what; with - before it the other way round",
+    ),
+    ("source", text, "only what comes from there"),
+    ("state", text, "only in these states, with commas between"),
+    ("tail", || json!({ "type": "integer", "minimum": 1, "maximum": 10000 }), "the last so many lines"),
+    ("to", time, "up to this time"),
+    ("until", time, "only before this time"),
+    ("window", || json!({ "enum": ["7d", "30d", "90d"] }), "how far back"),
+    ("year", || json!({ "type": "integer", "minimum": 1, "maximum": 9999 }), "which year"),
+];
+
+/// Parameters in a path.
+const PATH: &[Parameter] = &[
+    ("job", text, "the name of a job"),
+    ("nominal", text, "the time for which the run is, in RFC 3339"),
+    (
+        "series",
+        || json!({ "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u64 }),
+        "0, or the number of a backfill",
+    ),
+    ("id", text, "what the answer before called it"),
+    ("hash", text, "the hash of all assets"),
+    ("name", text, "the name of an asset"),
+];
+
+fn parameter(place: &str, name: &str, known: &[Parameter]) -> Value {
+    let found = known.iter().find(|parameter| parameter.0 == name);
+    let (schema, says) = found.map_or((text(), ""), |found| ((found.1)(), found.2));
+    json!({ "name": name, "in": place, "required": place == "path", "schema": schema, "description": says })
+}
+
+/// The names in the braces of a path.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('{').skip(1).filter_map(|part| part.split('}').next())
+}
+
+/// The statuses with which a route may refuse.
+pub fn refusals(route: &Route) -> Vec<u16> {
+    let mut found = vec![400, 421];
+    if let Access::Needs(_) = route.access {
+        found.extend([401, 403]);
+    }
+    if route.path.starts_with("/api/") || route.path == "/metrics" || route.path == "/readyz" {
+        found.extend([429, 500, 503]);
+    }
+    if names(route.path).next().is_some() {
+        found.push(404);
+    }
+    if route.method != axum::http::Method::GET {
+        found.extend([403, 408, 413, 415, 422]);
+    }
+    found.extend(route.refusals);
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+fn media_type(route: &Route) -> &'static str {
+    match route.path {
+        "/" => "text/html",
+        "/livez" | "/readyz" => "text/plain",
+        "/metrics" => "application/openmetrics-text",
+        "/api/v1/requests" => "application/x-ndjson",
+        "/api/v1/export" => "application/toml",
+        path if path.ends_with("/events") => "text/event-stream",
+        path if path.ends_with("/output") => "text/plain",
+        path if path.starts_with("/assets/") => "*/*",
+        _ => "application/json",
+    }
+}
+
+fn answers(route: &Route) -> Value {
+    let mut found = Map::new();
+    for (status, schema) in route.answers {
+        let reason = StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason());
+        let mut answer = json!({ "description": reason.unwrap_or("done") });
+        match schema {
+            Some(schema) => {
+                let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+                answer["content"] = json!({ "application/json": { "schema": schema } });
+            }
+            None if *status < 204 || *status == 206 => {
+                answer["content"] = json!({ media_type(route): { "schema": {} } });
+            }
+            None => {}
+        }
+        found.insert(status.to_string(), answer);
+    }
+    for status in refusals(route) {
+        found.insert(status.to_string(), json!({ "$ref": "#/components/responses/Problem" }));
+    }
+    Value::Object(found)
+}
+
+fn operation(route: &Route) -> Value {
+    let in_path = names(route.path).map(|name| parameter("path", name, PATH));
+    let in_query = route.query.iter().map(|name| parameter("query", name, QUERY));
+    let parameters: Vec<Value> = in_path.chain(in_query).collect();
+    let mut operation = json!({
+        "summary": route.says, "operationId": id(route), "parameters": parameters, "responses": answers(route)
+    });
+    match route.access {
+        Access::Anybody => operation["security"] = json!([]),
+        Access::Needs(scope) => {
+            operation["description"] = json!(format!("Needs the scope `{scope}`."));
+            operation["x-scope"] = json!(scope);
+        }
+    }
+    if let Some(schema) = route.body {
+        let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+        operation["requestBody"] =
+            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    }
+    operation
+}
+
+/// A name for code that is made of the document: `post_jobs_job_run`.
+fn id(route: &Route) -> String {
+    let path = route.path.strip_prefix("/api/v1").unwrap_or(route.path).replace(['{', '}'], "");
+    let path = path.trim_matches('/').replace(['/', '.', '-'], "_");
+    let name = format!("{}_{path}", route.method.as_str().to_ascii_lowercase());
+    name.trim_end_matches('_').to_owned()
+}
+
+/// The document.
+pub fn document() -> Value {
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for route in ROUTES {
+        let method = route.method.as_str().to_ascii_lowercase();
+        paths.entry(route.path).or_default().insert(method, operation(route));
+    }
+    let schemas: Value = serde_json::from_str(SCHEMAS).expect("a test reads the schemas");
+    json!({
+        "openapi": "3.1.1",
+        "info": {
+            "title": "Mainspring", "version": env!("CARGO_PKG_VERSION"),
+            "description": "What a server of `mainspring serve --listen` tells and does. Tokens: `mainspring token add`.",
+            "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" }
+        },
+        "servers": [{ "url": "../../" }],
+        "security": [{ "token": [] }, { "session": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": { "Problem": {
+                "description": "What is wrong, in the words of the command line.",
+                "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+            } },
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer" },
+                "session": { "type": "apiKey", "in": "cookie", "name": "mainspring" }
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the description is committed, so that a change of it is seen.
+    const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/openapi.json");
+
+    #[test]
+    fn the_committed_description_is_that_of_the_routes() {
+        let text = format!("{}\n", serde_json::to_string_pretty(&document()).unwrap());
+        if std::env::var_os("UPDATE_EXPECTED").is_some() {
+            std::fs::write(COMMITTED, &text).unwrap();
+        }
+        let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
+        assert!(
+            committed == text,
+            "UPDATE_EXPECTED=1 cargo test -p mainspring-web openapi accepts the change"
+        );
+    }
+
+    #[test]
+    fn every_schema_parameter_and_status_that_is_named_is_described() {
+        let schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap();
+        let text = document().to_string();
+        for part in text.split("#/components/schemas/").skip(1) {
+            let name = part.split('"').next().unwrap();
+            assert!(schemas.contains_key(name), "{name}");
+        }
+        for name in schemas.keys() {
+            assert!(
+                text.contains(&format!("#/components/schemas/{name}\"")),
+                "nothing has the schema {name}"
+            );
+        }
+        let mut ids = std::collections::HashSet::new();
+        for route in ROUTES {
+            assert!(ids.insert(id(route)), "{}", id(route));
+            assert!(!route.answers.is_empty(), "{} answers nothing", route.path);
+            for name in route.query {
+                assert!(QUERY.iter().any(|known| known.0 == *name), "{name}");
+            }
+            for name in names(route.path) {
+                assert!(PATH.iter().any(|known| known.0 == name), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A route: method, path, who may, what it takes, what it answers with, and what answers.
+//!
+//! A route without an [`Access`] cannot be written down: each constructor takes one first.
+//!
+//! ```
+//! use mainspring_web::call::{Call, nothing};
+//! use mainspring_web::route::{Access, Route};
+//! use mainspring_web::scope::Scope;
+//! const NEW: Route = Route::get(Access::Needs(Scope::Look), "/api/v1/new", "something new", |_: Call| {
+//!     Box::pin(async { Ok(nothing()) })
+//! });
+//! ```
+//!
+//! ```compile_fail
+//! use mainspring_web::call::{Call, nothing};
+//! use mainspring_web::route::{Access, Route};
+//! use mainspring_web::scope::Scope;
+//! const NEW: Route = Route::get("/api/v1/new", "something new", |_: Call| {
+//!     Box::pin(async { Ok(nothing()) })
+//! });
+//! ```
+//!
+//! Cost: none.
+//!
+//! Does not answer: see [`api`](crate::api).
+
+use axum::http::Method;
+
+use crate::call::{Call, Replying};
+use crate::scope::Scope;
+
+/// The longest body of most routes.
+const MAX_BODY_BYTES: usize = 4 << 20;
+
+/// The longest body of a route that takes files of jobs: the longest request of the loop.
+const MAX_FILES_BYTES: usize = 16 << 20;
+
+/// The longest body of a route that anybody may ask: a token or a code, with a lot of room. A client that has
+/// not signed in fills no memory.
+const MAX_OPEN_BODY_BYTES: usize = 4 << 10;
+
+/// Who may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// Anybody, without signing in.
+    Anybody,
+    /// Who has this scope or one that holds it.
+    Needs(Scope),
+}
+
+/// An answer: its status, and the schema of its document if it is one.
+pub type Answer = (u16, Option<&'static str>);
+
+/// A route.
+#[derive(Clone, Debug)]
+pub struct Route {
+    /// The method.
+    pub method: Method,
+    /// The path below the base, with names in braces.
+    pub path: &'static str,
+    /// Who may ask.
+    pub access: Access,
+    /// What it is.
+    pub says: &'static str,
+    /// The parameters behind the question mark.
+    pub query: &'static [&'static str],
+    /// The schema of its body, if it takes one.
+    pub body: Option<&'static str>,
+    /// What it answers when all is well.
+    pub answers: &'static [Answer],
+    /// How it may refuse, beside what all routes may refuse for.
+    pub refusals: &'static [u16],
+    /// The longest body.
+    pub body_bytes_max: usize,
+    /// What answers.
+    pub answer: fn(Call) -> Replying,
+}
+
+impl Route {
+    const fn new(
+        method: Method,
+        access: Access,
+        path: &'static str,
+        says: &'static str,
+        answer: fn(Call) -> Replying,
+    ) -> Route {
+        let body_bytes_max = match access {
+            Access::Anybody => MAX_OPEN_BODY_BYTES,
+            Access::Needs(_) => MAX_BODY_BYTES,
+        };
+        let (query, body, answers, refusals): (_, _, &[Answer], _) = (&[], None, &[], &[]);
+        Route { method, path, access, says, query, body, answers, refusals, body_bytes_max, answer }
+    }
+
+    /// A route that tells something.
+    pub const fn get(
+        access: Access,
+        path: &'static str,
+        says: &'static str,
+        answer: fn(Call) -> Replying,
+    ) -> Route {
+        Route::new(Method::GET, access, path, says, answer)
+    }
+
+    /// A route that does something.
+    pub const fn post(
+        access: Access,
+        path: &'static str,
+        says: &'static str,
+        answer: fn(Call) -> Replying,
+    ) -> Route {
+        Route::new(Method::POST, access, path, says, answer)
+    }
+
+    /// A route that puts something in a place.
+    pub const fn put(
+        access: Access,
+        path: &'static str,
+        says: &'static str,
+        answer: fn(Call) -> Replying,
+    ) -> Route {
+        Route::new(Method::PUT, access, path, says, answer)
+    }
+
+    /// A route that takes something away.
+    pub const fn delete(
+        access: Access,
+        path: &'static str,
+        says: &'static str,
+        answer: fn(Call) -> Replying,
+    ) -> Route {
+        Route::new(Method::DELETE, access, path, says, answer)
+    }
+
+    /// The same with parameters behind the question mark.
+    pub const fn with_query(mut self, query: &'static [&'static str]) -> Route {
+        self.query = query;
+        self
+    }
+
+    /// The same with a body of a schema.
+    pub const fn with_body(mut self, schema: &'static str) -> Route {
+        self.body = Some(schema);
+        self
+    }
+
+    /// The same with a body that holds files of jobs.
+    pub const fn with_files(mut self, schema: &'static str) -> Route {
+        self.body = Some(schema);
+        self.body_bytes_max = MAX_FILES_BYTES;
+        self
+    }
+
+    /// The same with its answers.
+    pub const fn with_answers(mut self, answers: &'static [Answer]) -> Route {
+        self.answers = answers;
+        self
+    }
+
+    /// The same with how it may refuse.
+    pub const fn with_refusals(mut self, refusals: &'static [u16]) -> Route {
+        self.refusals = refusals;
+        self
+    }
+}
