@@ -209,22 +209,12 @@ const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     ("While everything is paused nothing starts at all.", &["rest::check_pauses"]),
+    ("`pause --until TIME` ends by itself, also after a restart.", &["rest::check_pauses"]),
+    ("`--note TEXT` says to others why: `show`, `status` and `audit` have it.", &[]),
+    ("Another `pause` takes the place of the one before.", &["rest::check_pauses"]),
     (
-        "`pause --until TIME` lets it go on by itself at that time, by the store's clock, also after a \
-         restart; `--note TEXT` says to others why it rests: `show`, `status` and `audit` have both.",
-        &["rest::check_pauses", "rules/pause::a_pause_for_a_while_ends_by_itself_also_after_a_restart"],
-    ),
-    (
-        "Another `pause` takes the place of the one before.",
-        &["rules/pause::another_pause_takes_the_place_of_the_one_before"],
-    ),
-    (
-        "A pause that ends by itself leaves the count of failures in a row as it is; `resume` begins it \
-         anew.",
-        &["rules/pause::a_pause_that_ends_by_itself_leaves_the_failures_in_a_row"],
-    ),
-    (
-        "Where the job is to be paused for its failures or crashes meanwhile, that pause takes its place.",
+        "It leaves the count of failures in a row, which `resume` begins anew, and gives way to a pause for \
+         failures or crashes.",
         &["rules/pause::a_pause_for_a_while_gives_way_to_one_after_failures"],
     ),
     ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
