@@ -212,11 +212,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("`pause --until TIME` ends by itself, also after a restart.", &["rest::check_pauses"]),
     ("`--note TEXT` says to others why: `show`, `status` and `audit` have it.", &[]),
     ("Another `pause` takes the place of the one before.", &["rest::check_pauses"]),
-    (
-        "It leaves the count of failures in a row, which `resume` begins anew, and gives way to a pause for \
-         failures or crashes.",
-        &["rules/pause::a_pause_for_a_while_gives_way_to_one_after_failures"],
-    ),
+    ("It gives way to a pause for failures or crashes.", &["quarantine::check"]),
     ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
     ("Forward is as if the server had been away: see above.", &["coverage::check"]),
     (
