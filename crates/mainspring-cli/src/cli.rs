@@ -33,7 +33,7 @@ use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
 use look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
-use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs};
+use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
 
@@ -115,6 +115,9 @@ pub enum Command {
     /// Shows who asked for what
     #[command(after_help = with_codes(help_server::AUDIT))]
     Audit(AuditArgs),
+    /// Shows the server live in the terminal: jobs, runs, output
+    #[command(after_help = with_codes(help_server::TOP))]
+    Top(TopArgs),
     /// Looks for trouble
     #[command(after_help = with_codes(help_server::DOCTOR))]
     Doctor(AskArgs),

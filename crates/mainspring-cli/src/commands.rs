@@ -29,6 +29,7 @@ mod progress;
 mod serve;
 mod simulate;
 mod takeover;
+mod top;
 mod translate;
 mod upcoming;
 
@@ -66,6 +67,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
         Command::Audit(args) => look::audit(&args),
+        Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Health(args) => doctor::health(&args),
         Command::Completions(args) => manual::completions(&args),

@@ -24,4 +24,5 @@ pub mod commands;
 pub mod simulation;
 pub mod table;
 pub mod terminal;
+pub mod top;
 pub mod wire;

@@ -37,5 +37,6 @@ mod serve;
 mod served;
 #[cfg(feature = "web")]
 mod site;
+mod top;
 mod typed;
 mod usage;

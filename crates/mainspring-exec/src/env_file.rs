@@ -6,7 +6,8 @@
 //! NAME="a value"             one pair of quotes goes; nothing is expanded, and no backslash is special
 //! ```
 //!
-//! It is opened as a secret's file is: only root, the server's user and the user of the run may have written it.
+//! It is opened as a secret's file is: only root, the server's user and the user of the run may have written
+//! it.
 //!
 //! Cost: one small read for each start.
 //!
@@ -28,7 +29,8 @@ const MAX_BYTES: u64 = 64 << 10;
 ///
 /// # Errors
 ///
-/// When it cannot be read, another user decides what is in it, it is longer than [`MAX_BYTES`], or a line is no variable.
+/// When it cannot be read, another user decides what is in it, it is longer than [`MAX_BYTES`], or a line is
+/// no variable.
 pub(crate) fn read(path: &Path, user: Option<u32>) -> Result<Vec<(String, String)>, SecretError> {
     let failed = |source| SecretError { path: path.to_owned(), source };
     let opened = open_regular(path).map_err(failed)?;

@@ -16,7 +16,8 @@
 //! A group belongs to all files that define it, with one limit: another limit is a problem of the file that
 //! comes later.
 //!
-//! Jobs that follow each other in a circle, and too many that follow one, are a problem of the file that comes last.
+//! Jobs that follow each other in a circle, and too many that follow one, are a problem of the file that
+//! comes last.
 //!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!

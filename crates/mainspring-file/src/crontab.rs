@@ -15,7 +15,8 @@
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
-//! Does not send what MAILTO asks for: see [`hook`](crate::hook). It is part of the environment like any other setting.
+//! Does not send what MAILTO asks for: see [`hook`](crate::hook). It is part of the environment like any
+//! other setting.
 //!
 //! Source: crontab(5) of Debian's cron 3.0pl1
 //! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); `CRON_TZ` from crontab(5) of cronie.

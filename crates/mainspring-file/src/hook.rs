@@ -14,7 +14,8 @@
 //! | `http://`, `https://` | a POST request with a JSON object |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
-//! Each is the work of a one-shot job, with retries and a timeout, in a group of its own and behind all others.
+//! Each is the work of a one-shot job, with retries and a timeout, in a group of its own and behind all
+//! others.
 //!
 //! Cost: a small document for each call.
 //!
@@ -65,7 +66,7 @@ pub fn group() -> Group {
 pub enum Target {
     /// These addresses.
     Mail(Vec<String>),
-    /// Whoever answers at this URL.
+    /// The server at this URL.
     Url(String),
     /// A line for a shell.
     Command(String),

@@ -135,8 +135,8 @@ impl Account {
     }
 }
 
-/// What the user database says, where some of its errors say that there is no such user: it may not be there at all, as in a
-/// container that holds a program and no more. See getpwnam(3).
+/// What the user database says, where some of its errors say that there is no such user: it may not be there
+/// at all, as in a container that holds a program and no more. See getpwnam(3).
 fn found(answer: nix::Result<Option<User>>) -> io::Result<Option<User>> {
     match answer {
         Err(Errno::ENOENT | Errno::ESRCH | Errno::EBADF | Errno::EPERM) => Ok(None),

@@ -162,13 +162,13 @@ impl Call {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Notice {
-    /// To which job.
+    /// The job that it is about.
     pub job: JobName,
-    /// What.
+    /// Which kind of thing it is.
     pub kind: NoticeKind,
     /// In which run: of several that were missed the first.
     pub run: Option<RunKey>,
-    /// When.
+    /// The time at which it happened.
     pub at: Timestamp,
     /// How it ended, or why it was missed, as a sentence.
     pub detail: String,

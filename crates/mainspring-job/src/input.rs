@@ -85,7 +85,7 @@ pub enum Input {
     Heard {
         /// Which job.
         job: JobName,
-        /// When.
+        /// The end of that run.
         at: Timestamp,
     },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were

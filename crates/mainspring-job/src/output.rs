@@ -363,7 +363,7 @@ pub enum Note {
     },
     /// A job follows the ends of another that there is not, so that nothing comes of it.
     FollowsNothing {
-        /// Which.
+        /// Its name.
         job: JobName,
         /// The name that no job has.
         of: JobName,

@@ -272,7 +272,7 @@ fn a_store_in_memory_hints_that_it_is_free_once() {
 #[test]
 fn a_broken_store_is_caught() {
     for flaw in FLAWS {
-        let found = contract::exercise(&mut Broken(flaw), 100);
+        let found = contract::exercise(&mut Broken(flaw), 500);
         assert!(found.is_err(), "{flaw:?} was not caught");
     }
 }

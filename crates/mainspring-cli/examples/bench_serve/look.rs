@@ -8,7 +8,7 @@ use crate::clock;
 use crate::server::{Connection, Server};
 
 /// As many jobs as a file may have.
-const JOBS: usize = 10_000;
+pub(crate) const JOBS: usize = 10_000;
 
 /// Open runs of each: one runs, and all others wait for it.
 const RUNS_EACH: usize = 10;
@@ -56,7 +56,7 @@ pub(crate) fn measure(program: &std::path::Path) -> Result<(), String> {
 }
 
 /// Defines the jobs, which share one place.
-fn apply(connection: &mut Connection) -> Result<(), String> {
+pub(crate) fn apply(connection: &mut Connection) -> Result<(), String> {
     let job = |index: usize| {
         format!(
             "[jobs.j{index:05}]\nevery = '1000h'\ncwd = '/'\nrun = ['sleep', '100000']\ngroup = 'one'\noverlap = 'queue-all'\n"

@@ -5,9 +5,11 @@
 //! | submissions a second | over the socket: one client that waits for each answer, 32 such clients, one client that sends 1,000 at a time; beside `beanstalkd -f 0` if it is installed |
 //! | lateness | 10,000 jobs due over one minute, `/bin/true` each: due to start record, from the history |
 //! | looks | 10,000 jobs with 100,000 open runs: `status`, `show`, `history`, `list` |
+//! | 64 browsers | 10,000 jobs, and what the browsers add to the time of an answer of the loop |
 //! | a million pending | memory, and the time from the start of the process to its first answer |
 //!
-//! `cargo xtask bench-serve` builds the server and runs this; words after it choose figures: `submit`, `late`, `look`, `million`.
+//! `cargo xtask bench-serve` builds the server and runs this; words after it choose figures: `submit`, `late`, `look`, `browsers`,
+//! `million`.
 //!
 //! Cost: about three minutes, and a gigabyte of disk.
 //!
@@ -15,6 +17,7 @@
 //!
 //! Source: the protocol of [beanstalkd](https://github.com/beanstalkd/beanstalkd/blob/master/doc/protocol.txt).
 
+mod browsers;
 mod clock;
 mod late;
 mod look;
@@ -28,7 +31,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((program, wanted)) = arguments.split_first() else {
-        eprintln!("usage: bench_serve SERVER [submit] [late] [million] [look]");
+        eprintln!("usage: bench_serve SERVER [submit] [late] [million] [look] [browsers]");
         return ExitCode::from(2);
     };
     match run(&PathBuf::from(program), wanted) {
@@ -51,6 +54,9 @@ fn run(program: &Path, wanted: &[String]) -> Result<(), String> {
     }
     if is_wanted("look") {
         look::measure(program)?;
+    }
+    if is_wanted("browsers") {
+        browsers::measure(program)?;
     }
     if is_wanted("million") {
         million::measure(program)?;

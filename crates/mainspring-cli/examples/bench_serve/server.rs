@@ -28,9 +28,15 @@ impl Server {
     }
 
     pub(crate) fn start(program: &Path, folder: PathBuf) -> Result<Server, String> {
+        Server::start_with(program, folder, &[])
+    }
+
+    /// With further options of `serve`.
+    pub(crate) fn start_with(program: &Path, folder: PathBuf, options: &[&str]) -> Result<Server, String> {
         let child = Command::new(program)
             .args(["serve", "--data"])
             .arg(&folder)
+            .args(options)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()

@@ -224,6 +224,19 @@ Examples:
   mainspring status
   mainspring status --json";
 
+pub(super) const TOP: &str = "\
+What somebody should look at comes first, then what runs, then what is due. The server is asked once a
+second, and less often where its answers take long. Every change is asked for before it is made.
+
+Keys: 1 2 3 4 or Tab for jobs, running, history and dead letters; j k or arrows move, Enter or l shows
+what a run wrote, / finds names, s sorts, r runs, p pauses and resumes, c cancels, t retries a dead
+letter, Space holds still, ? shows all keys, q ends. The terminal is put back however it ends, but for
+SIGKILL: `reset` does that.
+
+Examples:
+  mainspring top
+  mainspring top --url https://cron.example/mainspring/ --token-file ~/.config/mainspring.token";
+
 pub(super) const DOCTOR: &str = "\
 Each line is one thing that was looked at, and how it is: ok, warning or BAD, the last two with a hint
 of what to do. A running server is asked for what only it knows: its store, jobs and files, what is

@@ -133,7 +133,7 @@ pub struct ServeArgs {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Columns.
+    /// As columns, for people.
     Text,
     /// A JSON object a line.
     Json,
@@ -157,6 +157,17 @@ fn parse_level(text: &str) -> Result<Level, String> {
 
 fn running_max() -> impl TypedValueParser<Value = u32> {
     clap::value_parser!(u32).range(1..=MAX_RUNNING as i64)
+}
+
+/// The arguments of `top`.
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub server: ServerArgs,
+    /// Shows times in UTC instead of the system's zone
+    #[arg(long)]
+    pub utc: bool,
 }
 
 /// The arguments of `export`.

@@ -37,8 +37,8 @@ pub struct InForce<'k> {
     pub follows: BTreeMap<JobName, Vec<JobName>>,
     /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
-    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them. Asked only for
-    /// files with such entries.
+    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them.
+    /// Asked only for files with such entries.
     pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
 }
 

@@ -1,4 +1,5 @@
-//! Jobs that follow others, across all files: no circle, not too many that follow one, and who follows a name that is none.
+//! Jobs that follow others, across all files: no circle, not too many that follow one, and who follows a name
+//! that is none.
 //!
 //! Cost: one pass over the jobs, where any of them follows another.
 //!
@@ -49,8 +50,8 @@ pub(super) fn judge(files: &[Claimant], in_force: &InForce<'_>) -> Result<(), (u
     in_file.last().map_or(Ok(()), Err)
 }
 
-/// Warnings of names that are followed and are those of no job, each with the index of its file. `is_known` tells of jobs that no
-/// file of these holds.
+/// Warnings of names that are followed and are those of no job, each with the index of its file. `is_known`
+/// tells of jobs that no file of these holds.
 pub fn unknown(files: &[Claimant], is_known: impl Fn(&JobName) -> bool) -> Vec<(usize, Problem)> {
     let jobs = || files.iter().flat_map(|file| &file.loaded.jobs);
     if jobs().all(|placed| placed.follows.is_empty()) {

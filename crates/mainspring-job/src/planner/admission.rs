@@ -56,7 +56,8 @@ impl Planner {
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
     }
 
-    /// Whether the run of a trigger, or of another run's end, stood on disk for so long that the misfire policy drops it.
+    /// Whether the run of a trigger, or of another run's end, stood on disk for so long that the misfire
+    /// policy drops it.
     fn is_stale(&self, now: Timestamp, live: &Live) -> bool {
         let (run, policies) = (&live.run, &live.work.policies);
         if !matches!(run.cause, Cause::Trigger | Cause::After) || 0 < run.attempt {

@@ -4,9 +4,10 @@
 //!  End(extract@02:30, succeeded), Plan(load@.., scheduled), Mark(load)     one unit, so one batch
 //! ```
 //!
-//! The run that follows is planned in the unit that records the end, whatever comes of it: no crash lies between the two,
-//! and a batch that is sent twice is applied once. So an end is followed once or, if it is not on disk, will be.
-//! What follows is due then, and its own rules say whether it starts: overlap, pause, jitter, group.
+//! The run that follows is planned in the unit that records the end, whatever comes of it: no crash lies
+//! between the two, and a batch that is sent twice is applied once. So an end is followed once or, if it is
+//! not on disk, will be. What follows is due then, and its own rules say whether it starts: overlap, pause,
+//! jitter, group.
 //!
 //! Cost: O(log n) for each follower of a job whose run ends; nothing for a job that none follows.
 //!
@@ -33,7 +34,8 @@ use crate::state::RunState;
 const MAX_NOTED: usize = 16;
 
 impl Planner {
-    /// A run that had started has ended in this state, and is not tried again. Told in the unit that records it.
+    /// A run that had started has ended in this state, and is not tried again. Told in the unit that records
+    /// it.
     pub(super) fn follow(&mut self, now: Timestamp, key: &RunKey, cause: Cause, state: RunState) {
         // A one-shot job may have the name of a job that comes later.
         let Some(followers) = self.followers.of.get(&key.job).filter(|_| cause != Cause::Once) else {
@@ -85,7 +87,8 @@ impl Planner {
         unknown.flat_map(|(of, followers)| followers.iter().map(move |name| (name, of)))
     }
 
-    /// The jobs of a set that may not be defined: they would be part of a circle, or one more follower than a job may have.
+    /// The jobs of a set that may not be defined: they would be part of a circle, or one more follower than a
+    /// job may have.
     pub(super) fn unfollowable(&self, source: &str, jobs: &[Job], prune: Prune) -> BTreeSet<JobName> {
         let mut barred = BTreeSet::new();
         if jobs.iter().all(|job| job.timetable.follows().next().is_none()) {

@@ -1,4 +1,5 @@
-//! What the hooks of jobs are told, and what they want done: one-shot jobs, submitted in the unit of what they tell of.
+//! What the hooks of jobs are told, and what they want done: one-shot jobs, submitted in the unit of what
+//! they tell of.
 //!
 //! Cost: nothing for a job without hooks; an entry on the agenda for one whose silence is told.
 //!
@@ -78,7 +79,8 @@ impl Planner {
         let mut notice = Notice::new(name.clone(), NoticeKind::Silent, now);
         notice.failures = self.jobs.mark(name).map_or(0, |mark| mark.failures);
         notice.detail = format!("no run has succeeded since {since:.0}");
-        // The same silence is told once, also by the next server: name and due time are those of the one that told it.
+        // The same silence is told once, also by the next server: name and due time are those of the one that
+        // told it.
         let due = since.checked_add(silent_after).unwrap_or(now);
         self.tell(now, due, &hooks, &notice);
     }

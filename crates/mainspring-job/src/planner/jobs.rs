@@ -330,7 +330,13 @@ impl Jobs {
     pub(super) fn pause(&mut self, name: &JobName, rest: record::Rest) -> bool {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
         tracked.is_some_and(|tracked| {
-            (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
+            let is_for_good = tracked.mark.pause.is_some_and(|pause| pause != Pause::Asked);
+            if is_for_good && rest.until.is_some() {
+                // After failures or crashes a person has to say that it goes on: the note is kept, the time is not.
+                tracked.mark.rest = record::Rest::new(rest.note);
+            } else {
+                (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
+            }
             true
         })
     }

@@ -30,8 +30,8 @@ impl Silences {
         self.heard.get(name).copied()
     }
 
-    /// Puts the moment on the agenda at which a job has been silent for too long, instead of the one that was there; none if its
-    /// silence is not told.
+    /// Puts the moment on the agenda at which a job has been silent for too long, instead of the one that was
+    /// there; none if its silence is not told.
     pub(super) fn expect(
         &mut self,
         now: Timestamp,

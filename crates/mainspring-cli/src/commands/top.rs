@@ -1,0 +1,256 @@
+//! `mainspring top`: a live view of a server in the terminal, with the keys that people know from `top` and `less`.
+//!
+//! ```text
+//! poll: a key, a signal, the time ─▶ board ─▶ ask ─▶ board ─▶ frame ─▶ terminal
+//! ```
+//!
+//! Cost: what the view shows is asked for once a second, and less often where the answers take long; a frame sends
+//! the lines that changed.
+//!
+//! Does not keep anything, and reads no file of the server: over `--url` it shows the same.
+
+use std::io::{self, IsTerminal, stdin, stdout};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use mainspring_exec::bell::{Bell, bell};
+use mainspring_exec::clock::Moment;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::with_causes;
+use mainspring_server::protocol::{JobWire, LineWire, MAX_ROWS, Request, Response, RunWire};
+use mainspring_server::waiting::{is_readable, wait_for};
+use nix::sys::signal::{Signal, raise};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
+use signal_hook::low_level::pipe;
+
+use super::zone_or_system;
+use crate::cli::serve::TopArgs;
+use crate::client::{Address, Client};
+use crate::terminal::Screen;
+use crate::top::board::{Board, View, Wish};
+use crate::top::frame::Frame;
+use crate::top::key::keys;
+use crate::top::raw::{Raw, show};
+
+/// How often the server is asked: what people take for live.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// A server is asked for at most one part in so many of the time, so that looking at a large one costs it little.
+const SHARE: u32 = 20;
+
+/// How long an answer is waited for before the head line says that there is none.
+const ANSWER_WAIT: Duration = Duration::from_secs(5);
+
+/// How many runs a view has.
+const MAX_RUNS: usize = 500;
+
+/// How many lines of output are kept: the last of them.
+const MAX_LINES: usize = 5_000;
+
+/// The size of a terminal that does not say it.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// How many bytes of keys are read at once.
+const KEY_BYTES: usize = 1_024;
+
+pub(super) fn top(args: &TopArgs) -> Result<Exit, Error> {
+    if !stdin().is_terminal() || !stdout().is_terminal() {
+        let text = "top is for a terminal: `mainspring list` and `mainspring history` print";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    let address = args.server.address();
+    // What is wrong from the start is said where it can be read.
+    let client = connect(&address)?;
+    let setup = |source| Error::Setup { what: "the terminal", source };
+    let signals = Signals::register().map_err(setup)?;
+    let raw = Raw::take().map_err(setup)?;
+    let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
+    let mut top = Top { address, client: Some(client), board: Board::new(zone), frame: Frame::default() };
+    top.turn(&raw, &signals).map_err(setup)?;
+    Ok(Exit::Ok)
+}
+
+fn connect(address: &Address) -> Result<Client, Error> {
+    let mut client = Client::connect(address)?;
+    client.answers_within(ANSWER_WAIT)?;
+    Ok(client)
+}
+
+/// The streams on which signals arrive.
+struct Signals {
+    end: Bell,
+    size: Bell,
+}
+
+impl Signals {
+    fn register() -> io::Result<Signals> {
+        let stream_of = |signals: &[i32]| -> io::Result<Bell> {
+            let (ring, bell) = bell()?;
+            for signal in signals {
+                pipe::register(*signal, ring.stream().try_clone()?)?;
+            }
+            Ok(bell)
+        };
+        Ok(Signals { end: stream_of(&[SIGTERM, SIGHUP, SIGINT])?, size: stream_of(&[SIGWINCH])? })
+    }
+}
+
+struct Top {
+    address: Address,
+    /// `None` while it does not answer.
+    client: Option<Client>,
+    board: Board,
+    frame: Frame,
+}
+
+impl Top {
+    /// Shows, waits and asks, until somebody ends it.
+    fn turn(&mut self, raw: &Raw, signals: &Signals) -> io::Result<()> {
+        let mut due = Moment::now();
+        loop {
+            let now = Moment::now();
+            if due.monotonic <= now.monotonic && !self.board.is_held {
+                self.look();
+                let took = Moment::now().since(now);
+                due = Moment { monotonic: Moment::now().monotonic + INTERVAL.max(took * SHARE), ..now };
+            }
+            self.draw()?;
+            let left = due.since(Moment::now()).min(INTERVAL);
+            wait_for(&[stdin().as_fd(), signals.end.as_fd(), signals.size.as_fd()], &[], Some(left))?;
+            if 0 < signals.end.quiet() {
+                return Ok(());
+            }
+            if 0 < signals.size.quiet() {
+                self.redraw()?;
+            }
+            if !is_readable(stdin().as_fd()) {
+                continue;
+            }
+            let mut bytes = [0; KEY_BYTES];
+            let count = rustix::io::read(stdin(), &mut bytes)?;
+            // A terminal that is gone gives nothing.
+            if count == 0 {
+                return Ok(());
+            }
+            for key in keys(&bytes[..count]) {
+                match self.board.press(key) {
+                    Wish::Show => {}
+                    Wish::Look => due = Moment::now(),
+                    Wish::Redraw => self.redraw()?,
+                    Wish::End => return Ok(()),
+                    Wish::Change(request) => {
+                        self.change(request);
+                        due = Moment::now();
+                    }
+                    Wish::Suspend => {
+                        raw.leave();
+                        raise(Signal::SIGTSTP)?;
+                        raw.enter()?;
+                        self.redraw()?;
+                    }
+                }
+            }
+        }
+    }
+
+    fn redraw(&mut self) -> io::Result<()> {
+        self.frame.forget();
+        show("\u{1b}[2J")
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let size = terminal_size::terminal_size();
+        let size = size.map_or(USUAL_SIZE, |(width, height)| (usize::from(width.0), usize::from(height.0)));
+        let screen = Screen { width: size.0, ..Screen::stdout() };
+        let lines = self.board.lines(Moment::now().wall, screen, size.1);
+        let text = self.frame.update(lines);
+        if text.is_empty() { Ok(()) } else { show(&text) }
+    }
+
+    /// Asks for what the view shows. A server that does not answer is asked again next time.
+    fn look(&mut self) {
+        let found = self.find();
+        let snapshot = &mut self.board.snapshot;
+        match found {
+            Ok(()) => snapshot.trouble = None,
+            Err(error) => {
+                snapshot.trouble = Some(format!("{}: trying again", with_causes(&error)));
+                self.client = None;
+            }
+        }
+    }
+
+    fn find(&mut self) -> Result<(), Error> {
+        if let Response::Status(status) = self.ask(Request::Status)? {
+            self.board.snapshot.status = Some(*status);
+        }
+        match self.board.view.clone() {
+            View::Jobs => self.board.snapshot.jobs = self.jobs()?,
+            View::Running => self.board.snapshot.runs = self.runs(&["running", "queued", "scheduled"])?,
+            View::History => self.board.snapshot.runs = self.runs(&[])?,
+            View::Dead => self.board.snapshot.runs = self.runs(&["dead"])?,
+            View::Log(run) => self.board.snapshot.lines = self.log(run)?,
+            View::Help => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, request: Request) -> Result<Response, Error> {
+        let mut client = match self.client.take() {
+            Some(client) => client,
+            None => connect(&self.address)?,
+        };
+        let answer = client.ask(request);
+        // What the server refuses is an answer; after anything else the connection is of no use.
+        if matches!(answer, Ok(_) | Err(Error::Refused(_))) {
+            self.client = Some(client);
+        }
+        answer
+    }
+
+    fn jobs(&mut self) -> Result<Vec<JobWire>, Error> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let Response::Jobs { jobs, after: next } = self.ask(Request::List { after })? else {
+                return Ok(found);
+            };
+            found.extend(jobs);
+            after = next;
+            if after.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn runs(&mut self, states: &[&str]) -> Result<Vec<RunWire>, Error> {
+        let states = states.iter().map(|state| (*state).to_owned()).collect();
+        let request = Request::History { job: None, states, limit: MAX_RUNS.min(MAX_ROWS), cursor: None };
+        match self.ask(request)? {
+            Response::Runs { runs, .. } => Ok(runs),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn log(&mut self, run: String) -> Result<Vec<LineWire>, Error> {
+        let mut found = std::collections::VecDeque::new();
+        let mut answer = self.ask(Request::Logs { of: run, follow: false })?;
+        while let (Response::Line(line), Some(client)) = (answer, &mut self.client) {
+            found.push_back(line);
+            if MAX_LINES < found.len() {
+                found.pop_front();
+            }
+            answer = client.next_answer()?;
+        }
+        Ok(found.into())
+    }
+
+    fn change(&mut self, request: Request) {
+        self.board.notice = match self.ask(request) {
+            Ok(Response::Planned { run }) => format!("{run} is planned"),
+            Ok(_) => "done".to_owned(),
+            Err(error) => with_causes(&error),
+        };
+    }
+}
