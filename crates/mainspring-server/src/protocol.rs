@@ -25,6 +25,7 @@ mod expression;
 mod health;
 mod job;
 mod page;
+mod power;
 mod question;
 mod subject;
 mod work;
@@ -37,6 +38,7 @@ pub use expression::{
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, RestWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
+pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
 pub use work::{EveryWire, SubmitWire, WorkWire};
 

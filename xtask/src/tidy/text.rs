@@ -6,7 +6,7 @@
 //! - No left-overs: a note to do something needs an issue's number; other marks do not land.
 //! - A comment keeps within 110 columns, as rustfmt keeps the code; it does not wrap comments.
 //! - A header names a source where there is one. That there is none is not said, and it ends with a sentence.
-//! - A doc comment says more than one word, and a comment names its subject: see [`SUBJECTLESS`].
+//! - A doc comment says more than one word, and a comment names its subject: see `SUBJECTLESS`.
 //! - `unsafe` only in the files that ARCHITECTURE.md lists below its heading "Unsafe".
 
 use std::path::Path;

@@ -313,7 +313,8 @@ impl Board {
     pub fn lines(&mut self, now: Timestamp, screen: Screen, height: usize) -> Vec<String> {
         let room = height.saturating_sub(OTHER_LINES);
         self.selected = self.selected.min(self.row_count().saturating_sub(1));
-        self.first = self.first.min(self.selected).max((self.selected + 1).saturating_sub(room));
+        // Where there is room for no row the selected one is the first all the same.
+        self.first = self.first.min(self.selected).max((self.selected + 1).saturating_sub(room.max(1)));
         let mut lines = vec![self.head(now, screen), self.tabs(screen)];
         lines.extend(self.rows(now, screen, room));
         lines.resize(height.saturating_sub(1).max(1), String::new());
@@ -325,6 +326,9 @@ impl Board {
     fn head(&self, now: Timestamp, screen: Screen) -> String {
         let clock = now.to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string();
         let held = if self.is_held { "held  " } else { "" };
+        if screen.width <= held.len() + clock.len() {
+            return cut(&clock, screen.width);
+        }
         let text = match (&self.snapshot.trouble, &self.snapshot.status) {
             (Some(trouble), _) => trouble.clone(),
             (None, None) => "asking ..".to_owned(),

@@ -80,7 +80,7 @@ fn looking_leaves_nothing_behind() {
     ground.write("c.crontab", "0 0 1 1 * root true\n", 0o644);
     let (data, file) = (ground.text("ms"), ground.text("c.crontab"));
     let mut server = Running::any(&["serve", "--data", &data, "--system", &file]);
-    server.wait_for(&["1 jobs"]);
+    server.wait_for(&["1 job"]);
     server.stop();
     let before = names(&ground.path("ms"));
     for args in LOOKS {

@@ -58,6 +58,11 @@ impl Planner {
     /// A scheduled run's time has come.
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.runs.wake(key);
+        let before = self.runs.before_in_line(&live.run);
+        if before.and_then(|before| before.wakes).is_some_and(|entry| now < entry.at) {
+            // A rewind has put others in line before it since it began to wait.
+            return self.schedule(now, live);
+        }
         let due = live.run.due;
         // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind
         // what it follows.

@@ -26,7 +26,8 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Request, Response, SubmitWire, WorkWire,
+    AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, SubmitWire,
+    WorkWire,
 };
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
@@ -69,8 +70,9 @@ impl Server {
             return self.go_on(asker, asking);
         }
         // Rates do not limit requests that only look.
-        let weighed =
-            |clients: &mut Clients| if looks(&request) { Ok(()) } else { clients.weigh(asker, now) };
+        let weighed = |clients: &mut Clients| {
+            if request.power() == Power::Looks { Ok(()) } else { clients.weigh(asker, now) }
+        };
         let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
         if let Err(error) = admitted {
             return self.clients.answer(asker, Response::Error(error));
@@ -221,7 +223,7 @@ impl Server {
     }
 
     fn consider(&mut self, request: Request, now: Moment) -> Asking {
-        if !looks(&request) && self.phase != Phase::Running {
+        if request.power() != Power::Looks && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
         self.has_room_for(&request, now)?;
@@ -292,7 +294,7 @@ impl Server {
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
     fn has_room_for(&self, request: &Request, now: Moment) -> Result<(), ErrorWire> {
         let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
-            true => !looks(request),
+            true => request.power() != Power::Looks,
             false => self.room.is_full() && adds(request),
         };
         let text = || self.troubles(now).join("; ");
@@ -426,7 +428,7 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
 
 /// Whether it is kept who asks. Of what programs submit the job itself is the record: there may be thousands a second.
 fn is_audited(request: &Request) -> bool {
-    !looks(request) && !matches!(request, Request::Submit(_)) && !is_preview(request)
+    request.power() != Power::Looks && !matches!(request, Request::Submit(_)) && !is_preview(request)
 }
 
 /// Whether a request only tells what it would change.
@@ -436,25 +438,6 @@ fn is_preview(request: &Request) -> bool {
         Request::Backfill { preview: true, .. }
             | Request::Rewind { preview: true, .. }
             | Request::Apply { preview: true, .. }
-    )
-}
-
-/// Whether a request changes nothing.
-fn looks(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Status
-            | Request::Health
-            | Request::List(_)
-            | Request::Pending { .. }
-            | Request::Show { .. }
-            | Request::History(_)
-            | Request::Audit(_)
-            | Request::Stats { .. }
-            | Request::Logs { .. }
-            | Request::Wait { .. }
-            | Request::Export { .. }
-            | Request::Find { .. }
     )
 }
 

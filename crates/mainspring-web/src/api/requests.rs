@@ -20,7 +20,7 @@ use std::pin::pin;
 
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
-use mainspring_server::protocol::{Asked, Request, Response};
+use mainspring_server::protocol::{Asked, Power, Request, Response};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
@@ -38,34 +38,11 @@ const LINES: &str = "application/x-ndjson";
 
 /// What a request needs; `None` for what the server's own listener alone may ask, or who is at the machine.
 pub const fn scope_of(request: &Request) -> Option<Scope> {
-    match request {
-        Request::Status
-        | Request::Health
-        | Request::List(_)
-        | Request::Pending { .. }
-        | Request::Show { .. }
-        | Request::History(_)
-        | Request::Audit(_)
-        | Request::Stats { .. }
-        | Request::Logs { .. }
-        | Request::Wait { .. }
-        | Request::Export { .. }
-        | Request::Find { .. } => Some(Scope::Look),
-        Request::Run { .. }
-        | Request::Pause(_)
-        | Request::Resume { .. }
-        | Request::Cancel { .. }
-        | Request::Backfill { .. }
-        | Request::Rewind { .. }
-        | Request::DeadRetry { .. }
-        | Request::DeadDrop { .. } => Some(Scope::Operate),
-        // What these say is run as the server's user, or is taken away for good.
-        Request::Submit(_)
-        | Request::Every(_)
-        | Request::Define { .. }
-        | Request::Remove { .. }
-        | Request::Apply { .. } => Some(Scope::Define),
-        Request::LoginCode | Request::Redeem { .. } | Request::Watch => None,
+    match request.power() {
+        Power::Looks => Some(Scope::Look),
+        Power::Operates => Some(Scope::Operate),
+        Power::Defines => Some(Scope::Define),
+        Power::Local => None,
     }
 }
 
