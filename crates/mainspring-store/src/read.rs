@@ -167,8 +167,9 @@ pub(super) fn audit(connection: &Connection, query: &AuditQuery) -> Result<Vec<A
     rows(connection, &sql, params![actor, target, since.map(nanoseconds), before, page(*limit)], row::audited)
 }
 
-/// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a statement for each would
-/// cost ten times as much. The row of a job has its last run; for what has no row its runs are looked at.
+/// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a
+/// statement for each would cost ten times as much. The row of a job has its last run; for what has no row
+/// its runs are looked at.
 pub(super) fn last_ended_sql() -> String {
     let last = |column: &str| {
         format!(

@@ -332,7 +332,8 @@ impl Jobs {
         tracked.is_some_and(|tracked| {
             let is_for_good = tracked.mark.pause.is_some_and(|pause| pause != Pause::Asked);
             if is_for_good && rest.until.is_some() {
-                // After failures or crashes a person has to say that it goes on: the note is kept, the time is not.
+                // After failures or crashes a person has to say that it goes on: the note is kept, the time
+                // is not.
                 tracked.mark.rest = record::Rest::new(rest.note);
             } else {
                 (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
@@ -352,8 +353,8 @@ impl Jobs {
         was_paused
     }
 
-    /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server died meanwhile waits for
-    /// a person. Tells whether it goes on.
+    /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server
+    /// died meanwhile waits for a person. Tells whether it goes on.
     pub(super) fn end_rest(&mut self, name: &JobName, now: Timestamp) -> bool {
         let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
         let is_over = mark.rest.is_over(now) && mark.crashes == 0;

@@ -82,8 +82,8 @@ impl Planner {
         self.runs.of(name).map(|live| &live.run)
     }
 
-    /// The open runs of a job and of all whose names come after it, in the order of their keys: for a walk beside that of
-    /// [`looks_after`](Self::looks_after).
+    /// The open runs of a job and of all whose names come after it, in the order of their keys: for a walk
+    /// beside that of [`looks_after`](Self::looks_after).
     pub fn runs_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
         self.runs.from(name).map(|live| &live.run)
     }
