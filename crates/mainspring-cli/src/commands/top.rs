@@ -139,7 +139,8 @@ impl Top {
             for key in keys(&bytes[..count]) {
                 match self.board.press(key) {
                     Wish::Show => {}
-                    Wish::Look => due = Moment::now(),
+                    // Before the next key, which may have come with this one: it is for a row of the new view.
+                    Wish::Look => self.look(),
                     Wish::Redraw => self.redraw()?,
                     Wish::End => return Ok(()),
                     Wish::Change(request) => {
