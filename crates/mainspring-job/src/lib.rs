@@ -87,6 +87,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
+pub mod audit;
 pub mod name;
 pub mod outcome;
 pub mod reason;
@@ -120,6 +121,8 @@ mod serde;
 pub use jiff;
 pub use mainspring_cron as cron;
 
+#[doc(inline)]
+pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
 pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
@@ -128,7 +131,7 @@ pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{Group, Job};
+pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
@@ -153,7 +156,7 @@ pub use policy::{
 #[doc(inline)]
 pub use reason::Reason;
 #[doc(inline)]
-pub use record::{JobRecord, Mark, Pause};
+pub use record::{JobRecord, LastRun, Mark, Pause, Rest};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]
@@ -163,8 +166,8 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Committed, Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Reader, Renewed, Shard, Store,
-    StoreError,
+    Committed, Counts, Cursor, Hint, Lease, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewed,
+    Shard, Spread, Stats, Store, StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

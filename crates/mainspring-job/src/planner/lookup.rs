@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::Planner;
 use crate::job::Job;
 use crate::name::JobName;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Run, RunKey};
 
 impl Planner {
@@ -59,6 +59,14 @@ impl Planner {
         self.jobs.defined_after(None)
     }
 
+    /// The same of those whose names come after one, in order of their names.
+    pub fn looks_after<'p>(
+        &'p self,
+        after: Option<&JobName>,
+    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+        self.jobs.defined_after(after)
+    }
+
     /// Open runs, in the order of their keys.
     pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().map(|live| &live.run)
@@ -74,9 +82,20 @@ impl Planner {
         self.runs.of(name).map(|live| &live.run)
     }
 
+    /// The open runs of a job and of all whose names come after it, in the order of their keys: for a walk
+    /// beside that of [`looks_after`](Self::looks_after).
+    pub fn runs_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
+        self.runs.from(name).map(|live| &live.run)
+    }
+
     /// Whether everything is paused.
     pub fn is_paused(&self) -> bool {
         self.activity.is_paused()
+    }
+
+    /// How everything rests, if it is paused.
+    pub fn rest(&self) -> Option<&Rest> {
+        self.activity.rest()
     }
 
     /// Whether [`Input::Stop`](crate::Input::Stop) was told.

@@ -91,6 +91,11 @@ impl OpenRuns {
         self.runs.range(first..).map(|(_, live)| live).take_while(move |live| live.run.key.job == job)
     }
 
+    /// Those of a job and of all after it.
+    pub(super) fn from<'p>(&'p self, job: &JobName) -> impl Iterator<Item = &'p Live> + use<'p> {
+        self.runs.range(RunKey::new(job.clone(), Timestamp::MIN)..).map(|(_, live)| live)
+    }
+
     /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that
     /// has not either.
     pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
