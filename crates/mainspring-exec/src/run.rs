@@ -26,8 +26,8 @@ use nix::sys::signal::Signal;
 
 use crate::cgroup::Cgroup;
 use crate::clock::Moment;
-use crate::output::EachLine;
 pub use crate::output::Stream;
+use crate::output::{EachLine, Piece};
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Outcome, Process, StartError};
 use crate::secret::Masks;
@@ -44,8 +44,8 @@ const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
 
 /// Hears what becomes of runs that the loop knows as `K`.
 pub trait Reports<K> {
-    /// A run wrote a line; secrets are masked in it.
-    fn line(&mut self, run: &K, stream: Stream, text: &str);
+    /// A run wrote a line, or a piece of a long one; secrets are masked in it.
+    fn line(&mut self, run: &K, stream: Stream, piece: &Piece<'_>);
     /// A run ended. Lines may still come of it, if its output is held open.
     fn ended(&mut self, run: &K, end: &End);
 }
@@ -397,7 +397,7 @@ impl Output {
 
     fn report_tail<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
         if !self.tail.is_empty() {
-            let mut each = |stream, line: &str| reports.line(key, stream, line);
+            let mut each = |stream, piece: &Piece<'_>| reports.line(key, stream, piece);
             self.dropped_bytes += self.tail.take(&self.masks, &mut each).bytes;
         }
     }
@@ -411,17 +411,19 @@ impl Output {
     ) {
         let Output { stdout, stderr, head_bytes, tail, is_in_tail, .. } = self;
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
-            act(pipe, &mut |line| {
-                let line_bytes = line.len() as u64 + 1;
+            act(pipe, &mut |piece| {
+                let line_bytes = piece.text.len() as u64 + u64::from(!piece.goes_on);
                 // What follows a line that has no place has none either: a head with holes in it would
                 // mislead.
                 *is_in_tail |= *head_bytes < line_bytes;
                 if *is_in_tail {
-                    tail.push(stream, line.as_bytes());
-                    tail.push(stream, b"\n");
+                    tail.push(stream, piece.text.as_bytes());
+                    if !piece.goes_on {
+                        tail.push(stream, b"\n");
+                    }
                 } else {
                     *head_bytes -= line_bytes;
-                    reports.line(key, stream, &line);
+                    reports.line(key, stream, &piece);
                 }
             });
         }
