@@ -27,6 +27,7 @@ use super::rate::Rates;
 use super::room::Room;
 use super::waits::LoopWaits;
 use super::work::Work;
+use super::work_texts::WorkTexts;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -169,6 +170,7 @@ impl Server {
             room,
             socket_note: None,
             is_said_full: false,
+            work_texts: WorkTexts::default(),
             work: Work::new(capacity, place.output(), files.reader().users.clone(), cgroups)
                 .map_err(setup("a socket pair"))?,
             clients: Clients::listen(&place.socket(), rates, began)
