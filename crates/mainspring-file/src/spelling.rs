@@ -13,6 +13,9 @@ const MAX_DISTANCE: usize = 2;
 /// How much of a word tells which is meant, where its end is another.
 const STEM_BYTES: usize = 4;
 
+/// How many letters of that end may be wrong: `files` is not `file_bytes`.
+const MAX_END: usize = 3;
+
 /// What to say to somebody who wrote `found` where one of `known` was expected; there is at least one.
 pub fn suggestion(found: &str, known: &[&str]) -> String {
     match nearest(found, known) {
@@ -32,7 +35,8 @@ pub fn nearest<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
 /// The one known word that begins as this one does, as `retry` begins as `retries`. Of several none is meant.
 fn of_one_stem<'k>(found: &str, known: &[&'k str]) -> Option<&'k str> {
     let stem = found.get(..STEM_BYTES)?;
-    let mut all = known.iter().copied().filter(|known| known.starts_with(stem));
+    let mut all =
+        known.iter().copied().filter(|known| known.starts_with(stem) && distance(found, known) <= MAX_END);
     all.next().filter(|_| all.next().is_none())
 }
 
@@ -65,6 +69,7 @@ mod tests {
         assert_eq!(suggestion("timout", &known), "did you mean `timeout`?");
         assert_eq!(suggestion("timeouts_s", &known), "did you mean `timeout`?");
         assert_eq!(nearest("retries", &["retention", "retry"]), Some("retry"));
+        assert_eq!(nearest("files", &["file_bytes", "open_files"]), None);
         assert_eq!(nearest("rety", &["cron"]), None);
         assert_eq!(suggestion("xx", &known), "known are timeout, overlap, at");
         assert_eq!(suggestion(&"x".repeat(10_000), &known), "known are timeout, overlap, at");
