@@ -195,8 +195,9 @@ impl App {
         request: Request,
     ) -> Result<Response, Problem> {
         let actor = Actor { name: Some(who.name.clone()), comment };
+        let of = request.subject().1.map(str::to_owned);
         let answer = self.pool.ask(actor, request).await;
-        self.catalogue.forget();
+        self.catalogue.touch(of.as_deref());
         answer.map_err(Problem::from)
     }
 }
