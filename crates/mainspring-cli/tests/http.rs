@@ -273,6 +273,10 @@ fn output_is_bytes_and_never_a_page() {
     assert!(String::from_utf8_lossy(&whole.body).contains("<script>alert(1)</script>"), "{whole:?}");
     let tail = site.get(&format!("{path}?tail=1"), &token);
     assert!(tail.status == 206 && tail.body.ends_with(b" 3\n") && !tail.body.contains(&b'<'), "{tail:?}");
+    assert_eq!(site.get(&format!("{path}?attempt=1"), &token).body, whole.body);
+    assert!(site.get(&format!("{path}?attempt=2"), &token).body.is_empty(), "there was one attempt");
+    assert!(site.get(&format!("{path}?attempt=1&tail=1"), &token).body.ends_with(b" 3\n"));
+    assert_eq!(site.get(&format!("{path}?attempt=0"), &token).status, 400);
     let bearer = format!("Bearer {token}");
     let range = |range: &str| site.send("GET", &path, &[("Authorization", &bearer), ("Range", range)], "");
     assert_eq!(range("bytes=0-3").body, whole.body[..4]);

@@ -42,7 +42,11 @@ fn time() -> Value {
 const QUERY: &[Parameter] = &[
     ("actor", text, "only what this person or program did"),
     ("after", text, "the page that begins behind this: `next` of the page before"),
-    ("attempt", || json!({ "type": "integer", "minimum": 1 }), "only this attempt"),
+    (
+        "attempt",
+        || json!({ "type": "integer", "minimum": 1, "maximum": 4_294_967_295_u64 }),
+        "only this attempt",
+    ),
     ("cause", text, "only runs with this cause"),
     ("from", time, "from this time on"),
     ("group", text, "only of this group"),
