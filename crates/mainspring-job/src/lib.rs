@@ -144,8 +144,8 @@ pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 #[doc(inline)]
 pub use planner::{
-    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner, preview,
-    rewind_preview,
+    Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner,
+    preview, rewind_preview,
 };
 #[doc(inline)]
 pub use policy::{

@@ -95,6 +95,8 @@ use window::Window;
 #[doc(inline)]
 pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
+pub use gate::Load;
+#[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]
 pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};

@@ -401,6 +401,9 @@ pub struct LineWire {
     pub attempt: u32,
     pub time: String,
     pub stream: String,
+    /// Whether the line was too long for one piece, and the next of this stream goes on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
     pub text: String,
 }
 

@@ -72,6 +72,7 @@ mod store_thread;
 mod waiters;
 mod waits;
 mod work;
+mod work_texts;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
@@ -84,6 +85,7 @@ pub use phase::Stopping;
 use room::Room;
 use waits::{LoopWaits, Wait};
 use work::Work;
+use work_texts::WorkTexts;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -104,6 +106,7 @@ pub struct Server {
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     work: Work,
+    work_texts: WorkTexts,
     clients: Clients,
     files: Files,
     signals: Signals,

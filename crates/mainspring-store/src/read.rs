@@ -174,13 +174,16 @@ pub(super) fn last_ended_sql() -> String {
     let last = |column: &str| {
         format!(
             "CASE WHEN job.name IS NOT NULL THEN job.last_{column} ELSE
-                (SELECT {column} FROM run AS ended WHERE ended.job = wanted.value
-                AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1) END"
+                (SELECT ended.{column} FROM run AS ended WHERE ended.job = wanted.value
+                AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY ended.nominal DESC, ended.series DESC LIMIT 1) END"
         )
     };
+    // Most of these names are those of columns of `job` as well.
+    let columns: Vec<String> = RUN.split(',').map(|column| format!("run.{}", column.trim())).collect();
     format!(
-        "SELECT {RUN} FROM run WHERE (job, nominal, series) IN
-            (SELECT wanted.value, {}, {} FROM json_each(?1) AS wanted LEFT JOIN job ON job.name = wanted.value)",
+        "SELECT {} FROM json_each(?1) AS wanted LEFT JOIN job ON job.name = wanted.value
+            CROSS JOIN run ON run.job = wanted.value AND run.nominal = {} AND run.series = {}",
+        columns.join(", "),
         last("nominal"),
         last("series")
     )

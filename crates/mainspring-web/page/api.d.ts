@@ -386,7 +386,7 @@ export interface Attempt {
 
 // GET runs/{run}/output?attempt,tail   Range   ->   200 or 206, text/plain; charset=utf-8
 //
-// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`. `tail=N` asks for the last N
+// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`, with `+` behind the stream where the next line of it goes on. `tail=N` asks for the last N
 // lines, at most 256 KiB of them, and is answered by 206 with Content-Range. `X-Complete: true` says that
 // nothing follows.
 //

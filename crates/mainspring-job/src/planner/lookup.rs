@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 
 use super::Planner;
+use super::gate::Load;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{Mark, Rest};
@@ -82,10 +83,15 @@ impl Planner {
         self.runs.of(name).map(|live| &live.run)
     }
 
-    /// The open runs of a job and of all whose names come after it, in the order of their keys: for a walk
-    /// beside that of [`looks_after`](Self::looks_after).
-    pub fn runs_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = &'p Run> + use<'p> {
-        self.runs.from(name).map(|live| &live.run)
+    /// How many runs of a job are queued and running.
+    pub fn load(&self, name: &JobName) -> Load {
+        self.runs.load(name)
+    }
+
+    /// The same of a job and of all whose names come after it, those without any left out, in the order of
+    /// their names: for a walk beside that of [`looks_after`](Self::looks_after).
+    pub fn loads_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = (&'p JobName, Load)> + use<'p> {
+        self.runs.loads_from(name)
     }
 
     /// Whether everything is paused.

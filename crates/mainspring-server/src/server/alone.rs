@@ -21,6 +21,7 @@ use super::asking::{Next, not_found, run_key, usage};
 use super::feed::Feed;
 use super::output::Outputs;
 use super::room::free_bytes;
+use super::work_texts::WorkText;
 use super::{describe, health, queries};
 use crate::error::Error;
 use crate::place::Place;
@@ -173,7 +174,7 @@ impl Alone {
 
     /// What is known of a job without a look at its runs: none is open.
     fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
-        let mut wire = describe::job(job, &record.mark, None, self.now);
+        let mut wire = describe::job(job, &record.mark, None, &WorkText::of(&job.work), self.now);
         if self.is_all_paused {
             describe::rest_with_all(&mut wire);
         }

@@ -27,6 +27,7 @@ use super::rate::Rates;
 use super::room::Room;
 use super::waits::LoopWaits;
 use super::work::Work;
+use super::work_texts::WorkTexts;
 use super::{Server, log_to_stdout};
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -37,6 +38,7 @@ use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
 use crate::supervisor;
+use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
@@ -159,12 +161,17 @@ impl Server {
         let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let mut limits = Limits::default();
         limits.max_running = capacity;
+        let cgroups = Cgroups::delegated();
+        let cgroup_note = cgroups
+            .as_ref()
+            .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, limits)?,
             room,
             socket_note: None,
             is_said_full: false,
-            work: Work::new(capacity, place.output(), files.reader().users.clone())
+            work_texts: WorkTexts::default(),
+            work: Work::new(capacity, place.output(), files.reader().users.clone(), cgroups)
                 .map_err(setup("a socket pair"))?,
             clients: Clients::listen(&place.socket(), rates, began)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
@@ -183,7 +190,10 @@ impl Server {
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, began) {
-            Ok(()) => Ok(server),
+            Ok(()) => {
+                cgroup_note.iter().for_each(|text| server.note(began.wall, text));
+                Ok(server)
+            }
             Err(error) => {
                 // It leaves in good order: nothing was started.
                 let _ = fs::remove_file(server.place.socket());

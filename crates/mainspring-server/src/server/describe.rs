@@ -12,12 +12,12 @@ use mainspring_job::{
 };
 
 use super::files::Served;
+use super::work_texts::{WorkText, summary};
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState,
     JobWire, OnceWire, Response, RestWire, RunWire, SourceCode, SpreadWire, StatsWire,
 };
-use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
@@ -39,7 +39,13 @@ fn may_be_due(job: &Job, mark: &Mark) -> bool {
 }
 
 /// `armed` is when the planner looks at it next.
-pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timestamp) -> JobWire {
+pub(super) fn job(
+    job: &Job,
+    mark: &Mark,
+    armed: Option<Timestamp>,
+    texts: &WorkText,
+    now: Timestamp,
+) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
         Some(Pause::Failures) => JobState::PausedAfterFailures,
@@ -65,8 +71,8 @@ pub(super) fn job(job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Timesta
         rest: mark.pause.filter(|_| mark.rest != Rest::default()).map(|_| rest(&mark.rest, &zone)),
         labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
-        action: summary(&work.action),
-        policies: work.policies.to_string(),
+        action: texts.action.clone(),
+        policies: texts.policies.clone(),
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
         source: Origin::of(&job.source).to_string(),
@@ -134,10 +140,6 @@ pub(super) fn rest_with_all(wire: &mut JobWire) {
     if matches!(wire.state.as_str(), "active" | "in quarantine") {
         wire.state = "paused with everything".to_owned();
     }
-}
-
-fn summary(action: &mainspring_job::Action) -> String {
-    Body::decode(action).map_or_else(|error| error.to_string(), |body| body.summary())
 }
 
 pub(super) fn once(once: &Once) -> OnceWire {

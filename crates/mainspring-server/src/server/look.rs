@@ -6,7 +6,7 @@
 //! Does not change anything.
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
+use mainspring_job::{Job, JobName, Load, Mark, RunKey, Shard};
 
 use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
 use super::feed::Feed;
@@ -26,12 +26,6 @@ const MAX_PAGE_BYTES: usize = 256 << 10;
 
 /// A job, how far it is, and when it is looked at next.
 type Found<'p> = (&'p Job, &'p Mark, Option<Timestamp>);
-
-/// Adds an open run of a job.
-fn count(wire: &mut JobWire, state: RunState) {
-    wire.running += usize::from(state == RunState::Running);
-    wire.queued += usize::from(state == RunState::Queued);
-}
 
 impl Server {
     pub(super) fn status(&self, now: Moment) -> Asking {
@@ -77,26 +71,27 @@ impl Server {
 
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
+        if asked.after.is_none() {
+            let planner = self.owner.planner();
+            self.work_texts.forget_others(planner.jobs().count(), |name| planner.job(name).is_some());
+        }
         let (page, after) = self.page(asked.after.as_deref(), &selector);
-        // Both are in the order of names, so one walk over the runs meets all of them.
+        // Both are in the order of names, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
-        let mut runs = first.into_iter().flat_map(|name| self.owner.planner().runs_from(name)).peekable();
+        let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
         let mut jobs: Vec<JobWire> = Vec::with_capacity(page.len());
         for (job, mark, armed) in page {
-            let mut wire = self.job(job, mark, armed, now);
-            while let Some(run) = runs.next_if(|run| run.key.job <= job.name) {
-                if run.key.job == job.name {
-                    count(&mut wire, run.state);
-                }
-            }
-            jobs.push(wire);
+            while loads.next_if(|(name, _)| **name < job.name).is_some() {}
+            let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
+            jobs.push(self.job(job, mark, armed, load.unwrap_or_default(), now));
         }
         query(move |reader| queries::list(reader, jobs, after))
     }
 
-    /// What is known of a job without the store and its open runs.
-    fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, now: Moment) -> JobWire {
-        let mut wire = describe::job(job, mark, armed, now.wall);
+    /// What is known of a job without the store.
+    fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, load: Load, now: Moment) -> JobWire {
+        let mut wire = describe::job(job, mark, armed, &self.work_texts.of(job), now.wall);
+        (wire.queued, wire.running) = (load.queued, load.running);
         if self.owner.planner().is_paused() {
             describe::rest_with_all(&mut wire);
         }
@@ -108,9 +103,8 @@ impl Server {
         let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
             let armed = self.owner.planner().next_of(&name);
-            let mut wire = JobWire { definition, ..self.job(job, mark, armed, now) };
-            self.owner.planner().runs_of(&name).for_each(|run| count(&mut wire, run.state));
-            wire
+            let load = self.owner.planner().load(&name);
+            JobWire { definition, ..self.job(job, mark, armed, load, now) }
         });
         query(move |reader| queries::show(reader, &name, known))
     }

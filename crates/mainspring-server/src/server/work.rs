@@ -29,6 +29,7 @@ use super::reports::{Attempted, Ended, Heard, Started, subject};
 use crate::log::{Kind, Log};
 use mainspring_action::body::Body;
 use mainspring_action::template::Values;
+use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
@@ -58,14 +59,19 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Nothing runs, and so many processes and as many webhooks may.
+    /// Nothing runs, and so many processes and as many webhooks may; each process in a cgroup, if there are any.
     ///
     /// # Errors
     ///
     /// When the operating system gives no socket pair.
-    pub(super) fn new(capacity: usize, outputs: PathBuf, users: Users) -> io::Result<Work> {
+    pub(super) fn new(
+        capacity: usize,
+        outputs: PathBuf,
+        users: Users,
+        cgroups: Option<Cgroups>,
+    ) -> io::Result<Work> {
         Ok(Work {
-            executor: Executor::of_at_most(capacity),
+            executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             postponed: Postponed::default(),
             started: HashMap::new(),
