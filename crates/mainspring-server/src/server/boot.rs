@@ -184,7 +184,7 @@ impl Server {
             looked: began,
             stopping,
             keeping,
-            listener: ListenerState::new(listener.addresses),
+            listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
             place,
         };
