@@ -1,10 +1,11 @@
 //! What installs the program: the unit for systemd, and the Debian package.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::program::root;
+use crate::program::{Running, root};
 use crate::served::folder;
 
 /// Runs a tool; `None` and a word where it is not installed.
@@ -72,5 +73,79 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     let checked = Command::new(&program).arg("check").arg(&jobs).output().unwrap();
     assert!(text(&checked).contains("0 jobs, no problems"), "{}", text(&checked));
     assert!(Path::new(&program).metadata().unwrap().len() < 200 << 20);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// The code blocks of a language below a heading of the manual, up to the next one.
+fn blocks(heading: &str, language: &str) -> Vec<String> {
+    let manual = fs::read_to_string(root().join("docs/manual.md")).unwrap();
+    let (_, chapter) = manual.split_once(&format!("{heading}\n")).unwrap();
+    let chapter = chapter.split("\n## ").next().unwrap();
+    let fence = format!("```{language}\n");
+    chapter.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A shell in which the program is in PATH, and `sudo` and `crontab` are as a person's.
+fn walk(folder: &Path, text: &str) -> (Option<i32>, String) {
+    let bin = folder.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let program = env!("CARGO_BIN_EXE_mainspring");
+    for (name, line) in [
+        ("mainspring", format!("exec {program} \"$@\"")),
+        ("sudo", "exec \"$@\"".to_owned()),
+        ("crontab", "printf '# mainspring: name=backup\\n30 2 * * * echo kept\\n@daily true\\n'".to_owned()),
+    ] {
+        let path = bin.join(name);
+        fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-e", "-c", text]).current_dir(folder).env("PATH", path).env("TZ", "UTC");
+    let output = shell.env("MAINSPRING_DATA", folder.join("data")).output().unwrap();
+    (output.status.code(), self::text(&output))
+}
+
+#[test]
+fn the_way_from_cron_is_as_the_manual_says() {
+    let folder = folder("from-cron");
+    let [look, _run, again] = blocks("### From cron, step by step", "sh").try_into().unwrap();
+    let (code, said) = walk(&folder, &look);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("2 jobs, no problems") && said.contains("T02:30:00+00:00"), "{said}");
+    assert!(said.contains("4 starts from 2026-03-28"), "{said}");
+    let crontab = folder.join("my.crontab");
+    fs::set_permissions(&crontab, fs::Permissions::from_mode(0o600)).unwrap();
+    let [edit] = blocks("### From cron, step by step", "ini").try_into().unwrap();
+    let command = edit.lines().filter_map(|line| line.strip_prefix("ExecStart=")).next_back().unwrap();
+    let (data, file) = (folder.join("data"), crontab.to_str().unwrap().to_owned());
+    let command = command.replace("/var/lib/mainspring", data.to_str().unwrap());
+    let command = command.replace("/etc/mainspring/my.crontab", &file);
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    let mut running = Running::any(&words);
+    running.wait_for(&["2 jobs"]);
+    let (code, said) = walk(&folder, &again);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("backup") && said.contains("succeeded"), "{said}");
+    let (code, said) = walk(&folder, "sudo mainspring export > jobs.toml; mainspring check jobs.toml");
+    assert_eq!((code, said.contains("2 jobs, no problems")), (Some(0), true), "{said}");
+    running.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_unit_of_another_user_s_crontab_is_one_that_systemd_takes() {
+    let folder = folder("unit-edit");
+    let unit = fs::read_to_string(root().join("docs/mainspring.service")).unwrap();
+    let [edit] = blocks("### From cron, step by step", "ini").try_into().unwrap();
+    let edit =
+        edit.replace("/usr/bin/mainspring", env!("CARGO_BIN_EXE_mainspring")).replace("mara", "daemon");
+    let path = folder.join("mainspring.service");
+    fs::write(&path, unit.replace("[Install]", &format!("{edit}\n[Install]"))).unwrap();
+    if let Some(verified) = tool("systemd-analyze", &["verify", "--man=no", path.to_str().unwrap()]) {
+        let said = text(&verified);
+        let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mainspring")).collect();
+        assert!(verified.status.success() && about_it.is_empty(), "{said}");
+    }
     let _ = fs::remove_dir_all(&folder);
 }

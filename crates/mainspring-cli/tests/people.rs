@@ -83,6 +83,17 @@ fn a_line_that_is_longer_than_a_piece_comes_back_as_one() {
 }
 
 #[test]
+fn a_signal_that_ended_a_run_is_called_by_its_name() {
+    let jobs = "[jobs.fault]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'kill -SEGV $$'\n";
+    let served = Served::start("signal-name", jobs);
+    served.says(&["run", "fault", "--wait"], 1, "signal 11 (SIGSEGV)");
+    served.says(&["history", "fault"], 0, "signal 11 (SIGSEGV)");
+    let run = &served.json(&["history", "fault", "--json"])["runs"]["runs"][0];
+    assert_eq!((run["outcome_code"].as_str(), run["outcome_number"].as_i64()), (Some("signal"), Some(11)));
+    served.stop();
+}
+
+#[test]
 fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
     let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\noutput_bytes = 2000\nshell = 'echo BEGIN; seq 100000; echo END'\n";
     let mut served = Served::start("long-output", jobs);

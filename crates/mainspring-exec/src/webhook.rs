@@ -182,6 +182,14 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
     }
 }
 
+/// What a body is that no header names: an object or a list is meant as JSON, and all else is text.
+fn content_type(body: &str) -> &'static str {
+    match body.trim_start().starts_with(['{', '[']) {
+        true => "application/json",
+        false => "text/plain; charset=utf-8",
+    }
+}
+
 fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<String>, String> {
     let body = spec.body.fill(values);
     let uri: Uri = spec.url.fill(values).parse().map_err(|error| format!("the URL is none: {error}"))?;
@@ -194,7 +202,7 @@ fn request(spec: &WebhookSpec, values: &Values, unix_s: i64) -> Result<Request<S
         request = request.header(own, if own == "user-agent" { USER_AGENT } else { &values.key });
     }
     if !body.is_empty() && !filled.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
-        request = request.header("content-type", "application/json");
+        request = request.header("content-type", content_type(&body));
     }
     for (name, value) in &filled {
         request = request.header(*name, value);
@@ -304,5 +312,17 @@ fn reason(error: &Error) -> String {
         Error::HostNotFound => "the host is not known".to_owned(),
         Error::Io(error) => error.to_string(),
         error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_looks_like_json_is_called_so() {
+        assert_eq!(content_type(" {\"a\": 1}"), "application/json");
+        assert_eq!(content_type("[1]"), "application/json");
+        assert_eq!(content_type("it is 17:30"), "text/plain; charset=utf-8");
     }
 }

@@ -33,6 +33,7 @@
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use jiff::tz::TimeZone;
@@ -61,6 +62,9 @@ pub use labels::Selector;
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
 /// two each.
 pub const MAX_JOBS: usize = 10_000;
+
+/// How the parser's message begins of a name that is there already.
+const DUPLICATE: &str = "duplicate key";
 
 /// The tables of a file.
 const TABLES: &[&str] = &["defaults", "groups", "jobs"];
@@ -188,10 +192,26 @@ impl<'s> Reading<'s> {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let document = document.get_ref();
         let mut broken = Vec::new();
+        let is_doubled = |error: &toml::de::Error| error.message().starts_with(DUPLICATE);
+        let doubled = if errors.iter().any(is_doubled) { self.doubled_tables() } else { HashMap::new() };
+        let mut said = HashSet::new();
         for error in errors {
             let span = error.span().unwrap_or(0..0);
-            broken.push(section_at(self.text, span.start));
-            self.faults.push(Fault::new(span, syntax_message(error.message())));
+            let section = section_at(self.text, span.start);
+            let line_number = self.source.line_at(span.start).0.number;
+            let lines =
+                doubled.get(&section).filter(|(_, second)| is_doubled(&error) && *second <= line_number);
+            match lines {
+                // The parser puts its keys into the first table, and complains of each that is there.
+                Some(_) if said.contains(&section) => {}
+                Some((first, _)) => {
+                    let message = format!("the table [{section}] is there already: line {first}");
+                    self.faults.push(Fault::new(span, message));
+                    said.insert(section.clone());
+                }
+                None => self.faults.push(Fault::new(span, syntax_message(error.message()))),
+            }
+            broken.push(section);
         }
         Fields::of(document).check_known(TABLES, &mut self.faults);
         let groups = self.groups(document);
@@ -208,6 +228,22 @@ impl<'s> Reading<'s> {
         let faults = self.faults.into_sorted();
         let problems = faults.into_iter().map(|fault| placed(self.source, fault)).collect();
         JobFile { jobs, groups, problems }
+    }
+
+    /// The tables that have more than one header: the lines of their first and of their second.
+    fn doubled_tables(&self) -> HashMap<String, (usize, usize)> {
+        let mut found: HashMap<String, (usize, usize)> = HashMap::new();
+        for (index, line) in self.text.lines().enumerate() {
+            let line = line.trim();
+            // Those of a list may be many.
+            if line.starts_with('[') && !line.starts_with("[[") {
+                let lines = found.entry(section_at(line, 0)).or_insert((index + 1, usize::MAX));
+                if lines.0 <= index && lines.1 == usize::MAX {
+                    lines.1 = index + 1;
+                }
+            }
+        }
+        found
     }
 
     fn groups(&mut self, document: &DeTable<'s>) -> Vec<Group> {

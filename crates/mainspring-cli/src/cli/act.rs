@@ -30,7 +30,7 @@ pub struct RunArgs {
 /// The arguments of `at`.
 #[derive(Debug, Args)]
 pub struct AtArgs {
-    /// When: 17:30, '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m from now
+    /// When: 17:30, noon, 'tomorrow 9:00', '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m from now
     #[arg(value_name = "TIME|+DURATION", value_parser = parse_moment)]
     pub when: Moment,
     /// Runs it at once if that time is past, instead of refusing it
@@ -100,7 +100,7 @@ pub struct PauseArgs {
 #[derive(Debug, Args)]
 pub struct ScopeArgs {
     /// The job's name
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present = "all", value_name = "JOB|--all")]
     pub job: Option<String>,
     /// Everything
     #[arg(long, conflicts_with = "job")]
@@ -181,7 +181,7 @@ pub enum DeadCommand {
 #[derive(Debug, Args)]
 pub struct DeadArgs {
     /// The run as `dead list` names it
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present = "all", value_name = "RUN|--all")]
     pub run: Option<String>,
     /// All dead letters that there are now
     #[arg(long, conflicts_with = "run")]

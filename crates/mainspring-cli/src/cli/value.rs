@@ -93,6 +93,8 @@ pub enum Moment {
     Civil(DateTime),
     /// The next time that the clocks of the system's zone show this.
     Clock(Time),
+    /// When they show this on the day after today.
+    Tomorrow(Time),
     /// So long from now.
     After(Duration),
 }
@@ -108,6 +110,10 @@ impl Moment {
             Moment::At(instant) => Ok(*instant),
             Moment::Civil(time) => Ok(time.to_zoned(zone.clone())?.timestamp()),
             Moment::After(delay) => now.checked_add(*delay),
+            Moment::Tomorrow(time) => {
+                let tomorrow = now.to_zoned(zone.clone()).date().tomorrow()?;
+                Ok(tomorrow.to_datetime(*time).to_zoned(zone.clone())?.timestamp())
+            }
             Moment::Clock(time) => {
                 let today = now.to_zoned(zone.clone()).date();
                 let at = today.to_datetime(*time).to_zoned(zone.clone())?.timestamp();
@@ -126,11 +132,22 @@ pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
     }
     let instant = || text.parse().map(Moment::At).ok();
     let civil = || text.parse().map(Moment::Civil).ok();
-    let clock = || text.parse().map(Moment::Clock).ok();
+    let clock = || clock_of(text).map(Moment::Clock);
     let now = || (text == "now").then_some(Moment::After(Duration::ZERO));
-    now().or_else(instant).or_else(civil).or_else(clock).ok_or_else(|| {
-        "a time is written as 17:30, '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m".to_owned()
+    let tomorrow = || clock_of(text.strip_prefix("tomorrow ")?.trim()).map(Moment::Tomorrow);
+    now().or_else(instant).or_else(civil).or_else(clock).or_else(tomorrow).ok_or_else(|| {
+        "a time is written as 17:30, noon, 'tomorrow 9:00', '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m"
+            .to_owned()
     })
+}
+
+/// A time of day, also by the words of at(1), and with an hour of one digit.
+fn clock_of(text: &str) -> Option<Time> {
+    match text {
+        "noon" => Some(Time::constant(12, 0, 0, 0)),
+        "midnight" => Some(Time::midnight()),
+        _ => text.parse().or_else(|_| format!("0{text}").parse()).ok(),
+    }
 }
 
 pub(super) fn parse_period(text: &str) -> Result<String, String> {
@@ -176,6 +193,11 @@ mod tests {
             ("+90m", "2026-11-21T13:30:00Z"),
             ("12:30", "2026-11-22T11:30:00Z"),
             ("13:30", "2026-11-21T12:30:00Z"),
+            ("noon", "2026-11-22T11:00:00Z"),
+            ("midnight", "2026-11-21T23:00:00Z"),
+            ("9:15", "2026-11-22T08:15:00Z"),
+            ("tomorrow 13:30", "2026-11-22T12:30:00Z"),
+            ("tomorrow noon", "2026-11-22T11:00:00Z"),
             ("2026-12-31 23:59", "2026-12-31T22:59:00Z"),
             ("2026-12-31T23:59:00+02:00", "2026-12-31T21:59:00Z"),
         ];

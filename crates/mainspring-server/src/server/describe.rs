@@ -7,8 +7,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Applied, Attempt, Audited, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause,
-    Refusal, Reply, Rest, Run, Spread, Stats, Trigger,
+    Applied, Attempt, Audited, Failure, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, Outcome,
+    PROBATION, Pause, Refusal, Reply, Rest, Run, Spread, Stats, Trigger,
 };
 
 use super::files::Served;
@@ -166,9 +166,9 @@ pub(super) fn run(run: &Run) -> RunWire {
         due: run.due.to_string(),
         started: text(run.started),
         ended: text(run.ended),
-        outcome: run.outcome.as_ref().map(ToString::to_string),
+        outcome: run.outcome.as_ref().map(outcome_text),
         outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
-        outcome_number: run.outcome.as_ref().and_then(mainspring_job::Outcome::number),
+        outcome_number: run.outcome.as_ref().and_then(Outcome::number),
         reason: run.why(),
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
         count: run.span.map_or(1, |span| span.count),
@@ -182,7 +182,7 @@ pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
         started: attempt.started.to_string(),
         ended: attempt.ended.map(|time| time.to_string()),
         state: attempt.state.map(|state| state.name().to_owned()),
-        outcome: attempt.outcome.as_ref().map(ToString::to_string),
+        outcome: attempt.outcome.as_ref().map(outcome_text),
     };
     FoundWire {
         run: run(found),
@@ -247,6 +247,17 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
         // The answer to a command that nothing here sends.
         other => Response::Error(ErrorWire::new(ErrorKind::Failed, format!("{other:?}"))),
+    }
+}
+
+/// An outcome for people: a signal also by its name, which the store does not have.
+fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Failed(Failure::Signal(number)) => {
+            let name = nix::sys::signal::Signal::try_from(*number).ok();
+            name.map_or_else(|| outcome.to_string(), |name| format!("{outcome} ({name})"))
+        }
+        outcome => outcome.to_string(),
     }
 }
 
