@@ -32,8 +32,8 @@ pub(super) struct Meters {
     is_on: bool,
     jobs: BTreeMap<JobName, JobMetricsWire>,
     once: JobMetricsWire,
-    /// Of what is over and was not seen to start, under a name that no job has: runs of jobs that are gone, and one-shot jobs
-    /// that waited.
+    /// Of what is over and was not seen to start, under a name that no job has: runs of jobs that are gone,
+    /// and one-shot jobs that waited.
     unnamed: JobMetricsWire,
     going: HashMap<RunKey, Going>,
     lateness: HistogramWire,
@@ -72,7 +72,8 @@ impl Meters {
         Meters { is_on, ..Meters::default() }
     }
 
-    /// Where a run is counted. A name without a definition has no place of its own: nothing would take that away.
+    /// Where a run is counted. A name without a definition has no place of its own: nothing would take that
+    /// away.
     fn of(&mut self, job: &JobName, is_once: bool, is_defined: bool) -> &mut JobMetricsWire {
         if is_once {
             return &mut self.once;
