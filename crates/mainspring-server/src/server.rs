@@ -202,9 +202,9 @@ impl Server {
                 return Ok(());
             }
             let listener = &mut self.listener;
-            self.owner.send_batches(now, |batch| {
+            self.owner.send_batches(now, |planner, batch| {
                 listener.changes.note(batch, now);
-                listener.meters.note(batch);
+                listener.meters.note(batch, |name| planner.job(name).is_some());
             });
             let is_quiet = outputs.is_empty();
             self.perform(outputs);

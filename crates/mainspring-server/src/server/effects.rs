@@ -25,7 +25,8 @@ impl Server {
             let now = Moment::now();
             match output {
                 Output::Start(start) => {
-                    self.listener.meters.start(&start, now.wall);
+                    let is_defined = self.owner.planner().job(&start.key.job).is_some();
+                    self.listener.meters.start(&start, is_defined, now.wall);
                     self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
                 }
                 // How is in the spec that it was started with.

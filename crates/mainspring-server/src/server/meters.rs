@@ -32,6 +32,9 @@ pub(super) struct Meters {
     is_on: bool,
     jobs: BTreeMap<JobName, JobMetricsWire>,
     once: JobMetricsWire,
+    /// Of what is over and was not seen to start, under a name that no job has: runs of jobs that are gone,
+    /// and one-shot jobs that waited.
+    unnamed: JobMetricsWire,
     going: HashMap<RunKey, Going>,
     lateness: HistogramWire,
     turn: HistogramWire,
@@ -52,15 +55,31 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
     }
 }
 
+/// Something does not run, or not on.
+fn over(of: &mut JobMetricsWire, state: RunState, reason: Option<&Reason>, times: u64) {
+    count(&mut of.ended, state.name(), times);
+    let code = reason.map_or("", Reason::code);
+    match state {
+        RunState::Missed => count(&mut of.missed, code, times),
+        RunState::SkippedOverlap | RunState::SkippedPaused => count(&mut of.skipped, code, times),
+        _ => {}
+    }
+}
+
 impl Meters {
     /// Counts if it is on.
     pub(super) fn new(is_on: bool) -> Meters {
         Meters { is_on, ..Meters::default() }
     }
 
-    fn of(&mut self, job: &JobName, is_once: bool) -> &mut JobMetricsWire {
+    /// Where a run is counted. A name without a definition has no place of its own: nothing would take that
+    /// away.
+    fn of(&mut self, job: &JobName, is_once: bool, is_defined: bool) -> &mut JobMetricsWire {
         if is_once {
             return &mut self.once;
+        }
+        if !is_defined {
+            return &mut self.unnamed;
         }
         if !self.jobs.contains_key(job) {
             self.jobs.insert(job.clone(), JobMetricsWire::default());
@@ -69,12 +88,12 @@ impl Meters {
     }
 
     /// An attempt begins.
-    pub(super) fn start(&mut self, start: &Start, now: Timestamp) {
+    pub(super) fn start(&mut self, start: &Start, is_defined: bool, now: Timestamp) {
         if !self.is_on {
             return;
         }
         let is_once = start.cause == Cause::Once;
-        let of = self.of(&start.key.job, is_once);
+        let of = self.of(&start.key.job, is_once, is_defined);
         if start.attempt == 1 {
             count(&mut of.started, start.cause.name(), 1);
             self.lateness.add(between(start.due, now));
@@ -91,18 +110,21 @@ impl Meters {
         }
     }
 
-    /// A batch is on its way.
-    pub(super) fn note(&mut self, batch: &Batch) {
+    /// A batch is on its way. `is_defined` says whether a job has a name.
+    pub(super) fn note(&mut self, batch: &Batch, is_defined: impl Fn(&JobName) -> bool) {
         if !self.is_on {
             return;
         }
         self.operations += batch.operations.len() as u64;
         for operation in &batch.operations {
             match operation {
-                Operation::Plan(run) | Operation::Fire { run, .. } => self.planned(run),
+                Operation::Plan(run) | Operation::Fire { run, .. } => {
+                    self.planned(run, is_defined(&run.key.job));
+                }
                 Operation::End { key, state, at, .. } => {
                     let going = self.going.remove(key);
-                    let of = self.of(&key.job, going.as_ref().is_some_and(|going| going.is_once));
+                    let is_once = going.as_ref().is_some_and(|going| going.is_once);
+                    let of = self.of(&key.job, is_once, is_defined(&key.job));
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
@@ -111,7 +133,9 @@ impl Meters {
                     }
                 }
                 Operation::Move { key, to, reason, .. } if !to.is_open() => {
-                    self.over(key, *to, reason.as_ref(), 1, false);
+                    let is_once = self.going.remove(key).is_some_and(|going| going.is_once);
+                    let of = self.of(&key.job, is_once, is_defined(&key.job));
+                    over(of, *to, reason.as_ref(), 1);
                 }
                 Operation::Forget(job) => {
                     self.jobs.remove(job);
@@ -122,22 +146,11 @@ impl Meters {
     }
 
     /// A record of what does not run is over as soon as it is made.
-    fn planned(&mut self, run: &Run) {
+    fn planned(&mut self, run: &Run, is_defined: bool) {
         if !run.state.is_open() {
             let times = run.span.map_or(1, |span| span.count);
-            self.over(&run.key, run.state, run.reason.as_ref(), times, run.cause == Cause::Once);
-        }
-    }
-
-    fn over(&mut self, key: &RunKey, state: RunState, reason: Option<&Reason>, times: u64, is_once: bool) {
-        let is_once = self.going.remove(key).map_or(is_once, |going| going.is_once);
-        let of = self.of(&key.job, is_once);
-        count(&mut of.ended, state.name(), times);
-        let code = reason.map_or("", Reason::code);
-        match state {
-            RunState::Missed => count(&mut of.missed, code, times),
-            RunState::SkippedOverlap | RunState::SkippedPaused => count(&mut of.skipped, code, times),
-            _ => {}
+            let of = self.of(&run.key.job, run.cause == Cause::Once, is_defined);
+            over(of, run.state, run.reason.as_ref(), times);
         }
     }
 
@@ -145,6 +158,7 @@ impl Meters {
     pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>) -> MetricsWire {
         let mut wire = MetricsWire {
             once: self.once.clone(),
+            others: self.unnamed.clone(),
             lateness: self.lateness.clone(),
             turn: self.turn.clone(),
             operations: self.operations,
@@ -198,16 +212,21 @@ mod tests {
         let mut meters = Meters::new(true);
         meters.going.insert(key("a"), Going { started: Timestamp::UNIX_EPOCH, is_once: false });
         meters.going.insert(key("tea"), Going { started: Timestamp::UNIX_EPOCH, is_once: true });
-        meters.note(&Batch::new(1, vec![end("a", 2), end("tea", 1), moved("b"), moved("gone")]));
         let known = [JobName::new("a").unwrap(), JobName::new("b").unwrap()];
+        let batch =
+            Batch::new(1, vec![end("a", 2), end("tea", 1), moved("b"), moved("gone"), end("late", 1)]);
+        meters.note(&batch, |name| known.contains(name));
+        let names: Vec<&str> = meters.jobs.keys().map(JobName::as_str).collect();
+        assert_eq!(names, ["a", "b"], "a name that no job has is not kept");
+        assert_eq!(meters.unnamed.ended.values().sum::<u64>(), 2);
         let told = meters.told(known.iter());
         assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
         assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
         assert!((told.jobs["a"].duration.sum_s - 2.0).abs() < 1e-9);
-        assert_eq!((told.jobs.len(), told.operations), (2, 4), "a job that is gone is not told of");
+        assert_eq!((told.jobs.len(), told.operations), (2, 5));
         assert!(meters.going.is_empty());
         let mut off = Meters::default();
-        off.note(&Batch::new(1, vec![end("a", 2)]));
+        off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
         off.turn(Duration::from_secs(1));
         assert_eq!(off.told(known.iter()), MetricsWire::default());
     }
@@ -216,7 +235,7 @@ mod tests {
     fn jobs_beyond_the_limit_are_told_together() {
         let mut meters = Meters::new(true);
         let names: Vec<String> = (0..MAX_METERED_JOBS + 3).map(|number| format!("j{number:04}")).collect();
-        meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()));
+        meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()), |_| true);
         let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();
         let told = meters.told(known.iter());
         assert_eq!((told.jobs.len(), told.others.ended["failed"]), (MAX_METERED_JOBS, 3));

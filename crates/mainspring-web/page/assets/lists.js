@@ -141,7 +141,6 @@ export const jobsPage = {
           ["All", { state: null }, status?.jobs],
           ["In trouble", { state: "troubled" }, status?.troubled],
           ["Failing", { state: "failing" }],
-          ["Silent", { state: "silent" }],
           ["Running", { state: "running" }],
           ["Paused", { state: "paused" }, status?.resting]
         ])
