@@ -188,7 +188,7 @@ impl Server {
             looked: began,
             stopping,
             keeping,
-            listener: ListenerState::new(listener.addresses),
+            listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
             holding: Holding::default(),
             place,
