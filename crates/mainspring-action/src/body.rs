@@ -1,4 +1,4 @@
-//! What a job does, as plain data: a process to start or a webhook to send.
+//! The body of a job as plain data: a process to start or a webhook to send.
 //!
 //! ```text
 //! job file, crontab, command line ──▶ Body ── encode ──▶ Action { kind, body: JSON } ──▶ planner, store
@@ -6,8 +6,8 @@
 //!                                                   executor ◀── Body ◀────── decode ◀──────┘
 //! ```
 //!
-//! A body names things: users, files of secrets, limits. The executor looks them up when a run starts, so
-//! neither a user's number nor a secret is on disk, and a change of either needs no reload.
+//! A body names users, files of secrets and limits. The executor looks them up when a run starts. So neither
+//! a user's number nor a secret is on disk, and a change of either needs no reload.
 //!
 //! Cost: one small JSON document per definition and per start.
 //!

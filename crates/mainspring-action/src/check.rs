@@ -1,4 +1,4 @@
-//! What is wrong with a body that came as data: from a client, and not from a file.
+//! The mistakes of a body that a client sent, and not a file.
 //!
 //! A reader of files finds the same mistakes while it reads, each with its place in a line. A client's body
 //! has no lines, so the first mistake is named by its key.

@@ -1,5 +1,5 @@
-//! What a job does, as plain data: what stands between the readers of files and the executor, which never
-//! meet.
+//! The body of a job as plain data: the readers of files write it, and the executor reads it. Neither of the
+//! two knows the other.
 //!
 //! ```text
 //! job file, crontab, command line ─▶ body ─▶ JSON in the store ─▶ body ─▶ executor

@@ -1,7 +1,7 @@
-//! What job files may name, and what holds where they name nothing.
+//! The names that job files may use, and the defaults where they name nothing.
 //!
-//! Readers of files check against these lists; executors say what the names mean to the kernel and to HTTP.
-//! The two cannot drift apart, because both read this file.
+//! Readers of files check against these lists. Executors say what the names mean to the kernel and to HTTP.
+//! The two cannot differ, because both read this file.
 //!
 //! Cost: none.
 //!

@@ -1,7 +1,7 @@
 //! A text that must not appear in a log, a history or an answer.
 //!
-//! Its `Debug` form is [`MASK`]; it has no `Display` form. Where it comes from and how output is masked is
-//! the executor's business.
+//! Its `Debug` form is [`MASK`]; it has no `Display` form. The executor reads secrets from their files and
+//! masks output.
 //!
 //! Cost: that of a string. The memory is not wiped when it is dropped.
 

@@ -5,8 +5,8 @@
 //! {{job}}                                  is the text {job}
 //! ```
 //!
-//! A variable is a brace, a word of small letters and `_` (or `secret.` and a name), and a brace. A word that
-//! is no variable is an error, because it is a mistyped one more often than not.
+//! A variable is a brace, a word of small letters and `_` (or `secret.` and a name), and a brace. An unknown
+//! word is an error, because it is usually mistyped.
 //!
 //! | variable | is |
 //! |---|---|

@@ -1,6 +1,6 @@
-//! **Cron expressions: when is the next one due?** Text in the language of cron, Quartz or systemd becomes a
-//! schedule in a time zone, which answers for the next and the previous occurrence, says in English what it
-//! means, and behaves at changes of the clock as Debian's cron does.
+//! **Cron expressions: when is the next one due?** The crate reads the languages of cron, Quartz and systemd.
+//! A text becomes a schedule in a time zone. The schedule finds the next and the previous occurrence,
+//! explains itself in English, and follows Debian's cron when the clock changes.
 //!
 //! ```
 //! use mainspring_cron::Schedule;
@@ -29,9 +29,9 @@
 //!
 //! # The language
 //!
-//! Five fields: minute, hour, day of the month, month, weekday. Six have seconds in front, seven have a year
-//! behind as well. Each is a list of numbers, names, ranges and steps: `*/15`, `9-17/2`, `mon-fri`,
-//! `jan,jul`.
+//! Five fields: minute, hour, day of the month, month, weekday. With six fields the first is the seconds;
+//! with seven the last is the year. Each is a list of numbers, names, ranges and steps: `*/15`, `9-17/2`,
+//! `mon-fri`, `jan,jul`.
 //!
 //! | item | is | field |
 //! |---|---|---|
@@ -47,18 +47,18 @@
 //!
 //! # Costs
 //!
-//! Reading is linear in the text; reading, explaining and translating allocate. The next occurrence allocates
-//! nothing and is found field by field in bit sets, never by stepping through minutes: mostly three look-ups
-//! of an offset and one search of the calendar, however far away it is. That a date never comes (30 February)
-//! is known at once, and a schedule that only names times that a gap leaves out ends its search after 400
-//! years.
+//! Reading is linear in the text. Reading, explaining and translating allocate. Finding the next occurrence
+//! allocates nothing. It searches bit sets field by field and never steps through minutes: mostly three
+//! look-ups of an offset and one search of the calendar, however far away the occurrence is. A date that
+//! never comes (30 February) is known at once. A schedule that only names times in a gap of the clock ends
+//! its search after 400 years.
 //!
 //! # What it does not do
 //!
 //! It does not run anything, and reads no clock: the caller says what time it is, and sleeps. The crate
-//! `mainspring` does both (its front `calendar`). Nothing here starts a thread or does I/O, except that
-//! [`jiff`] reads the time zone database of the system when a zone is looked up by name. Leap seconds do not
-//! exist, as on a system's clock.
+//! `mainspring` does both (its front `calendar`). Nothing here starts a thread or does I/O, with one
+//! exception: [`jiff`] reads the time zone database of the system when a zone is looked up by name. There are
+//! no leap seconds, as on a system's clock.
 //!
 //! # Beside other crates
 //!
@@ -94,7 +94,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The types of [`jiff`] 0.2 stand in the signatures, so it is re-exported; this crate stays below 1.0 until
+//! The types of [`jiff`] 0.2 are in the signatures, so it is re-exported. This crate stays below 1.0 until
 //! jiff is 1.0. The minimum Rust is 1.89, and raising it is a minor version.
 //!
 //! # How it is cut

@@ -6,22 +6,22 @@
 //!                                                        └── that file is not good any more: again ┘
 //! ```
 //!
-//! | a name is said by a file, and | then |
+//! | a file defines a name, and | then |
 //! |---|---|
-//! | nothing has it | it gets it; of two files the one that comes first |
-//! | this file has it | it keeps it |
-//! | another file has it that is read now and does not say it any more | the job moves, with all that is known of it |
-//! | anything else has it | that is a problem of this file |
+//! | no file or command has it | the file gets it; of two files the one that comes first |
+//! | this file has it | the file keeps it |
+//! | another file has it, is read now, and does not define it any more | the job moves, with all that is known of it |
+//! | any other file or command has it | that is a problem of this file |
 //!
-//! A group belongs to all files that define it, with one limit: another limit is a problem of the file that
-//! comes later.
+//! A group belongs to all files that define it, and has one limit. Another limit is a problem of the file
+//! that comes later.
 //!
-//! Jobs that follow each other in a circle, and too many that follow one, are a problem of the file that
-//! comes last.
+//! A circle of jobs that follow each other is a problem of the file that comes last. So are too many jobs
+//! that follow one.
 //!
 //! Cost: a map of all names, built again for each file that turns out to have a problem.
 //!
-//! Does not change what is in force: it says what may be.
+//! Does not change what is in force: it says which claims are allowed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,14 +8,14 @@
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
 //! ```
 //!
-//! A bad line becomes a [`Problem`], and all others are read for their problems as well. As with Debian's
-//! cron a file with one bad line is not taken over; but a last line needs no newline. Line ends may be
-//! `\r\n`. A line with a NUL byte, with bytes that are not UTF-8 (except in a comment), or longer than
-//! [`MAX_LINE_BYTES`] is a problem as a whole.
+//! A bad line becomes a [`Problem`]; all other lines are read for their problems as well. As with Debian's
+//! cron, a file with one bad line does not come into force; unlike there, the last line needs no newline.
+//! Line ends may be `\r\n`. A line is a problem as a whole if it has a NUL byte, has bytes that are not UTF-8
+//! (except in a comment), or is longer than [`MAX_LINE_BYTES`].
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
-//! Does not send what MAILTO asks for: see [`hook`](crate::hook). It is part of the environment like any
+//! Does not send the mails of MAILTO: see [`hook`](crate::hook). MAILTO is part of the environment like any
 //! other setting.
 //!
 //! Source: crontab(5) of Debian's cron 3.0pl1

@@ -1,4 +1,4 @@
-//! A job as it is meant, before it has a text: what a line of a crontab says, and what `every` does.
+//! The definition of a job before it has a text: a line of a crontab, or the arguments of `every`.
 //!
 //! ```text
 //!  line of a crontab ─┐                             ┌─▶ what the planner runs
@@ -7,12 +7,12 @@
 //!  [jobs.name] ───────┘ (keeps what its author wrote: see `written`)
 //! ```
 //!
-//! So nothing is written to a text in order to be read again: the text is for people, and for a server that
-//! starts and wants to know what a job was.
+//! So no text is written only to be read again. The text is for people, and for a server that starts and
+//! needs the job's former definition.
 //!
 //! Cost: one pass.
 //!
-//! Does not check the body: who reads it does, and who runs it.
+//! Does not check the body: the reader of the file does, and so does the executor.
 
 use mainspring_action::body::Body;
 use mainspring_cron::{Expression, Schedule};

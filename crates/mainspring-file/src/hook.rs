@@ -1,4 +1,4 @@
-//! Who is told of a job, and of what: the hook of a job file or a crontab.
+//! The notifications of a job: the hook that a job file or a crontab defines.
 //!
 //! ```text
 //! notify = "mailto:ops@example.com"                     failed, recovered, missed, silent
@@ -8,14 +8,14 @@
 //! mail_output = "ops@example.com"                       MAILTO of a crontab: a mail of each run that writes something
 //! ```
 //!
-//! | a target that begins with | is told by |
+//! | a target that begins with | is reached by |
 //! |---|---|
 //! | `mailto:` | a mail, by the job's `sendmail` |
 //! | `http://`, `https://` | a POST request with a JSON object |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
-//! Each is the work of a one-shot job, with retries and a timeout, in a group of its own and behind all
-//! others.
+//! Each notification is a one-shot job, with retries and a timeout. These jobs have a group of their own and
+//! the lowest priority.
 //!
 //! Cost: a small document for each call.
 //!

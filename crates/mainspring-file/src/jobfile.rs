@@ -22,13 +22,14 @@
 //! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!
-//! Whatever cannot be understood is a problem with its line, column and characters, an unknown key too, and
-//! the job that it is in is left out; the others are read. A syntax error leaves out the job whose table it
-//! is in. A mistake in `[defaults]` leaves out all jobs, because each would be another one than was meant.
+//! A text that cannot be understood is a problem with its line, column and characters, and so is an unknown
+//! key. The job with the problem is left out, and the others are read. A syntax error leaves out the job
+//! whose table it is in. A mistake in `[defaults]` leaves out all jobs, because each would differ from what
+//! its author meant.
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
-//! Does not look up users and reads no secret: that is done when a run starts.
+//! Does not look up users and reads no secret: the executor does when a run starts.
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 

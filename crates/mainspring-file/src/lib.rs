@@ -6,13 +6,14 @@
 //!                                trust: who else could have written it
 //! ```
 //!
-//! [`problem`] is a fault at a place in a line, with what to write instead ([`spelling`] finds it), and
-//! [`warning`] what looks wrong and is not. [`origin`] tells the jobs of one source from those of another.
+//! [`problem`] is a fault at a place in a line; it says what to write instead, if [`spelling`] finds it.
+//! [`warning`] is for text that is valid and looks wrong. [`origin`] tells the jobs of one source from those
+//! of another.
 //!
 //! Cost: one pass over a file of at most 4 MiB.
 //!
 //! Does not watch files, and runs nothing. Reading text is pure: only [`source`] opens a file, and only
-//! [`loaded`] asks who we are.
+//! [`loaded`] asks as which user the program runs.
 //!
 //! Source: crontab(5) of Debian.
 

@@ -6,7 +6,7 @@
 //! | a file that was applied | `PATH` | stay until somebody removes them |
 //! | `every` | nothing | stay until somebody removes them |
 //!
-//! A path is kept as it was typed: what a symbolic link points to may change with each deploy, and the jobs
+//! A path is kept as it was typed. The target of a symbolic link may change with each deploy, and the jobs
 //! are still those of the same file.
 //!
 //! Cost: some strings.

@@ -1,5 +1,5 @@
-//! Text of others as it may be shown: it moves no cursor, sets no title, and stands in the order in which it
-//! is read.
+//! Text of others in a form that is safe to show: it moves no cursor, sets no title, and is displayed in the
+//! order in which it is read.
 //!
 //! ```text
 //! file, server, job ─▶ "nightly\u{1b}]0;owned\u{7}"       a terminal would obey
@@ -13,11 +13,11 @@
 //! | U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069 | text is shown in another order ("trojan source") |
 //! | U+FFF9 to U+FFFB, U+E0000 to U+E007F | text is hidden |
 //!
-//! They are shown as in Rust's strings. What the program prints for people goes through [`text`], one-line
-//! parts of it through [`line`](fn@line), and documents through [`json`]. Only the output of jobs and
-//! exported definitions are printed as they are, and only where they do not go to a terminal.
+//! These characters are shown as in Rust's strings. Texts for people go through [`text`], one-line parts of
+//! them through [`line`](fn@line), and documents through [`json`]. Only the output of jobs and exported
+//! definitions are printed as they are, and only if they do not go to a terminal.
 //!
-//! Cost: one pass; a copy if there is anything to show in another way.
+//! Cost: one pass, and a copy if a character is shown in another way.
 //!
 //! Does not know how wide a character is.
 //!

@@ -1,4 +1,4 @@
-//! What a job needs of the machine that it runs on, and what of it is not there.
+//! The programs, folders and files that a job needs on its machine, and which of them are missing.
 //!
 //! ```text
 //! run = ["/usr/local/bin/backup"]   ─▶ is there such a program
@@ -8,7 +8,8 @@
 //!
 //! Cost: a system call or some for each name.
 //!
-//! Does not open anything, and does not look as the user of the job: what root sees that user may not.
+//! Does not open anything. It does not look as the user of the job either: root may see files that this user
+//! may not.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

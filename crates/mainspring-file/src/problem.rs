@@ -1,4 +1,4 @@
-//! A problem in a text, with the characters it is about, and how it is shown.
+//! A problem in a text, the characters with the fault, and how both are shown.
 //!
 //! ```text
 //! nightly.crontab:7:3: hour must be 0-23, not 24        file:line:column: what is wrong

@@ -5,13 +5,13 @@
 //!          └1┘     └────2─────┘          line ends (\n, \r\n) are not part of a line; the last line needs none
 //! ```
 //!
-//! Lines are bytes: whether a line must be UTF-8 is for its reader to say, since a comment need not be.
-//! A byte order mark at the start is dropped, as editors on Windows write it unseen.
+//! Lines are bytes: their reader decides whether they must be UTF-8, since a comment need not be. A byte
+//! order mark at the start is dropped, because editors on Windows write it unseen.
 //!
 //! Cost: one read of the file; a line is a view into it, and found by its number or by an offset in O(log
 //! lines).
 //!
-//! Does not watch the file for changes; who may write it is for [`trust`](crate::trust) to judge.
+//! Does not watch the file for changes. [`trust`](crate::trust) judges which users may write it.
 
 use std::fs::File;
 use std::io::{self, Read};

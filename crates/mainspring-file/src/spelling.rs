@@ -1,4 +1,4 @@
-//! Which of some known words was probably meant.
+//! The known word that was probably meant.
 //!
 //! Cost: the product of the lengths of two words per known word; a word that is far too long costs nothing.
 //!

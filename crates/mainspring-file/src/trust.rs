@@ -1,14 +1,14 @@
-//! Whether a file's commands may be run: who else could have written them?
+//! Whether a file's commands may be run. The answer depends on which users could have written the file.
 //!
 //! | the file is | owned by us or root, writable by its owner alone | owned by another | writable by group or all | put there by another |
 //! |---|---|---|---|---|
 //! | read by root, or names a user to become | trusted | refused | refused | refused |
 //! | read by anybody else | trusted | trusted | trusted | trusted |
 //!
-//! A user who may write a file of root's jobs is root, and so is one who may put another file of root's in
-//! its place: a log holds lines that others chose. Who could have is found on the way to it: see
-//! [`walk`](mainspring_host::walk). For other users the file's owner can harm them as well as themselves only
-//! with their consent, as with any script that they start.
+//! A user who may write a file of root's jobs has the power of root. So has a user who may put another file
+//! of root's in its place, because even a log holds lines that others chose. [`walk`](mainspring_host::walk)
+//! finds on the way to a file which users could have done so. A server of any other user trusts every file:
+//! its owner can harm that user only with the user's consent, as with any script that the user starts.
 //!
 //! Cost: none; the facts come with the file.
 //!

@@ -1,4 +1,4 @@
-//! What is valid in a schedule or an action and probably not meant, as faults that can be shown with carets.
+//! Schedules and actions that are valid and probably not meant, as faults that can be shown with carets.
 //!
 //! Cost: one explanation of the schedule, and one look at an action.
 //!

@@ -1,4 +1,4 @@
-//! Users of the system: who we are, and who a system crontab names.
+//! Users of the system: the user of this process, and the users that a system crontab names.
 //!
 //! Cost: one look-up in the user database (files, or whatever the system is set up for) per name, before
 //! anything runs.

@@ -1,4 +1,5 @@
-//! What the parts of the program ask of the machine they run on: who is who, and whose files are whose.
+//! Questions about the machine that the program runs on: which users there are, and which of them decide
+//! about a file.
 //!
 //! ```text
 //! name of a user ─▶ accounts ─▶ Account: numbers and groups to become
@@ -6,12 +7,12 @@
 //!                          └──▶ folder: a folder, found or made, and who else decides what is in it
 //! ```
 //!
-//! Stands below the readers of files, the executor and the store alike, because each of them opens paths that
-//! others may have prepared, and none of them stands on another.
+//! The crate is below the readers of files, the executor and the store. Each of them opens paths that other
+//! users may have prepared, and none of them may depend on another.
 //!
 //! Cost: three system calls for each folder of a path; one look-up for each user.
 //!
-//! Does not judge what a file is for, and does not become anybody.
+//! Does not judge what a file is for, and does not change the user of a process.
 
 #![forbid(unsafe_code)]
 

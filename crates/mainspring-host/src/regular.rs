@@ -4,11 +4,11 @@
 //! secrets, certificates, files of jobs, files of output ─▶ walk ─▶ a regular file, open for reading, and any doubt about it
 //! ```
 //!
-//! What is found is opened only if it is a regular file, and without waiting for anything: a FIFO, a device
-//! and a terminal are errors.
+//! A path is opened only if it leads to a regular file, and without waiting: a FIFO, a device and a terminal
+//! are errors.
 //!
-//! Who may own the file depends on what it is read for: [`Regular::judge`] for secrets and certificates,
-//! the rule of their reader for files of jobs.
+//! Which users may own the file depends on its purpose: [`Regular::judge`] is for secrets and certificates;
+//! for files of jobs their reader has a rule.
 //!
 //! Cost: see [`walk`](crate::walk), and two system calls.
 //!

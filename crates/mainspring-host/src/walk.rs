@@ -1,27 +1,27 @@
 //! A way through folders that others may have prepared.
 //!
 //! ```text
-//! /home/bob/token     /      root's, 0755     nobody else decides what is in it
+//! /home/bob/token     /      root's, 0755     no other user decides what is in it
 //!                     home   root's, 0755     nor in this
 //!                     bob    bob's            bob decides from here on which file it is
 //!                     token  a link to /etc/shadow, root's: bob has chosen a file that is not his. A doubt.
 //! ```
 //!
-//! The path is walked folder by folder, each held by a descriptor, so that nothing is looked at twice under
-//! one name. On the way it is noted who could have chosen another file. The user who owns the file in the end
-//! could have written it as well, so a choice of the owner's is no doubt: links of a deploy are followed if
-//! root, we, or the owner of the file made them.
+//! The path is walked folder by folder. Each folder is held by a descriptor, so that no name is looked up
+//! twice. The walk notes which users could have chosen another file. The owner of the file could have written
+//! it as well, so a choice of the owner is no doubt: links of a deploy are followed if root, this process's
+//! user, or the owner of the file made them.
 //!
 //! | on the way is | chosen by |
 //! |---|---|
-//! | a folder of root's or ours that others may not write | nobody else; links in it are followed |
+//! | a folder of root's or ours that others may not write | no other user; links in it are followed |
 //! | a folder of another user | that user: for root in any case, for others if a link in it is followed |
 //! | a folder that others may write | all of them, if we are root |
-//! | the same with the sticky bit (`/tmp`) | the owner of what is found there; a file there may have one name only |
+//! | the same with the sticky bit (`/tmp`) | the owner of the file that is found there; that file may have one name only |
 //!
 //! Cost: three system calls for each folder of the path.
 //!
-//! Does not judge who owns what is found: that depends on what it is for.
+//! Does not judge the owner of the file: that depends on the purpose of the file.
 //!
 //! Source: the secure path of sshd, auth_secure_path in OpenSSH's misc.c; `fs.protected_symlinks` of Linux;
 //! SymLinksIfOwnerMatch of Apache's httpd.

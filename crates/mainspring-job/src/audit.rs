@@ -1,15 +1,15 @@
-//! Who asked for what: one row for each command of a person or a program.
+//! The audit log: one row for each command of a person or a program, with the actor.
 //!
 //! ```text
 //!  Input::Audit ── Input::Command ──▶ [operations of the command, Operation::Audit] in one unit of a batch
 //! ```
 //!
-//! A row is on disk with what it tells of, or neither is. What a command refuses leaves none. What triggers
-//! and policies do is in the history of runs, and not here.
+//! A row and the change that it tells of are on disk together, or neither is. A refused command leaves no
+//! row. The effects of triggers and policies are in the history of runs, and not here.
 //!
 //! Cost: a row of some hundred bytes. A store keeps the newest [`MAX_AUDIT_ROWS`].
 //!
-//! Does not say who may ask for what.
+//! Does not decide which client may ask for what.
 
 use jiff::Timestamp;
 

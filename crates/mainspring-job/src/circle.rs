@@ -1,8 +1,8 @@
-//! Circles of jobs that follow each other: they would run for ever, so there are none.
+//! Circles of jobs that follow each other. They would run for ever, so definitions with a circle are refused.
 //!
-//! Cost: O(jobs and what they follow).
+//! Cost: O(jobs and their triggers).
 //!
-//! Does not know what is in force: the caller says who follows whom.
+//! Does not know the definitions in force: the caller says which job follows which.
 
 use std::collections::BTreeMap;
 

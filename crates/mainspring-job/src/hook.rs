@@ -1,28 +1,27 @@
-//! Hooks: what a program wants done when something of note happens to a job, as one-shot jobs.
+//! Hooks: the notifications that a program wants when an event happens to a job, as one-shot jobs.
 //!
 //! ```text
 //!  End(backup@02:30, failed), Submit(notify:backup:failed)     one unit, so one batch
 //! ```
 //!
-//! The planner asks the hooks of a job what is to be done, and submits it in the unit that records what
-//! happened. So a notification is as durable as what it tells of; it is tried again, and ends as a dead
-//! letter, by policies of its own.
+//! The planner asks the hooks of a job for their calls, and submits them in the unit that records the event.
+//! So a notification is as durable as its event. It is tried again, and ends as a dead letter, by policies of
+//! its own.
 //!
-//! | what happens | is told |
+//! | event | is reported |
 //! |---|---|
-//! | a run ends for good | always, for those who want its output |
+//! | a run ends for good | always, for a hook that wants its output |
 //! | it failed, took too long, or was abandoned | of failures in a row the 1st, 2nd, 4th, 8th and so on |
 //! | it succeeded after failures | always |
 //! | occurrences were missed | once for each record of them |
 //! | no run has succeeded for as long as [`Hook::silent_after`] says | once, until one succeeds |
 //!
-//! One that still waits takes up the next of its kind: that is not submitted. Of one target at most
-//! [`MAX_CALLS_A_MINUTE`] are told one by one in a minute, and the others by one that says that there are
-//! more.
+//! While a notification waits, no second one of its kind is submitted. A target gets at most
+//! [`MAX_CALLS_A_MINUTE`] of them one by one in a minute; one more says that there are others.
 //!
 //! Cost: nothing for a job without hooks; else a call for each end of a run.
 //!
-//! Does not tell anybody anything: the hook says what does.
+//! Does not send anything: the executor does, by the calls of the hook.
 
 use std::fmt;
 use std::sync::Arc;

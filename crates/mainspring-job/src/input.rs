@@ -1,4 +1,4 @@
-//! What the planner is told: facts, each with the time at which it is told.
+//! The inputs of the planner: facts, each with the time at which it is told.
 //!
 //! ```text
 //!  boot:     Restore* ── Apply by command* ── Begin

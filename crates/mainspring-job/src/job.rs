@@ -1,4 +1,4 @@
-//! A job: what to do, when, and by which policies.
+//! A job: its work, its timetable, and its policies.
 //!
 //! ```text
 //!  Job ─┬─ name                    unique

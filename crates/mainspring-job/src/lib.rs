@@ -1,4 +1,5 @@
-//! Durable jobs, without a clock, a thread or I/O: what is due, what may start, and what is written first.
+//! Durable jobs, without a clock, a thread or I/O: the planner decides which runs are due, which may start,
+//! and what is written first.
 //!
 //! ```text
 //!  Input (a fact, and when) ──▶ Planner ──▶ Batch ──▶ Store (atomic, durable, fenced)
@@ -8,7 +9,7 @@
 //! ```
 //!
 //! # Example
-//! One job, one turn after another: tell, write, perform.
+//! One job, turn by turn: tell the planner a fact, write its batch, perform its outputs.
 //!
 //! ```
 //! use mainspring_job::cron::Schedule;
@@ -51,31 +52,31 @@
 //! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything
 //!   starts.
 //! - Nothing acknowledged is lost, at any moment of a crash.
-//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does
-//!   not name `abandoned` leaves it at that, and makes no dead letter of it. So the outside effect happens at
-//!   most once by default, at least once where the job asks for that
-//!   (`retry=3,on=failed+timed_out+abandoned`), and effectively once for a receiver that keeps the
-//!   idempotency key it is sent. Never "exactly once".
-//! - A job that kills the server does not kill it for ever: see [`MAX_CRASHES`].
-//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock
-//!   does.
-//! - What did not run is a record with a reason, and not silence.
+//! - After a crash, a run without an end is `abandoned`, and its job's retry policy decides what follows. If
+//!   the policy does not name `abandoned`, the run stays so and is no dead letter. So the outside effect
+//!   happens at most once by default, and at least once if the job asks for that
+//!   (`retry=3,on=failed+timed_out+abandoned`). It happens effectively once for a receiver that remembers the
+//!   idempotency key of each run, and never "exactly once".
+//! - A job that kills the server does so a limited number of times: see [`MAX_CRASHES`].
+//! - Nothing starts early, by the store's clock. A recorded occurrence does not fire again, whatever the
+//!   clock does.
+//! - An occurrence that did not run is a record with a reason.
 //!
 //! | to read | see |
 //! |---|---|
 //! | what a job is | [`Job`], [`Timetable`], [`Trigger`], [`Once`] |
 //! | a job that follows another | [`After`] |
-//! | a rule of one's own that says when | [`Rule`] |
+//! | a trigger written by the program | [`Rule`] |
 //! | the policies, each with its exact rule | [`policy`]: [`Policies`], [`Misfire`], [`Overlap`], [`Retry`], [`Timeout`], [`Retention`] |
 //! | the states of a run, drawn | [`RunState`] |
-//! | what the planner is told and wants | [`Input`], [`Output`] |
-//! | what decides | [`Planner`], [`Limits`] |
+//! | the facts that the planner is told, and its outputs | [`Input`], [`Output`] |
+//! | the planner, and its limits | [`Planner`], [`Limits`] |
 //! | what is on disk | [`Operation`], [`Store`], the contract of stores in [`store`] |
 //!
 //! # A shell's turn
 //! ```text
 //!  1  tell the planner each fact that waits: planner.handle(now, input, &mut outputs)
-//!  2  take what it wants written: planner.take_batch(); one group commit for the whole turn
+//!  2  take the batch to write: planner.take_batch(); one group commit for the whole turn
 //!  3  store.commit(lease, &batch), then tell it: Input::Committed { number, answers }
 //!  4  perform the outputs, in order
 //!  5  sleep until planner.next_due(), or until something happens

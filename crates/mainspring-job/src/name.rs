@@ -1,4 +1,4 @@
-//! The name of a job: what people type, and the first half of every run's key.
+//! The name of a job: people type it, and it is the first half of every run's key.
 //!
 //! A name has 1 to 128 characters out of ASCII letters, digits and `.`, `_`, `+`, `-`, `:`, `@`, `~`; the
 //! first is a letter or a digit. So it needs no quotes in a shell, is no option, and is safe as the name of a

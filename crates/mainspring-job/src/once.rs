@@ -1,12 +1,12 @@
-//! A one-shot job: something to do once, at a given time.
+//! A one-shot job: work to be done once, at a given time.
 //!
 //! ```text
 //!  submit ──▶ pending: one row, ordered by (due, number) ──▶ fires: the row becomes a run
 //!               │  only the near ones are in memory           └─▶ or is withdrawn: a cancelled run
 //! ```
 //!
-//! There may be a million of them. Its id says when it is due, so the store finds it without an index of
-//! names, and an id that is out of date finds nothing.
+//! There may be a million of them. The id of a one-shot job contains its due time, so the store finds it
+//! without an index of names. An id that is out of date finds nothing.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,14 +1,13 @@
-//! What the planner has written: operations on the store, gathered into batches.
+//! The operations that the planner wants written, gathered into batches.
 //!
 //! ```text
 //!  planner ── operation, operation, .. ──▶ Batch { number } ──▶ store: all or nothing, on disk
 //!          ◀── Input::Committed { number, answers } ──────────┘   one answer for each operation
 //! ```
 //!
-//! Every operation is guarded by what it expects to find, so that the store has the last word: a second start
-//! of the same attempt is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number; the
-//! store remembers the last one with its answers, so that a batch whose answer was lost can be sent again as
-//! often as one likes.
+//! Every operation names the state that it expects, so the store decides: a second start of the same attempt
+//! is answered with [`Answer::Duplicate`], and changes nothing. A batch has a number. The store remembers the
+//! last one with its answers, so a batch whose answer was lost can be sent again any number of times.
 
 use jiff::Timestamp;
 

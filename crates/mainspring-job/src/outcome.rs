@@ -2,7 +2,7 @@
 //!
 //! | outcome | text |
 //! |---|---|
-//! | it did what it should | `succeeded` |
+//! | it succeeded | `succeeded` |
 //! | a process exited with another code than 0 | `exit 3` |
 //! | a process was ended by a signal that the planner did not ask for | `signal 11` |
 //! | a server answered with a status that the rule calls a failure | `status 503` |
@@ -11,7 +11,7 @@
 //! | its time was over and it was killed | `timed out` |
 //! | the planner asked for its end | `killed` |
 //!
-//! The text is what stores hold and people read; it can be read back.
+//! Stores hold the text and people read it; it can be read back.
 
 use std::fmt;
 use std::str::FromStr;

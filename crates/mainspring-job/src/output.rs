@@ -1,4 +1,4 @@
-//! What the planner wants done. Each of these is given out only when everything it rests on is on disk.
+//! The planner's outputs. Each is given out only when all records that it needs are on disk.
 
 use std::error::Error;
 use std::fmt;

@@ -18,16 +18,15 @@
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! Each of these owns its fields: what holds among them is said and checked in its file, and no other file
-//! can break it. The decisions stand beside them and go from one to the next: `restoration`, `definitions`,
-//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`,
-//! `hooks`, `crash`, `one_shots`, `command`.
+//! Each of these parts owns its fields. Its file says and checks what holds among them, and no other file can
+//! break it. The decisions are beside them and go from one part to the next: `restoration`, `definitions`,
+//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`.
 //!
-//! Write before you do: what an output rests on is in a batch, and the output leaves the planner only with
-//! [`Input::Committed`] of that batch. A shell that forgets this gets no outputs at all. Batches are answered
-//! in the order in which they were taken; there may be several on their way.
+//! An output leaves the planner only with [`Input::Committed`] of the batch that has its record. A shell that
+//! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
+//! several may be on their way.
 //!
-//! The agenda is a timer queue of `mainspring-queue`. Wall time is set back, and a queue's time is not:
+//! The agenda is a timer queue of `mainspring-queue`. Wall time can be set back, and a queue's time cannot:
 //! `wall_ticks` translates. The shell needs one timer, at [`Planner::next_due`].
 //!
 //! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`]

@@ -1,20 +1,20 @@
 //! All policies of a job together, each with its default, and their text.
 //!
-//! | policy | asks | default |
+//! | policy | decides | default |
 //! |---|---|---|
-//! | [`Misfire`] | what becomes of an occurrence whose time passed while no server looked | `latest,window=24h,spread=2m,grace=1m` |
-//! | [`Overlap`] | what if the job's last run still runs | `skip` |
-//! | [`Retry`] | is a failure tried again, when, how often | `0` |
-//! | [`Timeout`] | how long may it run, and how is it killed | `none,signal=TERM,grace=10s` |
+//! | [`Misfire`] | what becomes of an occurrence whose time passed while no server ran | `latest,window=24h,spread=2m,grace=1m` |
+//! | [`Overlap`] | what happens if the job's last run still runs | `skip` |
+//! | [`Retry`] | whether a failure is tried again, when, and how often | `0` |
+//! | [`Timeout`] | how long a run may take, and how it is killed | `none,signal=TERM,grace=10s` |
 //! | [`Retention`] | how much history is kept | `keep=100,days=90` |
-//! | `jitter` | how much later than its nominal time may it start | `0s` |
-//! | `pause_after` | after how many failures in a row is it paused | never |
-//! | `dead_letters` | do failures wait for a person to look | `after-retries` |
+//! | `jitter` | how much later than its nominal time a run may start | `0s` |
+//! | `pause_after` | after how many failures in a row the job is paused | never |
+//! | `dead_letters` | whether failed runs wait for a person | `after-retries` |
 //!
 //! The text has a word for each policy that differs from the default, with white space between, as in
-//! `overlap=queue-one retry=3,backoff=10s jitter=30s`. It is what stores hold for one-shot jobs, and what a
-//! crontab's comment line or a command line may say; a word inside a policy is separated by a comma, so no
-//! word needs quotes.
+//! `overlap=queue-one retry=3,backoff=10s jitter=30s`. Stores hold this text for one-shot jobs, and a
+//! crontab's comment line or a command line may contain it. Parts inside a policy are separated by commas, so
+//! no word needs quotes.
 
 pub mod misfire;
 pub mod overlap;

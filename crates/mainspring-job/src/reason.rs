@@ -1,4 +1,4 @@
-//! Why a run is in its state: what the state alone does not say.
+//! Why a run is in its state, where the state alone does not say it.
 //!
 //! | code | sentence |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `cancelled` | `it was cancelled by request` |
 //! | `crash_loop 3` | `the server died in it 3 times` |
 //!
-//! Stores and the wire hold the code, programs compare it, and people read the sentence. What an older
-//! version has stored is a sentence: it is read as the reason that it stands for, or kept as it is.
+//! Stores and the wire hold the code, programs compare it, and people read the sentence. An older version
+//! stored a sentence. It is read as the reason with that sentence, or kept as it is.
 //!
 //! Cost: a comparison with each code where one is read.
 

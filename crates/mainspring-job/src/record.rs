@@ -1,8 +1,8 @@
-//! What the store holds of a job beside its runs: how far it has been planned, and whether it is paused.
+//! The record of a job beside its runs: how far it has been planned, and whether it is paused.
 //!
-//! The watermark is the heart of it. It only grows while the timetable is the same, it is written in the same
-//! batch as the runs that it stands for, and nothing at or before it is ever planned again. So a restart, a
-//! clock that is set and a suspended machine are one code path.
+//! The watermark is the main field. It only grows while the timetable is the same. It is written in the same
+//! batch as the runs up to it, and nothing at or before it is ever planned again. So a restart, a clock that
+//! is set and a suspended machine are one code path.
 
 use jiff::Timestamp;
 

@@ -14,15 +14,15 @@
 //!
 //! | state | means | final |
 //! |---|---|---|
-//! | `scheduled` | recorded, and its time has not come: jitter, spread after a misfire, back-off before a retry | |
+//! | `scheduled` | recorded, and its time has not come: jitter, the spread of a catch-up run, the back-off before a retry | |
 //! | `queued` | its time has come and it waits for a place: its own job's, its group's, or the server's | |
 //! | `running` | its start is on disk; the executor has it | |
 //! | `succeeded`, `failed`, `timed_out` | how the last attempt ended | yes, unless retried |
 //! | `abandoned` | it ran when the server ended, so how it ended is unknown | yes, unless retried |
 //! | `cancelled` | a person, or the overlap rule `kill-old`, stopped it | yes |
-//! | `skipped_overlap` | an earlier run was in the way | yes |
+//! | `skipped_overlap` | an earlier run blocked it | yes |
 //! | `skipped_paused` | its job was paused | yes |
-//! | `missed` | no server looked at its time, and the misfire policy did not make it good | yes |
+//! | `missed` | no server planned it at its time, and the misfire policy did not catch it up | yes |
 //! | `dead` | its attempts are used up on outcomes that its retry policy names; it waits for a person to look | until one does |
 //!
 //! The test below walks the whole table, 12 by 12.

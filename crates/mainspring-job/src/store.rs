@@ -26,8 +26,8 @@
 //!    A program that waits for something tries it again at intervals of its own, and a hint makes the next
 //!    try come sooner. So a store that is not asked for them, or none arrives, answers everything else alike.
 //!
-//! There is no hint of new pending jobs: whatever comes into a shard comes by a commit of its owner, who thus
-//! knows of it. None can fall between `load` and the timer queue, and no owner looks for the next free row.
+//! There is no hint of new pending jobs. A job comes into a shard only by a commit of its owner, so the owner
+//! knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free row.
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|
@@ -47,13 +47,13 @@
 //! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
 //! | `Io`, `Corrupt` | perhaps | stops: after a failed flush it is unknown what is on disk until it is read again |
 //!
-//! A server that stops kills what runs, or leaves it: its runs are abandoned at the next start in either
-//! case.
+//! A server that stops kills its runs or leaves them. They are abandoned at the next start in either case.
 //!
-//! Every call waits until it is answered: a shell that must not wait has a thread for its store, as
+//! Every call waits until it is answered. A shell that must not wait has a thread for its store, as
 //! `mainspring-server` has.
 //!
-//! The feature `contract` has the suite that holds a store to this: `mainspring_job::contract::exercise`.
+//! The feature `contract` has the suite that tests a store by this contract:
+//! `mainspring_job::contract::exercise`.
 
 use std::time::Duration;
 

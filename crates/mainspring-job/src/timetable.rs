@@ -8,8 +8,8 @@
 //! ```
 //!
 //! Cost: a question costs one search of the calendar for each trigger, and as many again for each step over
-//! what is excluded. A step passes a whole day where the day is excluded, else a whole hour, else a minute,
-//! else one occurrence.
+//! an exclusion. A step passes a whole day if the day is excluded, else a whole hour, else a minute, else one
+//! occurrence.
 //!
 //! | question | steps |
 //! |---|---|

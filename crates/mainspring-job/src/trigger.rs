@@ -1,7 +1,7 @@
-//! A trigger: one rule that says when, of the several that a timetable has.
+//! A trigger: one rule of a timetable that says when a job is due.
 //!
 //! ```text
-//!  Trigger ─┬─ Schedule   cron, OnCalendar, every, at, at boot: what a text can say
+//!  Trigger ─┬─ Schedule   cron, OnCalendar, every, at, at boot: written as text
 //!           ├─ After      the end of a run of another job: no time that is known before
 //!           └─ Rule       anything else, written by the program that has the planner
 //! ```

@@ -1,8 +1,8 @@
-//! What a run does: an action, and the policies, the group and the priority that it is carried out by.
+//! The work of a run: an action, and its policies, group and priority.
 //!
 //! Cost: an action is two texts; jobs and their runs share one `Work`.
 //!
-//! Does not know when: see [`Job`](crate::Job).
+//! Does not know when it is due: see [`Job`](crate::Job).
 
 use std::error::Error;
 use std::fmt;

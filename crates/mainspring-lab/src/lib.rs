@@ -1,4 +1,5 @@
-//! Every workload by every timer queue, ours and others', in one run that anyone can repeat.
+//! Every workload by every timer queue, Mainspring's and those of other libraries, in one run that anyone can
+//! repeat.
 //!
 //! ```text
 //!   cargo run --release -p mainspring-lab -- quick
@@ -7,8 +8,9 @@
 //!                                                                  results.csv, machine.json --> report, goals
 //! ```
 //!
-//! A *workload* is what is done ([`explain`] describes each), a *subject* what does it ([`subjects`] has the
-//! table), a *case* a workload at a size. Every subject's answers are checked in the run that measures it.
+//! A *workload* is a series of calls ([`explain`] describes each). A *subject* is the queue or library that
+//! runs it ([`subjects`] has the table). A *case* is a workload at a size. The answers of every subject are
+//! checked in the run that measures it.
 
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,10 @@
 //! Every timer structure of the field behind one contract.
 //!
-//! A timer queue holds deadlines and payloads; its owner says what time it is ([`TimerQueue::advance`]) and
-//! takes out what is due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no thread, runs no
-//! callback, allocates through `alloc` and, for large tables on Linux, from the kernel, and has unsafe code
-//! in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts on top.
+//! A timer queue holds deadlines and payloads. Its owner says what time it is ([`TimerQueue::advance`]) and
+//! takes out the timers that are due ([`TimerQueue::pop_expired`]). The crate reads no clock, starts no
+//! thread and runs no callback. It allocates through `alloc` and, for large tables on Linux, from the kernel.
+//! Its unsafe code is in one file, that of its tables. The crate `mainspring` puts clocks, drivers and fronts
+//! on top.
 //!
 //! ```
 //! use mainspring_queue::{Tick, TimerQueue, wheel::Chunked};
@@ -38,8 +39,8 @@
 //! The crate is `no_std`: it needs `alloc`, and on Linux `libc` for its tables in huge pages. A program for a
 //! machine without an operating system is `examples/no_std`.
 //!
-//! The feature `contract` (which needs `std`) makes the test suite public, so that a queue of your own can
-//! be held to the same contract. The feature `serde` writes a [`Tick`] as its number.
+//! The feature `contract` (which needs `std`) makes the test suite public, so that you can test a queue of
+//! your own by the same contract. The feature `serde` writes a [`Tick`] as its number.
 
 #![no_std]
 #![cfg_attr(docsrs, feature(doc_cfg))]

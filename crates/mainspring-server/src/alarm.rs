@@ -4,12 +4,12 @@
 //! set(08:00) ──▶ polls as readable at 08:00 by the wall clock, after a suspend too, and whenever the clock is set
 //! ```
 //!
-//! A timeout of poll(2) would not do: it is measured by a clock that stands still in a suspend and knows
-//! nothing of a clock that is set.
+//! A timeout of poll(2) cannot be used: its clock stands still in a suspend, and does not follow a clock that
+//! is set.
 //!
 //! Cost: a system call to set it, one to quiet it.
 //!
-//! Does not say why it rang: the loop looks at the clock.
+//! Does not say why it fired: the loop looks at the clock.
 //!
 //! Source: TFD_TIMER_CANCEL_ON_SET in timerfd_create(2).
 

@@ -1,4 +1,5 @@
-//! Judges what a server, or its store, says of itself: the same findings for `mainspring doctor` and for the page.
+//! Judges the answers of a server, or of its store: the same findings for `mainspring doctor` and for the
+//! page.
 //!
 //! ```text
 //! status, health ──▶ of_server ──▶ findings ──▶ doctor, `health` over HTTP
@@ -7,7 +8,8 @@
 //!
 //! Cost: some strings.
 //!
-//! Does not ask: the caller brings the answers. Does not look at the machine of the caller: that is `doctor`'s alone.
+//! Does not ask: the caller brings the answers. Does not look at the machine of the caller: only `doctor`
+//! does.
 
 use jiff::Timestamp;
 use mainspring_exec::descriptors;

@@ -1,11 +1,11 @@
-//! What can go wrong outside of a crontab's text.
+//! The errors of the program, apart from the problems of a crontab's text.
 //!
 //! A bad line is a [`Problem`](mainspring_file::problem::Problem), a value among others; an [`Error`] ends
 //! the command.
 //!
 //! Cost: none.
 //!
-//! Does not describe what a running command does: that is in the log.
+//! Does not describe the actions of a running command: the log does.
 
 use std::path::PathBuf;
 use std::{fmt, io};

@@ -17,7 +17,7 @@
 //!
 //! Cost: none.
 //!
-//! Does not pass on the exit status of the commands it runs: those are in the log.
+//! Does not pass on the exit status of the commands that it runs: the log has it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! One thing that was looked at: what it is, how bad it is, and what to do about it.
+//! One finding of a check: its subject, its level, and a hint of what to do.
 //!
 //! | field | for |
 //! |---|---|

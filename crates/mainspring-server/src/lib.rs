@@ -7,14 +7,14 @@
 //!                                   └─ place: the folder with the store, the socket and the output
 //! ```
 //!
-//! [`error`] and [`exit`] are what ends a command and what it then says to its shell; [`message`] and
-//! [`relative`] are how people read it. [`diagnosis`] judges a server's answers, for `doctor` and for the
-//! page.
+//! [`error`] and [`exit`] are the reasons for which a command ends, and the code that its shell gets.
+//! [`message`] and [`relative`] write texts for people. [`diagnosis`] judges a server's answers, for `doctor`
+//! and for the page.
 //!
 //! Cost: a running server sleeps until something is due or asked; see [`server`].
 //!
-//! Does not plan: what is due, what may start and what is written first is decided by `mainspring-job`. Does
-//! not read a command line.
+//! Does not plan: `mainspring-job` decides which runs are due, which may start, and what is written first.
+//! Does not read a command line.
 //!
 //! Source: cron(8) of Debian.
 

@@ -8,19 +8,22 @@
 //! └── when it was logged ┘ └job┘ └run  └kind┘ └── text, to the end of the line
 //! ```
 //!
-//! The columns are separated by blanks and the first three contain none, so that a script can cut them. Characters of the text
-//! that are not [`plain`] are escaped as in `\u{1b}`: no output can forge a line, move the cursor or turn the order.
+//! The columns are separated by blanks, and the first three contain none, so that a script can cut them.
+//! Characters of the text that are not [`plain`] are escaped, as in `\u{1b}`. So no output can forge a line,
+//! move the cursor or change the order of a text.
 //!
-//! With `serve --log json` each line is a JSON object instead, whose text is whole; `--log-level` leaves out what matters less.
+//! With `serve --log json` each line is a JSON object instead, with its whole text. `--log-level` leaves out
+//! less severe lines.
 //!
 //! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
 //!
-//! Does not block: when the reader is slow, lines wait here, and beyond [`MAX_PENDING_BYTES`] lines of output are left out of
-//! the log, and counted; the files of output have them. Does not rotate files and does not send mail. When the log cannot be written
-//! (a full disk), lines are lost and counted, and the count is logged as soon as writing works again; the runs go on.
+//! Does not block. If the reader is slow, lines wait here. Beyond [`MAX_PENDING_BYTES`] lines of output are
+//! left out of the log and counted; the files of output have them. Does not rotate files and does not send
+//! mail. If the log cannot be written (a full disk), lines are lost and counted, and the count is logged when
+//! writing works again; the runs go on.
 //!
-//! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>; that a pipe which polls as writable
-//! takes PIPE_BUF bytes is in pipe(7).
+//! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>; that a pipe which polls as
+//! writable takes PIPE_BUF bytes is in pipe(7).
 
 use std::fmt;
 use std::io::{self, Write};

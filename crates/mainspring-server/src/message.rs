@@ -2,7 +2,7 @@
 //!
 //! Cost: one write.
 //!
-//! Does not fail: when standard error cannot be written, there is no way left to tell anyone.
+//! Does not fail: if standard error cannot be written, there is no other place for the message.
 
 use std::error::Error;
 use std::io::{self, Write};

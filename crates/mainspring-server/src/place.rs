@@ -4,15 +4,15 @@
 //! $MAINSPRING_DATA, or for root /var/lib/mainspring, or else $XDG_STATE_HOME/mainspring, $HOME/.local/state/mainspring,
 //! that folder in the home of the user database
 //!   mainspring.db      the store
-//!   mainspring.sock    where the server answers, mode 0600
-//!   mainspring.lock    held by the server that runs; its number is in it
-//!   output/JOB/RUN     what runs wrote
+//!   mainspring.sock    the socket of the server, mode 0600
+//!   mainspring.lock    held by the server that runs; its process number is in it
+//!   output/JOB/RUN     the output of runs
 //! ```
 //!
-//! The directory is made with mode 0700, and refused if others may write it, or for root a folder above it: a
-//! user who may can have commands run.
+//! The directory is made with mode 0700. It is refused if others may write it, or, for root, if others may
+//! write a folder above it: such a user could have commands run.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
 //! Does not remove anything, and does not lock: see [`store`](mainspring_store).
 //!

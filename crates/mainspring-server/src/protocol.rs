@@ -1,4 +1,5 @@
-//! What a client and the server say to each other over the socket: one JSON document a line, in both directions.
+//! The messages between a client and the server over the socket: one JSON document a line, in both
+//! directions.
 //!
 //! ```text
 //! {"id": 1, "command": "run", "job": "backup", "wait": true}
@@ -6,9 +7,10 @@
 //!                                              {"id": 1, "ended": {"run": .., "state": "succeeded", ..}}
 //! ```
 //!
-//! Requests of a connection may be sent without waiting for answers; an answer carries the id of its request. A request has
-//! one answer, but for `logs` with `follow` and `run` with `wait`, which have several and end with `done` or `ended`. Times
-//! are RFC 3339. Fields and commands are only added, never renamed; a field that the other side does not know is ignored.
+//! Requests of a connection may be sent without waiting for answers; an answer carries the id of its request.
+//! A request has one answer, except for `logs` with `follow` and `run` with `wait`, which have several and
+//! end with `done` or `ended`. Times are RFC 3339. Fields and commands are only added, never renamed. A field
+//! that the other side does not know is ignored.
 //!
 //! Cost: one line.
 //!

@@ -2,7 +2,7 @@
 //!
 //! Cost: one string.
 //!
-//! Does not know months: their lengths differ.
+//! Does not use months, because their lengths differ.
 
 use jiff::Timestamp;
 

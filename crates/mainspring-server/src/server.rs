@@ -1,5 +1,5 @@
-//! The durable server: a loop on one thread that turns facts into decisions, decisions into records, and
-//! records into deeds.
+//! The durable server: a loop on one thread. It turns facts into decisions, decisions into records, and
+//! records into actions.
 //!
 //! ```text
 //!  due, ended, requests, signals, files ─▶ planner.handle ─▶ take_batch ─▶ store's thread ─▶ Committed ─▶ outputs
@@ -7,16 +7,16 @@
 //!            └──────────────────────── poll ◀────────── start, kill, reply, load ◀─────────────────┘
 //! ```
 //!
-//! Nothing is started and no client is answered before what it rests on is on disk: the planner hands its
-//! outputs out only with `Committed`. All that has happened while a batch was written shares the next. The
-//! loop neither writes nor reads the store and waits for neither: two threads do, `writer.rs` for the planner
-//! and `questions.rs` for people. So signals, timeouts and kills are served while another program has the
-//! store locked.
+//! Nothing is started and no client is answered before the record of it is on disk: the planner hands out its
+//! outputs only with `Committed`. All that happens while a batch is written shares the next batch. The loop
+//! neither writes nor reads the store, and waits for neither. Two threads do: `writer.rs` for the planner and
+//! `questions.rs` for people. So signals, timeouts and kills are served while another program has the store
+//! locked.
 //!
-//! How it ends is told in `stop`.
+//! `stop` describes how the server ends.
 //!
-//! Cost: a turn is a handful of system calls, and a few for each running process and connection. While
-//! nothing happens, nothing wakes the loop but a look around every [`LOOK_INTERVAL`].
+//! Cost: a turn is a handful of system calls, and a few for each running process and connection. An idle loop
+//! wakes only for a look around every [`LOOK_INTERVAL`].
 //!
 //! Does not know policies: the planner does.
 

@@ -1,17 +1,17 @@
-//! What the service manager is told: that the server is ready, goes on, or stops.
+//! Messages to the service manager: the server is ready, goes on, or stops.
 //!
-//! | told | when |
+//! | message | is sent |
 //! |---|---|
-//! | `READY=1`, `STATUS=` | jobs may start, and clients are answered; how many jobs there are |
-//! | `WATCHDOG=1` | at each look around, every few seconds: a loop that hangs tells nothing |
-//! | `STOPPING=1` | the server was asked to end |
+//! | `READY=1`, `STATUS=` | when jobs may start and clients are answered; it has the number of jobs |
+//! | `WATCHDOG=1` | at each look around, every few seconds: a loop that hangs sends nothing |
+//! | `STOPPING=1` | when the server was asked to end |
 //!
-//! A unit with `Type=notify` waits for the first; one with `WatchdogSec=` kills and restarts a server that does not say the
-//! second in time.
+//! A unit with `Type=notify` waits for the first. One with `WatchdogSec=` kills and restarts a server that
+//! does not send the second in time.
 //!
-//! Cost: one datagram for each; none where no service manager listens.
+//! Cost: one datagram for each; none if there is no service manager.
 //!
-//! Does not fail: a server that cannot tell goes on.
+//! Does not fail: a server that cannot send a message goes on.
 //!
 //! Source: sd_notify(3).
 

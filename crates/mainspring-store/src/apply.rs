@@ -1,4 +1,4 @@
-//! One operation of a batch, within its transaction: each is guarded as the table of
+//! The operations of a batch, each within its transaction. Each is guarded as the table of
 //! `mainspring_job::Operation` says.
 
 use std::sync::LazyLock;

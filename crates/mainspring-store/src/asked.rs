@@ -1,5 +1,5 @@
-//! What both connections answer: each question of [`Reader`] is one of [`read`], asked through the type's own
-//! `ask`.
+//! The questions that both connections answer. Each question of [`Reader`] is one of [`read`], asked through
+//! the type's own `ask`.
 //!
 //! ```text
 //! SqliteStore   ─ ask: remembers that the disk failed ──┐

@@ -5,13 +5,15 @@
 //! look    lock, with others     only opened; a folder without one has no server
 //! ```
 //!
-//! The lock is an flock on `mainspring.lock`: the kernel drops it when its holder ends, however that happens,
-//! so a crash leaves nothing to clean up. The folder is made with mode 0700, because other
-//! users are not to read commands and their output, and refused if another user than root decides what is in
-//! it: see [`folder`](mainspring_host::folder). The files in it are for their owner alone in any folder: a
-//! user who may read the store or the lock can hold a lock on it, and the server would wait for that.
+//! The lock is an flock on `mainspring.lock`. The kernel drops it when its holder ends, however that happens,
+//! so a crash leaves nothing to clean up.
 //!
-//! Does not work between machines that share a folder over a network: that is what a shared store is for.
+//! The folder is made with mode 0700, because it holds commands and their output. It is refused if a user
+//! other than root decides what is in it: see [`folder`](mainspring_host::folder). The files in it are for
+//! their owner alone in any folder. A user who may read the store or the lock can hold a lock on it, and the
+//! server would wait for that lock.
+//!
+//! Does not work between machines that share a folder over a network: that needs a shared store.
 
 use std::error::Error;
 use std::fmt;

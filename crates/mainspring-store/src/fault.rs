@@ -2,10 +2,10 @@
 //!
 //! | SQLite says | is |
 //! |---|---|
-//! | BUSY, LOCKED | `Busy`: somebody reads with a lock; nothing was written |
+//! | BUSY, LOCKED | `Busy`: another program reads with a lock; nothing was written |
 //! | FULL, TOOBIG, no room for the shared memory | `Full`: nothing was written |
 //! | CORRUPT, NOTADB | `Corrupt` |
-//! | anything else, IOERR and READONLY among it | `Io`: after a failed flush nobody knows what is on disk |
+//! | anything else, IOERR and READONLY among it | `Io`: after a failed flush it is unknown what is on disk |
 
 use mainspring_job::StoreError;
 use rusqlite::{ErrorCode, ffi};

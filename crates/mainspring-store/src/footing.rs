@@ -3,14 +3,13 @@
 //! | found | is |
 //! |---|---|
 //! | lock, store and log where they were | [`Footing::Firm`] |
-//! | the log or its index is another file, or none | [`Footing::LogGone`]: what it holds must go into the store |
+//! | the log or its index is another file, or none | [`Footing::LogGone`]: its content must go into the store |
 //! | the lock is another file, or none | [`Footing::LockGone`]: a second server may have come |
 //! | the store was removed, and nothing is in its place | [`Footing::StoreGone`]: all is still in the open file |
 //! | the store was removed, and another file is in its place | [`Footing::StoreReplaced`] |
 //! | the store has moved elsewhere | [`Footing::StoreMoved`] |
 //!
-//! A file that is removed stays whole as long as somebody has it open, so nothing is lost before the server
-//! ends.
+//! A file that is removed stays whole while a process has it open, so nothing is lost before the server ends.
 //!
 //! Cost: four system calls.
 //!

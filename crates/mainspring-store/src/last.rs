@@ -1,13 +1,13 @@
-//! The last run of each job that is over, kept in the job's own row, so that a list of jobs needs no look at
-//! their runs.
+//! The last run of each job that is over. It is kept in the job's own row, so that a list of jobs reads no
+//! runs.
 //!
 //! ```text
 //!  a run ends ───────────────▶ came: it is the last, unless one with a later nominal time is
 //!  it opens again, is pruned ─▶ left: if it was the last, the last is looked for anew
 //! ```
 //!
-//! Cost: an update of the job's row for each end; the row is written with most ends in any case. Looking anew
-//! reads the job's runs from the latest back to the first that is over.
+//! Cost: an update of the job's row for each end; most ends write that row in any case. Looking anew reads
+//! the job's runs from the latest back to the first that is over.
 //!
 //! Does not know one-shot jobs: they have no row.
 

@@ -1,16 +1,16 @@
-//! What the server keeps on disk: one folder, one owner, one SQLite file.
+//! The server's store on disk: one folder, one owner, one SQLite file.
 //!
 //! ```text
 //!  data folder ─┬─ mainspring.lock    held by the one server that may write (flock)
 //!               ├─ mainspring.db      jobs, pending one-shot jobs, runs, attempts
-//!               └─ mainspring.db-wal  what was committed last; part of the file above
+//!               └─ mainspring.db-wal  the last commits; part of the file above
 //! ```
 //!
 //! Cost: one transaction for each batch; see [`sqlite`].
 //!
-//! Does not decide: what is written, and whether it may be, is in the batch.
+//! Does not decide: the batch says what is written, and under which conditions.
 //!
-//! The contract is `mainspring_job::Store`; its suite runs on [`SqliteStore`] in the tests.
+//! The contract is `mainspring_job::Store`. Its suite runs on [`SqliteStore`] in the tests.
 
 #![forbid(unsafe_code)]
 

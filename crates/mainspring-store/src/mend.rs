@@ -1,15 +1,15 @@
-//! What a store does when its files are not where they were.
+//! How a store mends its files when they are not where they were.
 //!
 //! | found | done |
 //! |---|---|
 //! | the log is gone | the store is closed, which writes all of it into the file, and opened again |
-//! | the lock is gone | it is taken again; if a second server has it, nothing is done any more |
+//! | the lock is gone | it is taken again; if a second server has it, what was known is saved, and the store stops |
 //! | the store is gone | it is written anew from the file that is still open |
-//! | another file is in its place | what was known is saved beside it, and nothing is done any more |
-//! | it has moved | nothing is done any more |
+//! | another file is in its place | what was known is saved beside it, and the store stops |
+//! | it has moved | the store stops |
 //!
-//! This is looked at before each commit and each renewal, so that nothing is acknowledged that is on its way
-//! to nowhere, and nothing starts beside a second server.
+//! The store checks this before each commit and each renewal. So nothing is acknowledged that would be lost,
+//! and nothing starts beside a second server.
 //!
 //! Cost: some system calls for each commit; to write a store anew takes about a second for a gigabyte.
 //!

@@ -1,5 +1,4 @@
-//! What the store is asked: each question is a range of a primary key or of an index, and the counts are one
-//! row.
+//! The questions to the store. Each is a range of a primary key or of an index; the counts are one row.
 
 use jiff::Timestamp;
 use mainspring_job::{

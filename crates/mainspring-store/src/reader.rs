@@ -4,10 +4,10 @@
 //! writer ──▶ mainspring.db-wal ◀── reader     each sees what was committed; neither waits for the other
 //! ```
 //!
-//! It is opened with the first question, and again after the writer has closed it: while files are mended
-//! that were taken away, nothing else may have them open.
+//! It is opened with the first question, and again after the writer has closed it. The writer closes it to
+//! mend files that were removed, because no other connection may have them open then.
 //!
-//! Cost: a mutex for each question, which the writer takes only to mend.
+//! Cost: a mutex for each question; the writer takes it only to mend.
 //!
 //! Does not write: SQLite refuses it.
 

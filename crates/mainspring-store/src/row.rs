@@ -1,6 +1,6 @@
 //! Values to columns, and columns to values.
 //!
-//! What is read back is checked: a word that no version of the program writes is damage, and is said to be.
+//! A value that is read back is checked. A word that no version of the program writes is reported as damage.
 
 use std::sync::Arc;
 

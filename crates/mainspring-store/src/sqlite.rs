@@ -8,9 +8,9 @@
 //! file meanwhile: `sqlite3 mainspring.db 'select job, state, count(*) from run group by 1, 2'`. Statements
 //! are prepared once.
 //!
-//! Cost: opening does not depend on how much is stored; a commit is one flush; `load` reads a range of the
-//! primary key. After an error of the disk it refuses everything: what is on disk is known again when the
-//! file is opened again.
+//! Cost: opening does not depend on the size of the store. A commit is one flush. `load` reads a range of the
+//! primary key. After an error of the disk the store refuses everything until the file is opened again,
+//! because only then is it known what is on disk.
 //!
 //! Does not check all pages when it opens, because that takes minutes for large files:
 //! [`SqliteStore::integrity`] does.

@@ -1,4 +1,5 @@
-//! What a batch adds to the numbers of rows that the store keeps, so that rows are not counted.
+//! The changes of a batch to the numbers of rows. The store keeps these numbers, so that it does not count
+//! rows.
 //!
 //! ```text
 //!  operations ─▶ Tally { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction
@@ -6,7 +7,7 @@
 //!
 //! Cost: some additions for an operation; the row of the shard is written with each batch in any case.
 //!
-//! Does not read rows: each operation knows what it has found.
+//! Does not read rows: each operation knows the rows that it has found.
 
 use mainspring_job::RunState;
 

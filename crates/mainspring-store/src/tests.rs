@@ -1,4 +1,4 @@
-//! The store on disk keeps the contract, and says clearly what is wrong when the disk does not.
+//! The store on disk keeps the contract, and names the fault when the disk does not keep it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

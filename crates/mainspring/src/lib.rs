@@ -1,6 +1,6 @@
-//! Timers for programs and libraries. Run something later, again and again, or give up waiting: in threads,
-//! in async code under any runtime, or in a loop of your own. To schedule, cancel or reset takes constant
-//! time however many timers are pending; none fires early.
+//! Timers for programs and libraries. Run something later or again and again, or set a timeout: in threads,
+//! in async code under any runtime, or in a loop of your own. A timer is scheduled, cancelled or reset in
+//! constant time, however many timers are pending. No timer fires early.
 //!
 //! ```
 //! use std::time::Duration;
@@ -30,19 +30,19 @@
 //! | tests without sleeping | [`Simulation`] | |
 //! | another structure, clock or limit | [`preset`], [`queue`], [`Engine::start`] | |
 //!
-//! **Good to know.** The functions above share one engine, started at first use: one thread, ticks of a
-//! millisecond. A callback runs there and delays the others: hand long work to
-//! [`RunTasksOn`](front::RunTasksOn). An [`Engine`] of your own ends when it is dropped. A timer of a closure
-//! goes on when its handle is dropped, a sleep does not: see [`front`]. A bare verb takes a duration from
-//! now, one that ends in `_at` or `_until` a [`Tick`] of the engine's clock, and in async code an instant
-//! too. Deadlines are rounded up to a tick. The oldest Rust that it compiles with is 1.89.
+//! **Good to know.** The functions above share one engine, which the first use starts: one thread, with ticks
+//! of a millisecond. A callback runs on that thread and delays the others, so hand long work to
+//! [`RunTasksOn`](front::RunTasksOn). An [`Engine`] of your own ends when it is dropped. A closure's timer
+//! goes on when its handle is dropped; a sleep does not: see [`front`]. A function with a bare verb as its
+//! name takes a duration from now. One whose name ends in `_at` or `_until` takes a [`Tick`] of the engine's
+//! clock, and in async code an instant too. Deadlines are rounded up to a tick. The minimum Rust is 1.89.
 //!
-//! The [guide] has recipes, and puts the calls of tokio, Go, Netty, Kafka, skynet and nginx beside these.
+//! The [guide] has recipes, and compares the calls of tokio, Go, Netty, Kafka, skynet and nginx with these.
 //!
 //! # Parts
 //!
-//! A timer passes through five parts, each of which can be chosen, or written outside of this crate:
-//! `schedule -> front -> handle -> driver -> queue -> expire -> driver -> front -> fire`.
+//! A timer passes through five parts. Each of them can be chosen, or written outside of this crate: `schedule
+//! -> front -> handle -> driver -> queue -> expire -> driver -> front -> fire`.
 //!
 //! - The [**queue**](queue) holds deadlines and payloads; it knows no clock.
 //! - The [**clock**](clock) is the source of now, and what a driver waits with: the operating system's, or a
@@ -56,10 +56,10 @@
 //!
 //! # Crates in this interface
 //!
-//! Types of other crates appear in it, and are re-exported so that a program need not name them: [`queue`]
-//! always; `jiff` and `cron` with `calendar`, `crossbeam_channel` with `channel`, `hdrhistogram` for
-//! [`driver::Report`]. A new version of one before its 1.0 is a new minor version of this crate until that is
-//! 1.0 itself.
+//! Types of other crates are part of this interface. They are re-exported, so a program need not name those
+//! crates: [`queue`] always; `jiff` and `cron` with `calendar`, `crossbeam_channel` with `channel`,
+//! `hdrhistogram` for [`driver::Report`]. A new version of one before its 1.0 is a new minor version of this
+//! crate until that is 1.0 itself.
 
 #![deny(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

@@ -1,4 +1,4 @@
-//! Files on their way to be in force, and what is in force before.
+//! Files that are about to come into force, and the definitions that are in force before.
 //!
 //! Cost: a map of names.
 //!

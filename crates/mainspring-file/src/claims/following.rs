@@ -1,5 +1,5 @@
-//! Jobs that follow others, across all files: no circle, not too many that follow one, and who follows a name
-//! that is none.
+//! Jobs that follow others, across all files: circles, too many followers of one job, and names that no job
+//! has.
 //!
 //! Cost: one pass over the jobs, where any of them follows another.
 //!

@@ -12,7 +12,7 @@
 //!
 //! Cost: one pass and one copy.
 //!
-//! Does not interpret the command in any other way: that is the shell's.
+//! Does not interpret the command in any other way: the shell does.
 //!
 //! Source: crontab(5) of Debian's cron 3.0pl1. The page says nothing of `\\`; the program halves it before
 //! the first `%` and not after it, and so does this file.

@@ -1,4 +1,4 @@
-//! One entry of a crontab: when, in a system crontab who, and what.
+//! One entry of a crontab: its time, its user in a system crontab, and its command.
 //!
 //! ```text
 //! user crontab     0 5 * * mon-fri        backup.sh --all%input
@@ -12,8 +12,8 @@
 //! `H` and `~` in a field choose their values from what follows the time: the command, and the user before
 //! it.
 //!
-//! The time part is always five fields: with a sixth for seconds nobody could say where the command begins.
-//! What the fields mean is for `mainspring-cron`; here the line is only cut up.
+//! The time part is always five fields: with a sixth for seconds, the beginning of the command would be
+//! ambiguous. `mainspring-cron` interprets the fields; this file only cuts the line.
 //!
 //! Cost: one pass over the line.
 //!

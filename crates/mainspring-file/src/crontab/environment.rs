@@ -15,9 +15,9 @@
 //! Does not accept a setting without a name, which Debian's cron takes and then cannot use.
 //!
 //! Source: crontab(5) of Debian's cron 3.0pl1
-//! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>); where the page is silent, what that
-//! program does. Where they differ the page holds: the program drops blanks at the end of a value also inside
-//! of quotes, and a second pair of quotes, which the page says are kept.
+//! (<https://manpages.debian.org/bookworm/cron/crontab.5.en.html>). Where the page says nothing, this file
+//! does what that program does. Where the two differ, it follows the page: the program drops blanks at the
+//! end of a value also inside of quotes, and a second pair of quotes, and the page says that both are kept.
 
 use crate::problem::Fault;
 

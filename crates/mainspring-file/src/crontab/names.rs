@@ -1,19 +1,19 @@
-//! What the jobs of a crontab are called that do not say so themselves.
+//! The names of jobs in a crontab whose entries give no name.
 //!
-//! The word for the command is the name: see [`word`]. Where it is taken a job of the same file gets a
-//! number, as in `echo-2`, and a job of another file the name of its file, as in `php-sessionclean`.
+//! The name is the word for the command: see [`word`]. If the name is taken, a job of the same file gets a
+//! number, as in `echo-2`, and a job of another file gets the name of its file, as in `php-sessionclean`.
 //!
 //! ```text
 //! entries ─┬─ as a job that is known, in this order:   line and command ─▶ command ─▶ schedule and word ─▶ word
 //!          └─ none is: a name that nothing has
 //! ```
 //!
-//! A name is known by what a file held before, so that it stays when lines come and go, and when a command or
-//! a schedule is edited: history, pauses and counts stay with the job.
+//! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
+//! and go, and when a command or a schedule is edited.
 //!
 //! Cost: a sort of the entries for each of the four comparisons.
 //!
-//! Does not touch a name that a note gives.
+//! Does not change a name that a note gives.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;

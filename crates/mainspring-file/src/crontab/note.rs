@@ -5,9 +5,10 @@
 //! 30 2 * * *  /usr/local/bin/backup --all
 //! ```
 //!
-//! To cron it is a comment, so the file stays a crontab. Words are separated by blanks and hold none. `name`,
-//! `group`, `priority` and `max-runs` are read here; all others are the policies of `mainspring-job`, with
-//! their texts. Blank lines, comments and settings may stand between it and its entry.
+//! To cron the line is a comment, so the file stays a crontab. Words are separated by blanks and contain
+//! none. `name`, `group`, `priority` and `max-runs` are read here; all other words are policies of
+//! `mainspring-job`, in their text form. Blank lines, comments and settings may be between the note and its
+//! entry.
 //!
 //! Cost: one pass over the line.
 //!

@@ -8,12 +8,12 @@
 //! | `cd / && run-parts --report /etc/cron.daily` | `cron.daily` |
 //! | `php --define a=b /usr/share/poller.php` | `poller.php` |
 //!
-//! Tests, `cd`, `sleep` and the like are passed over where something else follows. A word holds letters,
-//! digits and `._+-`, begins with a letter or digit, and is at most [`MAX_WORD_CHARS`] long.
+//! Tests, `cd`, `sleep` and the like are skipped if another command follows. A word holds letters, digits and
+//! `._+-`, begins with a letter or digit, and has at most [`MAX_WORD_CHARS`] characters.
 //!
 //! Cost: one pass over the command.
 //!
-//! Does not understand shell: it finds a readable word, and nothing depends on its being the right one.
+//! Does not understand shell: it finds a readable word, and nothing depends on that word being the right one.
 
 use std::iter::Peekable;
 use std::str::Chars;

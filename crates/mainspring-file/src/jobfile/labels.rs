@@ -1,6 +1,6 @@
 //! The labels of a job: `labels = { team = "ops", service = "billing" }`.
 //!
-//! Those of `[defaults]` are added to a job's own, which come first.
+//! The labels of `[defaults]` are added to a job's own, which take precedence.
 //!
 //! Cost: one pass.
 //!

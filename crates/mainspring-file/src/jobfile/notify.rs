@@ -1,8 +1,8 @@
-//! Who is told of a job: `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail`.
+//! The keys for notifications of a job: `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail`.
 //!
 //! Cost: one pass.
 //!
-//! Does not tell anybody: see [`hook`](crate::hook).
+//! Does not send anything: see [`hook`](crate::hook).
 
 use mainspring_cron::Expression;
 use mainspring_job::NoticeKind;

@@ -9,7 +9,7 @@
 //! | `retention` | `"keep=100,days=90"` | `keep`, `days` |
 //! | `jitter`, `pause_after`, `dead_letters` | `"30s"`, `5`, `"always"` | |
 //!
-//! A table is written as the text of the policy, so that there is one reader of policies, with one set of
+//! A table is converted to the text of the policy, so that there is one reader of policies, with one set of
 //! limits.
 //!
 //! Cost: one short text per policy.

@@ -1,4 +1,4 @@
-//! What a job starts as a process, and how.
+//! The process that a job starts, and how.
 //!
 //! ```text
 //! run = ["/usr/bin/rsync", "-a", "/srv", "backup:"]     a program and its arguments
@@ -8,7 +8,7 @@
 //!
 //! Cost: one pass.
 //!
-//! Does not look up the user, so that a file can be checked elsewhere than where it runs.
+//! Does not look up the user, so that a file can be checked on another machine.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Files and what is found in them. How problems look is in testdata/jobfiles.
+//! Job files, and the jobs and problems that are found in them. testdata/jobfiles shows how problems look.
 
 use super::*;
 use mainspring_action::body::Body;

@@ -1,4 +1,4 @@
-//! When a job is due: its triggers, what is left out, start and end.
+//! The timetable of a job: its triggers, exclusions, start and end.
 //!
 //! ```text
 //! cron = ["0 9 * * mon-fri", "0 11 * * sat"]     a string or a list of them, as are oncalendar, every and at

@@ -1,4 +1,4 @@
-//! What a job sends as a webhook.
+//! The request that a job sends as a webhook.
 //!
 //! ```text
 //! [jobs.ping.webhook]

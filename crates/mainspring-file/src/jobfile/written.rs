@@ -1,5 +1,5 @@
-//! A job's table written out again, with its defaults filled in: what `show` and `export` print, and what the
-//! store keeps of jobs that came by command; the same of a one-shot job that waits.
+//! A job's table with its defaults filled in. `show` and `export` print it, and the store keeps it for jobs
+//! that came by command. A one-shot job that waits is written in the same way.
 //!
 //! ```text
 //! [jobs.backup]

@@ -1,11 +1,11 @@
-//! What the planner does at all: it is restored, then it plans, and it may rest.
+//! The phases of the planner: it is restored, then it plans, and it may rest.
 //!
 //! ```text
 //!  restoring ──Begin──▶ planning ◀──pause, resume──▶ paused          planning or paused ──Stop──▶ stopping
 //! ```
 //!
-//! While it rests no tick does anything and nothing starts. A pause is in the store, so a planner may be
-//! restored paused; that the server is about to end is not.
+//! While it rests, a tick does nothing and no run starts. A pause is in the store, so a planner may be
+//! restored paused. The coming end of a server is not in the store.
 //!
 //! Cost: nothing; the runs of the store are kept until planning begins.
 

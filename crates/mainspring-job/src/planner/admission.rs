@@ -2,7 +2,7 @@
 //!
 //! Cost: O(log n) for each run that is open at its job.
 //!
-//! Does not start anything: what is past its gate is in line for a place.
+//! Does not start anything: a run past its gate is in line for a place.
 
 use jiff::Timestamp;
 

@@ -1,16 +1,16 @@
-//! The agenda: when which job or run is to be looked at.
+//! The agenda: the times at which jobs and runs are looked at.
 //!
 //! ```text
 //!  add ──▶ WallQueue, by the millisecond ──▶ page: what is due, by (time, run or job, key) ──▶ pop_due
 //! ```
 //!
-//! A queue on the wall clock, and a page of what has come out of it. The page exists for the order: a queue
-//! does not order what is due within a millisecond, and the planner looks at runs before jobs at one time, so
-//! that a run that ends its wait is not in the way of the next. The page holds the entries of one
-//! millisecond, and what a full batch left for the next look.
+//! The agenda is a queue on the wall clock, and a page of the entries that have come out of it. The page
+//! exists for the order. A queue does not order the entries of one millisecond. The planner looks at runs
+//! before jobs at one time, so that a run whose wait ends does not block the next. The page holds the entries
+//! of one millisecond, and those that a full batch left for the next look.
 //!
-//! An entry says only "look": whatever is looked at compares the time with what it knows, so an entry that is
-//! early, late or superfluous does no harm.
+//! An entry only asks for a look. The job or run compares the time with what it knows, so an early, late or
+//! superfluous entry does no harm.
 //!
 //! Cost: O(log n) for everything.
 

@@ -1,4 +1,4 @@
-//! What the clock has shown, to notice when it is set back.
+//! The latest time that the clock has shown, to notice when it is set back.
 //!
 //! Cost: a comparison with each tick.
 //!

@@ -1,8 +1,8 @@
-//! Commands of people and programs. Each has exactly one reply, given when what it says is on disk.
+//! Commands of people and programs. Each has exactly one reply, given when its change is on disk.
 //!
 //! Cost: O(log n) for each, and for each run of a backfill; a resume of everything looks at each job once.
 //!
-//! Does not know who asks, nor what that person or program may do.
+//! Does not know which client asks, nor what that client may do.
 
 use std::sync::Arc;
 

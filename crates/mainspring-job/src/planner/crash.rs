@@ -1,9 +1,9 @@
-//! What a crash means for the runs that were cut off by it, and for their jobs.
+//! The effects of a crash on the runs that it cut off, and on their jobs.
 //!
 //! Cost: one look at each run that was running when the last server ended, once; then nothing while nothing
 //! is in quarantine.
 //!
-//! Does not say which rules these are: see [`quarantine`](super::quarantine).
+//! Does not describe the rules: see [`quarantine`](super::quarantine).
 
 use jiff::Timestamp;
 

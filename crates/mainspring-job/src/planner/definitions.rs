@@ -1,5 +1,5 @@
-//! New definitions: what is added, changed and removed. Nothing waits for running jobs: they go on under the
-//! work that they started with.
+//! New definitions: jobs are added, changed and removed. This does not wait for running jobs: they go on with
+//! the work that they started with.
 //!
 //! | a job of the set | becomes |
 //! |---|---|
@@ -13,17 +13,17 @@
 //!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
-//! Where a timetable ends, by a new one or with its job, what it named and was not planned is planned at
-//! once, or recorded as missed, or as skipped if the job was paused.
+//! A timetable ends by a new one or with its job. Its occurrences up to that moment that were not planned are
+//! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed. What runs goes on to its
-//! end and is not tried again; what waits is cancelled, a retry too, as it would be at a start that finds the
-//! job gone. Of its record the mark stays, so that nothing fires again if it comes back, with the timetable
-//! that it had, while the clock shows an earlier time.
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed. A running run goes on to
+//! its end and is not tried again. A waiting run is cancelled, a retry too, as at a start that finds the job
+//! gone. The mark of the job stays. So nothing fires again if the job comes back, with the timetable that it
+//! had, while the clock shows an earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
-//! Does not read any text: a job comes as it is meant.
+//! Does not read any text: the caller hands it jobs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

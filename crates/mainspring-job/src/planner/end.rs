@@ -140,8 +140,8 @@ impl Planner {
     /// often.
     ///
     /// A run counts once, when it ends for good: as a failure if it failed, took too long, or was abandoned
-    /// and the policy names that. Only success ends the row. Any other end, such as that of a run that the
-    /// end of the server cut off, is neither.
+    /// and the policy names that. Only success ends the series of failures. Any other end is neither, such as
+    /// that of a run that the end of the server cut off.
     fn count_result(&mut self, live: &Live, state: RunState, is_crash_loop: bool) {
         let name = &live.run.key.job;
         let policies = &live.work.policies;

@@ -1,13 +1,13 @@
-//! What follows the end of a run: a run of each job that names it in its triggers.
+//! The runs that follow the end of a run: one of each job that names it in its triggers.
 //!
 //! ```text
 //!  End(extract@02:30, succeeded), Plan(load@.., scheduled), Mark(load)     one unit, so one batch
 //! ```
 //!
-//! The run that follows is planned in the unit that records the end, whatever comes of it: no crash lies
-//! between the two, and a batch that is sent twice is applied once. So an end is followed once or, if it is
-//! not on disk, will be. What follows is due then, and its own rules say whether it starts: overlap, pause,
-//! jitter, group.
+//! The run that follows is planned in the unit that records the end. So no crash can come between the two,
+//! and a batch that is sent twice is applied once. An end is followed once, or will be if it is not on disk
+//! yet. The run that follows is due then. Its own rules decide whether it starts: overlap, pause, jitter,
+//! group.
 //!
 //! Cost: O(log n) for each follower of a job whose run ends; nothing for a job that none follows.
 //!

@@ -1,4 +1,4 @@
-//! Who follows whom, of the definitions in force.
+//! The followers of each job, by the definitions in force.
 //!
 //! Cost: O(log n) for each trigger that names a job.
 //!

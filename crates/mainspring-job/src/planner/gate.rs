@@ -4,9 +4,8 @@
 //!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
 //! ```
 //!
-//! The gate lets one through at a time. Under `allow` it lets all through, but of those that make good for a
-//! misfire one at a time. One that is past the gate and has not started goes back when one that is due
-//! earlier comes.
+//! The gate lets one run through at a time. Under `allow` it lets all runs through, but catch-up runs one at
+//! a time. A run that is past the gate and has not started goes back when a run comes that is due earlier.
 //!
 //! Cost: O(log n) of the job's runs for each.
 //!
@@ -49,7 +48,7 @@ pub(super) struct Gate {
     allowing_count: usize,
     /// How many of the active ones have started.
     running_count: usize,
-    /// That of the active ones that makes good for a misfire.
+    /// The active run that is a catch-up run.
     catching_up: Option<RunKey>,
 }
 
@@ -90,7 +89,7 @@ impl Gate {
         self.waiting.range(..(other.run.due, other.run.key.clone())).map(|(_, key)| key)
     }
 
-    /// The run past the gate that passed singly: that which makes good for a misfire, or the only one.
+    /// The run past the gate that passed singly: the catch-up run, or the only one.
     pub(super) fn single(&self) -> Option<&RunKey> {
         let only = self.active.first().filter(|_| self.active.len() == 1);
         self.catching_up.as_ref().or(only)

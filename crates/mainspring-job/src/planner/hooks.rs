@@ -1,9 +1,9 @@
-//! What the hooks of jobs are told, and what they want done: one-shot jobs, submitted in the unit of what
-//! they tell of.
+//! The notices to the hooks of jobs, and the one-shot jobs that the hooks ask for. These are submitted in the
+//! unit of the event.
 //!
-//! Cost: nothing for a job without hooks; an entry on the agenda for one whose silence is told.
+//! Cost: nothing for a job without hooks; an entry on the agenda for a job with a limit of silence.
 //!
-//! Does not tell of runs of one-shot jobs: nobody asked for that, and notifications are such jobs.
+//! Does not tell of runs of one-shot jobs, because notifications are such jobs.
 
 use jiff::{SignedDuration, Timestamp};
 

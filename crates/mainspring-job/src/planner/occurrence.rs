@@ -1,8 +1,8 @@
-//! Occurrences to runs: what lies between the watermark and now, and what the misfire policy makes of it.
+//! From occurrences to runs: the misfire policy decides about the occurrences between the watermark and now.
 //!
-//! The rules stand in the header of `policy/misfire.rs`. However long the gap is, the work is bounded: the
-//! ends are found by one search each, what runs is at most [`MAX_CATCH_UP_RUNS`](crate::MAX_CATCH_UP_RUNS),
-//! what is missed is at most two records.
+//! The header of `policy/misfire.rs` has the rules. The work is bounded, however long the gap is. Each end of
+//! the gap is found by one search. At most [`MAX_CATCH_UP_RUNS`](crate::MAX_CATCH_UP_RUNS) runs are planned,
+//! and at most two records of missed occurrences.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,7 +35,7 @@ enum Delay {
 /// What becomes of the occurrences in a gap. All are in order.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
-    /// Runs late.
+    /// Catch-up runs.
     made_good: Vec<Timestamp>,
     /// Runs as if nothing had happened.
     on_time: Option<Timestamp>,
@@ -119,8 +119,9 @@ impl Planner {
         self.keep_mark(&job.name);
     }
 
-    /// When what one look makes good for is due: all of it at once, so that it runs in order, and not before
-    /// what an earlier look made good for, unless a clock that was ahead measured when that is due.
+    /// When the catch-up runs of one look are due. All are due at one moment, so that they run in order. They
+    /// are not due before those of an earlier look, unless that due time was measured by a clock that was
+    /// ahead.
     fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
         let key = RunKey::new(job.name.clone(), first);
         let spread = job.work.policies.misfire.spread;
@@ -270,7 +271,7 @@ fn earliest(
     timetable.first_in(before(limit), last).into_iter().collect()
 }
 
-/// What a stretch holds before and after the runs that are made good, which lie side by side.
+/// The occurrences of a stretch before and after its catch-up runs, which lie side by side.
 fn gaps(
     timetable: &Timetable,
     (first, last): (Timestamp, Timestamp),
@@ -314,8 +315,8 @@ mod tests {
         format!("2026-01-01T{time}Z").parse().unwrap()
     }
 
-    /// Policy, now, then what is made good, what is on time, and what is missed, of a job that is due each
-    /// hour, planned up to 00:00.
+    /// Policy, now, then the occurrences that are caught up, on time and missed, of a job that is due each
+    /// hour and planned up to 00:00.
     const CASES: [(&str, &str, &str, &str, &str); 12] = [
         ("none", "01:00:30", "", "01", ""),
         ("none", "01:01:01", "", "", "01-01"),

@@ -1,5 +1,5 @@
-//! The near one-shot jobs: their ids are read ahead of time, they themselves when they are due, and then they
-//! fire.
+//! The near one-shot jobs. Their ids are read ahead of time; the jobs are read when they are due, and then
+//! they fire.
 //!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!

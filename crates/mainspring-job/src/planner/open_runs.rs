@@ -104,8 +104,8 @@ impl OpenRuns {
         self.gates.range(job.clone()..).map(|(job, gate)| (job, gate.load()))
     }
 
-    /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that
-    /// has not either.
+    /// For a catch-up run that has not had its turn yet: the one of its job before it that has not had its
+    /// turn either.
     pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
         if !wait::is_in_line(run) {
             return None;
@@ -173,8 +173,7 @@ impl OpenRuns {
         self.turn += 1;
     }
 
-    /// A run waits for its time. What makes good for a misfire wakes no earlier than what is in line before
-    /// it.
+    /// A run waits for its time. A catch-up run wakes no earlier than the run in line before it.
     pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, agenda: &mut Agenda) {
         assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
         assert!(live.wakes.is_none(), "a run is on the agenda once");

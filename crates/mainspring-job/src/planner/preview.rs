@@ -1,8 +1,8 @@
-//! What a backfill or a rewind would run, to be shown before it is asked for.
+//! The runs of a backfill or a rewind, shown before it is asked for.
 //!
 //! Cost: O(occurrences) of the answer; a rewind counts the others without listing them.
 //!
-//! Does not know what is on record: the store leaves out what has run already.
+//! Does not know the records: the store leaves out occurrences that have run already.
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -1,8 +1,8 @@
-//! Which history is to be pruned, now and then.
+//! The histories that are to be pruned.
 //!
 //! Rows that end are counted, for each job and for all one-shot jobs together. When there are enough, one
-//! operation has the store drop what is older or more than retention says. So a history has at most so many
-//! rows beyond that.
+//! operation has the store drop the rows that are older or more than retention says. So a history has at most
+//! that many rows too many.
 //!
 //! Cost: O(log n) for each row that ends; one operation for [`PRUNE_EVERY`] of them.
 //!

@@ -1,8 +1,8 @@
-//! Quarantine: what may have killed the server starts again a few at a time, and not for ever.
+//! Quarantine: jobs that may have killed the server start again a few at a time, and a limited number of
+//! times.
 //!
-//! A start record is on disk before anything starts. So whatever in a job brought the server down was among
-//! the runs that have no end when the next server takes over. Their jobs are in quarantine; all others start
-//! as ever.
+//! A start record is on disk before anything starts. So the job that killed the server is among those whose
+//! runs have no end when the next server takes over. These jobs are in quarantine; all others start as ever.
 //!
 //! ```text
 //!  the server dies in runs of a, b, .. z ──▶ each has one crash: they start up to 16 at a time, on probation
@@ -20,14 +20,14 @@
 //! | two or more | it starts alone: while no other is on probation |
 //! | [`MAX_CRASHES`] | no further attempt: the run is a dead letter unless the policy keeps none, and the job is paused |
 //!
-//! A server that was asked to end and killed what still ran gave its shard up in good order: that is no
-//! crash. Nor is a power cut, which the start of the machine tells: see [`Takeover`].
+//! A server that was asked to end and killed its runs gave its shard up in good order, which is no crash. A
+//! power cut is no crash either; a new start of the machine tells it: see [`Takeover`].
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
 //!
-//! Does not find what kills the server late: what outlives its probation counts from one again. Its retry
-//! policy bounds that. Nor what kills the machine. A run by hand of a paused job starts all the same, because
-//! the person who asks knows.
+//! Does not find a job that kills the server late: a run that outlives its probation counts from one again,
+//! and its retry policy bounds that. Does not find a job that kills the machine. A run by hand of a paused
+//! job starts all the same, because a person asks for it.
 //!
 //! Source: the restart limit of
 //! [systemd.unit(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html)

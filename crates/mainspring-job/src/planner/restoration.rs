@@ -1,15 +1,15 @@
-//! The start: what the store holds becomes what the planner knows.
+//! The start: the planner takes over the state that the store holds.
 //!
 //! | a run was | it becomes |
 //! |---|---|
 //! | running | `abandoned`, before anything else, and its retry policy decides what follows |
-//! | scheduled | what it was; if its time has passed, it is due now |
-//! | queued | what it was, in the line for its place |
+//! | scheduled | as it was; if its time has passed, it is due now |
+//! | queued | as it was, in the line for its place |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
 //!
 //! Cost: O(log n) for each job and each open run, once.
 //!
-//! Does not say what a crash means for a job: see `crash`.
+//! Does not describe the effects of a crash on a job: see `crash`.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //!
 //! Cost: O(log n) for each.
 //!
-//! Does not decide what is in line: see `admission`.
+//! Does not decide which runs are in line: see `admission`.
 
 use std::sync::Arc;
 

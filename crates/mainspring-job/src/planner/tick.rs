@@ -1,4 +1,4 @@
-//! A tick: looks at what is due, up to a limit, and until there is as much to write as one batch holds.
+//! A tick: looks at the jobs and runs that are due, up to a limit, and until a batch is full.
 //!
 //! A job that is due while there is no room for another open run is set aside, and looked at again when there
 //! is room. Its occurrences are late then, and its misfire rule judges them.

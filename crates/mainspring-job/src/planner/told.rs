@@ -1,8 +1,8 @@
 //! How many notifications each target got in the present minute.
 //!
-//! Cost: a count for each target that is told of something in a minute.
+//! Cost: a count for each target that gets a notification in a minute.
 //!
-//! Does not outlive the server: what the next one tells counts anew.
+//! Does not outlive the server: the next one counts anew.
 
 use std::collections::BTreeMap;
 

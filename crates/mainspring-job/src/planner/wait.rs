@@ -1,16 +1,16 @@
-//! Waits: when a scheduled run is to be looked at.
+//! Waits: when a scheduled run is looked at.
 //!
 //! | it waits for | its due time is | after the clock was set back |
 //! |---|---|---|
 //! | its jitter | a time on the clock: its nominal time and a part of `jitter` | it waits for that time |
-//! | its place in `spread`, after a misfire | a length of time after it was planned | it waits for no longer than that |
+//! | its delay within `spread`, as a catch-up run | a length of time after it was planned | it waits for no longer than that |
 //! | its back-off, before a retry | a length of time after the attempt before | the same |
 //! | nothing: a dead letter that is to be tried again | when a person asked | it does not wait |
 //!
-//! A wait that was measured by a clock that was ahead would else end when the clock shows that time again: in
-//! a year, perhaps. What is made good for wakes in the order of its nominal times, also where a step back
-//! shortens one wait more than another. What the run was due at stays on disk, so that a restart finds the
-//! same.
+//! Otherwise a wait that was measured by a clock that was ahead would end only when the clock shows that time
+//! again, perhaps in a year. Catch-up runs wake in the order of their nominal times, also if a step back
+//! shortens one wait more than another. The run's original due time stays on disk, so that a restart finds
+//! the same.
 
 use jiff::Timestamp;
 
@@ -31,7 +31,7 @@ pub(super) fn end(run: &Run, now: Timestamp) -> Timestamp {
     now.saturating_add(length).unwrap_or(run.due).min(run.due)
 }
 
-/// Whether a run makes good for a misfire and has not had its turn yet: those of one job wake in the order of
+/// Whether a run is a catch-up run that has not had its turn yet. Such runs of one job wake in the order of
 /// their nominal times.
 pub(super) fn is_in_line(run: &Run) -> bool {
     run.cause == Cause::CatchUp && run.attempt == 0

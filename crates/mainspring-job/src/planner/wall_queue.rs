@@ -1,4 +1,5 @@
-//! A queue of what is due on the wall clock, which may be set back: a timer queue behind [`WallTicks`].
+//! A queue of items that are due on the wall clock, which may be set back: a timer queue behind
+//! [`WallTicks`].
 //!
 //! ```text
 //!  add(item) ──▶ tick_of(due) ──▶ RedBlackTree ──▶ expired ──▶ due, by the clock? ──▶ pop_due
@@ -6,13 +7,13 @@
 //!                                      └────── at its tick of now ──┘
 //! ```
 //!
-//! The first timer is always where its time says: when the clock is set back, those that come early for it
-//! are put back as they become the first. So [`WallQueue::next_due`] is exact to the millisecond, and nothing
-//! is looked at in vain.
+//! The first timer is always where its time says. When the clock is set back, timers that are early by it are
+//! put back as they become the first. So [`WallQueue::next_due`] is exact to the millisecond, and causes no
+//! look in vain.
 //!
-//! The tree, and not a wheel, because it knows its first timer: a wheel names a time that may be before it,
-//! and the program would wake up for nothing. With what is written to disk for each of these timers, its
-//! O(log n) is not measurable.
+//! The queue is the tree and not a wheel, because the tree knows its first timer. A wheel names a time that
+//! may be before it, and the program would wake up for nothing. Each of these timers is also written to disk,
+//! so the tree's O(log n) is not measurable.
 //!
 //! Cost: O(log n) to add, cancel and pop; O(1) for `next_due`; a step back costs O(log n) once for each timer
 //! that is due within it. Memory: 28 bytes for each beside the item, as long as no more live at once than

@@ -1,5 +1,5 @@
-//! The near one-shot jobs: the ids of those that are due next, in memory; all else of them is in the store
-//! only.
+//! The near one-shot jobs: the ids of those that are due next are in memory; the jobs themselves are only in
+//! the store.
 //!
 //! ```text
 //!  store:   ×××××××××××××××××××××××××××××××××××××××××××××××××××××   a million, ordered by (due, number)
@@ -8,19 +8,19 @@
 //!           └─ due: the first jobs up to now are read, a portion at a time, and fire
 //! ```
 //!
-//! An id is only a reason to read: what is read decides. So an id whose job was withdrawn stays until its
-//! time comes, and costs one look that finds nothing. Nothing is lost: each job on disk up to the cursor has
-//! its id here, or is among those that were read and have not fired, or the last portion was full, and
-//! another is read.
+//! An id only causes a read, and the job that is read decides. So the id of a job that was withdrawn stays
+//! until its time, and costs one look that finds nothing. Nothing is lost. Each job on disk up to the cursor
+//! has its id here, or was read and has not fired. Otherwise the last portion was full, and another is read.
 //!
 //! A submission at or before the cursor, or within the range of ids that are being read, joins them as soon
-//! as it is on disk; any other is found by a later read. So none falls between the two. The span adapts: it
-//! doubles while pages come back half empty, up to a day, so that an idle server reads its store twice a day;
-//! and halves when they are full.
+//! as it is on disk. Any other is found by a later read. So no submission falls between the two. The span
+//! adapts. It doubles while pages come back half empty, up to a day, so that an idle server reads its store
+//! twice a day. It halves when they are full.
 //!
-//! Cost: O(log n) for each; memory is 48 bytes for each id, of a page and of what was submitted for before
-//! the cursor, up to `max_near`: beyond that the farther half is left to the store again, which costs O(n log
-//! n) once in `max_near / 2` submissions. And one portion of whole jobs, `per_turn` of them.
+//! Cost: O(log n) for each. Memory is 48 bytes for each id of a page, and for each id that was submitted
+//! before the cursor, up to `max_near`. Beyond that the farther half is left to the store again, which costs
+//! O(n log n) once in `max_near / 2` submissions. A portion of whole jobs is in memory as well, `per_turn` of
+//! them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU64;

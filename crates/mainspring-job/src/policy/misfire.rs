@@ -1,8 +1,8 @@
-//! Misfire: what becomes of occurrences whose time passed while no server looked.
+//! Misfire: what becomes of occurrences whose time passed while no server planned them.
 //!
-//! The server was down, the machine was suspended, the process was stopped, or the clock was set forward: to
-//! the planner these are one thing. It looks at the time, and at the watermark of the job, which is the last
-//! nominal time that it planned:
+//! The server may be down, the machine suspended, the process stopped, or the clock set forward. The planner
+//! handles all four alike. It compares the time with the watermark of the job, which is the last nominal time
+//! that it planned:
 //!
 //! ```text
 //!  watermark                                                     now
@@ -10,26 +10,28 @@
 //!           └───────────────── D: occurrences in (watermark, now] ─────┘
 //! ```
 //!
-//! The last of D is on time if it is at most `grace` old; it runs as if nothing had happened. All others of
-//! D, and the last if it is older, have misfired:
+//! The last of D is on time if it is at most `grace` old, and runs as if nothing had happened. All others of
+//! D have misfired, and so has the last if it is older:
 //!
 //! | policy | runs | everything else of the misfired |
 //! |---|---|---|
 //! | `none` | nothing | is recorded as missed |
-//! | `latest` (default) | the latest one, if it is at most `window` old, unless the last of D is on time and stands for it | missed |
+//! | `latest` (default) | the latest one, if it is at most `window` old, unless the last of D is on time | missed |
 //! | `earliest` | the earliest one that is at most `window` old | missed |
 //! | `all` | the latest `cap` of those that are at most `window` old, in order, one after the other | missed |
 //!
-//! What is made good for is due at `now` plus a part of `spread`: a hash of the job and of the first nominal
-//! time that is made good for, so that a hundred jobs do not start in the same instant after a restart. All
-//! of it is due at that one moment, and runs in the order of its nominal times, the next when the one before
-//! has ended, under every overlap rule. What is missed is one record, however much it is: the first nominal
-//! time, the last, and the count, exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least"
-//! beyond. Afterwards the watermark stands at the last of D, and nothing up to it is ever planned again, even
-//! if the clock is set back.
+//! A run that starts late by this table is a catch-up run. All catch-up runs of one look are due at one
+//! moment, `now` plus a part of `spread`. The part is a hash of the job and of the first nominal time that is
+//! caught up, so that a hundred jobs do not start in the same instant after a restart. The runs start in the
+//! order of their nominal times, each when the one before has ended, under every overlap rule.
 //!
-//! For a one-shot job there is one occurrence. `none` lets it expire when it is older than `grace`,
-//! everything else runs it as soon as a server looks, because a person asked for it.
+//! Missed occurrences that follow one another are one record: the first nominal time, the last, and the
+//! count, which is exact up to [`MAX_COUNTED`](crate::MAX_COUNTED) occurrences and "at least" beyond.
+//! Afterwards the watermark is the last of D. Nothing up to it is ever planned again, even if the clock is
+//! set back.
+//!
+//! A one-shot job has one occurrence. With `none` it is missed when it is older than `grace`. With every
+//! other rule it runs as soon as a server runs, because a person asked for it.
 //!
 //! Source: misfire instructions of
 //! [Quartz](https://www.quartz-scheduler.org/documentation/2.4.0-SNAPSHOT/tutorials/), the catchup window of
@@ -42,7 +44,7 @@ use std::time::Duration;
 
 use super::text::{self, PolicyError};
 
-/// The most runs that `all` makes good for: a thousand lost minutes. More is a backfill, which people watch.
+/// The most catch-up runs of `all`: a thousand lost minutes. More is a backfill, which people watch.
 pub const MAX_CATCH_UP_RUNS: u32 = 1_000;
 
 /// About a century, as the longest period of a trigger.

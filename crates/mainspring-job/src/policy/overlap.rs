@@ -1,23 +1,23 @@
-//! Overlap: what if a run of the job is in the way when the next one is due.
+//! Overlap: what happens if a run of the job blocks the next one.
 //!
-//! A run is in the way while it is running, or queued. A run that waits for its retry is not.
+//! A run blocks the next one while it is running or queued. A run that waits for its retry blocks nothing.
 //!
-//! | policy | nothing in the way | a run is in the way |
+//! | policy | nothing blocks | a run blocks |
 //! |---|---|---|
 //! | `skip` (default) | starts | the new one becomes `skipped_overlap` |
 //! | `queue-one` | starts | the new one waits, unless one waits already: then it becomes `skipped_overlap` |
 //! | `queue-all` | starts | the new one waits, unless `cap` wait already: then it becomes `skipped_overlap` |
 //! | `replace` | starts | the new one waits, and one that waited already becomes `skipped_overlap` |
 //! | `kill-old` | starts | the running one is killed and becomes `cancelled`; the new one waits for its end, as in `replace` |
-//! | `allow` | starts | starts; of the runs made good after a misfire one at a time |
+//! | `allow` | starts | starts; catch-up runs start one at a time |
 //!
-//! Runs of one job start in the order in which they are due. What waits is `queued`, and becomes `running`
-//! when its place is free. Three kinds of run are asked for one by one, and so wait under every policy but
-//! `allow` rather than being dropped, and never replace or kill another: a retry, a run made good after a
-//! misfire, and one that a person asked for.
+//! Runs of one job start in the order in which they are due. A run that waits is `queued`, and becomes
+//! `running` when its place is free. Three kinds of run wait under every policy but `allow`, and are never
+//! skipped: a retry, a catch-up run, and a run that a person asked for. They never replace or kill another
+//! run.
 //!
-//! A group's limit and the server's come after this: a run that may start by this table may still wait in
-//! line for those.
+//! The limits of the group and of the server come after this: a run that may start by this table may still
+//! wait for a place.
 //!
 //! Source: `ScheduleOverlapPolicy` of [Temporal](https://docs.temporal.io/schedule), `concurrencyPolicy` of
 //! [Kubernetes](https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/).

@@ -1,9 +1,9 @@
 //! Retention: how much of a job's history is kept.
 //!
-//! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. That
-//! is looked at after each sixteenth end (of one-shot jobs the 256th), so that up to 15 (255) more may be
-//! there. Open runs and dead letters are never dropped: the first are needed, the second wait for a person.
-//! What is dropped cannot be run again by mistake, because the job's watermark stands behind it.
+//! A run that has ended is dropped when it is older than `days`, or when `keep` later ones have ended. The
+//! store is pruned after each sixteenth end (of one-shot jobs after the 256th), so up to 15 (255) more may be
+//! there. Open runs and dead letters are never dropped: the first are needed, and the second wait for a
+//! person. A dropped run cannot run again by mistake, because its time is not after the job's watermark.
 
 use std::fmt;
 use std::str::FromStr;

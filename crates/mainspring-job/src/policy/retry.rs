@@ -4,21 +4,20 @@
 //!  wait before attempt n + 1  =  min(cap, backoff * factor^(n - 1))  *  (1 +- jitter)
 //! ```
 //!
-//! The jitter is a hash of the run's key and the attempt: it is not drawn, so it is the same wherever it is
-//! computed. The wait counts from the end of the failed attempt, and is on disk with it.
+//! The jitter is a hash of the run's key and the attempt. It is not drawn, so it is the same wherever it is
+//! computed. The wait begins at the end of the failed attempt, and is on disk with it.
 //!
-//! `on` names the outcomes that the policy is about; the last attempt decides:
+//! `on` names the outcomes that the policy covers. The last attempt decides:
 //!
 //! | the attempt ended as one that `on` | and there are attempts left | the run becomes |
 //! |---|---|---|
 //! | names | yes | scheduled, for the next attempt |
 //! | names | no | `dead`, if dead letters are kept; else what the attempt was |
-//! | does not name | | what the attempt was, and that is final: it is no dead letter, and nobody says that it failed |
+//! | does not name | | what the attempt was, and that is final: it is no dead letter |
 //!
-//! By default `on` is `failed` and `timed_out`, and not `abandoned`: of a run that was cut off by the
-//! server's own end it is unknown what it has done, so it is started **at most once**. A job that may be
-//! repeated says `on=failed+timed_out+abandoned`, and gets **at least once**. What a person cancelled is
-//! never retried.
+//! By default `on` is `failed` and `timed_out`, and not `abandoned`. If the server's own end cut a run off,
+//! it is unknown what the run has done, so it is started **at most once**. A job that may be repeated says
+//! `on=failed+timed_out+abandoned`, and gets **at least once**. A cancelled run is never retried.
 
 use std::fmt;
 use std::str::FromStr;

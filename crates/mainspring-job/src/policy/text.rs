@@ -1,11 +1,11 @@
-//! How the text of a policy is read: a first word, then `name=value` parts, with commas between.
+//! The text of a policy: a first word, then `name=value` parts, with commas between.
 //!
 //! ```text
 //! all,cap=7,window=1h      head `all`, parts cap -> 7, window -> 1h
 //! ```
 //!
-//! Durations are written as people do, `90s`, `1h30m`, `500ms`, in units up to hours: a day is not always 24
-//! hours.
+//! Durations are written as `90s`, `1h30m` or `500ms`, in units up to hours, because a day does not always
+//! have 24 hours.
 
 use std::error::Error;
 use std::fmt;

@@ -1,12 +1,12 @@
-//! Timeout: how long an attempt may take, and how it is killed, for whatever reason.
+//! Timeout: how long an attempt may take, and how it is killed, for any reason.
 //!
 //! ```text
 //!  start ───────── after ─────────▶ signal ──── grace ────▶ KILL, to the whole process group
 //! ```
 //!
-//! The planner hands this to the executor with the start, and the executor measures: a length of time is
-//! measured by a clock that nobody sets, and the planner has only the other kind. A webhook knows no signals;
-//! its request is dropped at once.
+//! The planner hands this to the executor with the start, and the executor measures. A length of time needs a
+//! clock that is never set, and the planner has only the wall clock. A webhook has no signals; its request is
+//! dropped at once.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
-//! Who asked for what, and how a job's runs went.
+//! The documents of the audit log, and of how a job's runs went.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
 //! Does not ask the store: `queries` does.
 

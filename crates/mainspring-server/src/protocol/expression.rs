@@ -1,4 +1,4 @@
-//! What is said of an expression: the documents of `next`, `explain` and `translate`, over the command line and
+//! The documents about an expression: those of `next`, `explain` and `translate`, on the command line and
 //! over HTTP.
 //!
 //! Cost: one string per time.

@@ -1,6 +1,6 @@
-//! What a server says of itself to `doctor`, beside its status; without a server what its store says.
+//! The answers of a server to `doctor`, beside its status; without a server, those of its store.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
 //! Does not judge: `doctor` does.
 

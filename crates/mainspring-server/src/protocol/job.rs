@@ -1,8 +1,8 @@
-//! A job as `list` and `show` tell it.
+//! A job, as `list` and `show` describe it.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
-//! Does not say what state a job is in: `describe` does.
+//! Does not find the state of a job: `describe` does.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,7 +1,7 @@
-//! What a page in a browser asks beyond the commands: a run with its attempts, what has changed, and a way
-//! in.
+//! The requests of a page in a browser beyond the commands: a run with its attempts, changes since the last
+//! question, and signing in.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
 //! Does not know HTTP: the listener of the server turns requests into these.
 

@@ -1,8 +1,8 @@
-//! What each request may do: by it the loop counts changes, and the listener asks for a scope.
+//! The power that each request needs. By it the loop counts changes, and the listener asks for a scope.
 //!
 //! Cost: a comparison.
 //!
-//! Does not decide who may: the socket's mode does, or the scope of a token.
+//! Does not decide which client has it: the socket's mode does, or the scope of a token.
 
 use super::Request;
 

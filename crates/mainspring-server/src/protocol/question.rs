@@ -1,6 +1,6 @@
 //! Requests with many arguments, of which most are left out.
 //!
-//! Cost: none worth a word.
+//! Cost: none.
 //!
 //! Does not check them: the server does.
 

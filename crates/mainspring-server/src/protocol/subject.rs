@@ -1,4 +1,4 @@
-//! What a request is about, in a word and a name.
+//! The subject of a request, as a word and a name.
 //!
 //! Cost: none.
 //!

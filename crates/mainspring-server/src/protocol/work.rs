@@ -1,4 +1,4 @@
-//! What a client wants done: what it is, when, and by which rules.
+//! The work that a client submits, its time, and its policies.
 //!
 //! Cost: one line.
 //!

@@ -1,15 +1,15 @@
-//! Looking at a data directory that no server has.
+//! Looking at a data directory without a server.
 //!
 //! ```text
 //! lock ─▶ store ─▶ records ─▶ the same queries, and the same answers, as with a server
 //! ```
 //!
-//! The directory is locked while it is looked at, so that nothing changes meanwhile; several may look at a time. It may have been
-//! prepared by another user: nothing in it is made, followed or written.
+//! The directory is locked while it is read, so that it does not change meanwhile; several commands may read
+//! it at a time. It may have been prepared by another user, so nothing in it is made, followed or written.
 //!
 //! Cost: opening the store.
 //!
-//! Does not write, and knows no next time better than the definition says.
+//! Does not write. It knows a job's next time only from the definition.
 
 use std::sync::Arc;
 

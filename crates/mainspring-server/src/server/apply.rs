@@ -1,4 +1,5 @@
-//! Files that clients apply: judged as the served ones are, and compared with what is in force.
+//! Files that clients apply: judged like the files that are served, and compared with the definitions in
+//! force.
 //!
 //! Cost: one pass over each file, and one over the jobs.
 //!

@@ -1,9 +1,9 @@
-//! Requests of clients: answered from what is known, or turned into commands for the planner.
+//! Requests of clients: answered from the planner and the store, or turned into commands for the planner.
 //!
 //! | request | is answered |
 //! |---|---|
 //! | `status`, `list`, `show`, `history`, `logs`, `export`, previews | at once, from the planner and the store: see `look` |
-//! | all others | when what they ask for is on disk |
+//! | all others | when the change that they ask for is on disk |
 //!
 //! Cost: a request that looks costs a query of the store, of a page at most.
 //!

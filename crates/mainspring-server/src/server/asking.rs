@@ -1,4 +1,4 @@
-//! What a request leads to, and a question of the store on its way there.
+//! The next step of a request, and a question to the store on the way to it.
 //!
 //! ```text
 //! request ─▶ Next ─┬─ Answer, Command, End, Feed ..

@@ -4,9 +4,10 @@
 //! lock ─▶ store, owned ─▶ Restore ─▶ Apply: served files, then what came by command ─▶ Begin ─▶ listen
 //! ```
 //!
-//! Cost: reads the jobs, the open runs, and the files; pending one-shot jobs stay on disk but for the near ones.
+//! Cost: reads the jobs, the open runs, and the files. Pending one-shot jobs stay on disk, except for the
+//! near ones.
 //!
-//! Does not wait for the lock: its owner does.
+//! Does not wait for the lock: the caller has it already.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;

@@ -1,15 +1,17 @@
-//! What has changed since the last question, for a page that is shown meanwhile.
+//! The changes since the last question, for a page that is shown meanwhile.
 //!
 //! ```text
 //! batches on their way to the store ─▶ of each job the last run, and which jobs ─▶ the next Watch, which empties them
 //! ```
 //!
-//! A change is told when it is decided. What a page then asks is answered when it is on disk: see [`questions`](super::questions).
+//! A change is reported when it is decided. A question that the page asks then is answered when the change is
+//! on disk: see [`questions`](super::questions).
 //!
-//! Cost: nothing until the first Watch; then a map insertion per operation, and at most [`MAX_CHANGED`] entries.
+//! Cost: nothing until the first Watch. Then a map insertion per operation, and at most [`MAX_CHANGED`]
+//! entries.
 //!
-//! Does not keep what was not fetched: the first Watch, one after more than that, and one much later than the one
-//! before say that there is a gap.
+//! Does not keep changes that were not fetched. The first Watch says that there is a gap, and so does one
+//! after more than [`MAX_CHANGED`] changes and one much later than the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! The clients of the socket: what each asks, which answer each waits for, and how much they may change.
+//! The clients of the socket: their requests, the answers that they wait for, and the limits of their
+//! changes.
 //!
 //! ```text
 //! run --wait ─▶ admit ─▶ command ─▶ its reply ─▶ waiters ─▶ the run is not open any more ─▶ the store is asked ─▶ the end
@@ -6,10 +7,10 @@
 //! the connection ends ────────────────────────────▶ forgotten
 //! ```
 //!
-//! Cost: a lookup for each run that is waited for, in turns in which the planner was told something; and that of
-//! [`peers`](super::peers).
+//! Cost: a lookup for each run that a client waits for, in turns in which the planner was told a fact; and
+//! the cost of [`peers`](super::peers).
 //!
-//! Does not know what a request means, but for whether it waits; does not end a run for which no client waits any more.
+//! Does not know what a request means, except whether it waits. Does not end a run when its client has gone.
 
 use std::collections::HashMap;
 use std::io;

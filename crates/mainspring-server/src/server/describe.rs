@@ -1,8 +1,8 @@
-//! What the planner and the store know, as the documents of the protocol.
+//! The knowledge of the planner and the store, as the documents of the protocol.
 //!
 //! Cost: some strings; for a job one search of its calendar.
 //!
-//! Does not ask the store: it is given what was found.
+//! Does not ask the store: the caller hands it the rows.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;

@@ -1,9 +1,9 @@
-//! Doing what the planner wants done.
+//! The planner's outputs, performed.
 //!
 //! | output | becomes |
 //! |---|---|
 //! | `Start` | with a lease that is old: nothing, until it is renewed |
-//! | | a process or a webhook; if that cannot be, an end at once: `not started: ..`; if it cannot be now, it waits |
+//! | | a process or a webhook; if it cannot start, an end at once: `not started: ..`; if it cannot start now, it waits |
 //! | `Kill` | the kill sequence of its process group; a webhook is given up |
 //! | `Reply` | an answer on a connection |
 //! | `Load` | a page of pending one-shot jobs from the store |

@@ -1,4 +1,4 @@
-//! The files that are served, and what becomes of them.
+//! The files that are served: they are watched, read again after a change, and applied.
 //!
 //! ```text
 //! inotify on the directories ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
@@ -6,10 +6,10 @@
 //! SIGHUP ────────────────────────────────────────────────────────────────────────▶ read
 //! ```
 //!
-//! Directories are watched and not the files, because editors and configuration tools replace a file by
-//! another. On the way to a file every directory in which a symbolic link stands is watched too: `cur ->
-//! releases/7` and Kubernetes' `..data` change there. A look now and then finds what inotify does not tell,
-//! as on network file systems.
+//! The server watches directories and not files, because editors and configuration tools replace a file by
+//! another. It also watches every directory on the way to a file that has a symbolic link in it: `cur ->
+//! releases/7` and Kubernetes' `..data` change there. A look now and then finds changes that inotify does not
+//! report, as on network file systems.
 //!
 //! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed.
 //! A look is a system call for each file.

@@ -1,8 +1,8 @@
-//! How the server and its store are, for `doctor`.
+//! The state of the server and its store, for `doctor`.
 //!
 //! Cost: a walk over the jobs, and the counts of the store.
 //!
-//! Does not read the store through: that would hold the loop up.
+//! Does not read the whole store: that would stop the loop for too long.
 
 use jiff::Timestamp;
 use mainspring_job::{Mark, Pause, Shard};

@@ -1,13 +1,13 @@
-//! The listener of the server, as the loop sees it: some connections that were made with it, and what only it
-//! may ask.
+//! The listener of the server, as the loop sees it: connections that were made with it, and requests that
+//! only it may make.
 //!
 //! ```text
 //! thread of the listener ── socket pairs ──▶ peers: read, answered and held back as connections of clients are
 //!                                             └─ Redeem, Watch, and an actor that is believed
 //! ```
 //!
-//! Its connections count among none of the limits of clients, are never taken away, and have a rate of their
-//! own. So no crowd of browsers locks out clients of the socket.
+//! Its connections do not count among the limits of clients, are never closed for others, and have a rate of
+//! their own. So a crowd of browsers cannot lock out clients of the socket.
 //!
 //! Cost: a socket pair for each connection.
 //!

@@ -1,4 +1,5 @@
-//! What the listener of the server asks that clients of the socket may not, and what is said of it in the log.
+//! Requests that the listener of the server may make and clients of the socket may not, and their lines in
+//! the log.
 //!
 //! Cost: a comparison for each request.
 //!

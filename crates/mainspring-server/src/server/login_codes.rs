@@ -1,5 +1,5 @@
-//! Codes with which a browser signs in: `mainspring open` asks for one over the socket, the listener of the
-//! server redeems it.
+//! Codes with which a browser signs in. `mainspring open` asks for one over the socket, and the listener of
+//! the server redeems it.
 //!
 //! ```text
 //! open ─socket▶ give: 256 random bits, good once and for CODE_LIFE ─▶ the fragment of an address ─▶ browser ─▶ listener ─▶ redeem

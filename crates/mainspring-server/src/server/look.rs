@@ -1,5 +1,5 @@
-//! Requests that only look: what the planner knows of them is taken here, and the store is asked for the rest; and the files of
-//! output on their way to the clients that read them.
+//! Requests that only look. The planner's part of the answer is taken here, and the store is asked for the
+//! rest. The files of output are here as well, on their way to the clients that read them.
 //!
 //! Cost: a page of jobs at most, each found by its name; then a query of the store: see [`queries`].
 //!

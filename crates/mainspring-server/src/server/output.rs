@@ -1,4 +1,4 @@
-//! What runs wrote, as files in the data directory.
+//! The output of runs, as files in the data directory.
 //!
 //! ```text
 //! output/backup/20261121T030000Z.log            a run of a job; a backfill has its number before the dot
@@ -6,12 +6,13 @@
 //!
 //! 2026-11-21T03:00:01.250Z 1 stdout 17 files    when, which attempt, which stream, and the line
 //! 2026-11-21T03:00:01.250Z 1 stdout+ {"a": ..   a piece of a long line, which goes on with the next of this stream
-//! 2026-11-21T03:00:01.250Z 1 note 9 lines ..    what the program has to say of the output
+//! 2026-11-21T03:00:01.250Z 1 note 9 lines ..    a note of the server about the output
 //! ```
 //!
-//! Lines are written once per turn of the loop and never flushed to the disk by force: they are no part of the promise. When
-//! there is no room, or no file can be opened, lines are lost and runs go on; the log says so once for each run: see
-//! [`room`](super::room). The oldest files of a job go when there are more than its policy keeps.
+//! Lines are written once per turn of the loop, and never flushed to the disk by force, because they are no
+//! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The log
+//! says so once for each run: see [`room`](super::room). The oldest files of a job are removed when there are
+//! more than its policy keeps.
 //!
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!

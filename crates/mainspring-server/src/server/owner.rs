@@ -1,15 +1,17 @@
-//! The owner of the shard: the planner, what it is still to be told, and the two threads that wait for the store.
+//! The owner of the shard: the planner, the facts that wait for it, and the two threads that wait for the
+//! store.
 //!
 //! ```text
 //! tell ─▶ inputs ─ take_in ─▶ planner ─ send_batches ─▶ writer ─▶ store's thread ─▶ next_news: Committed ─▶ outputs
 //!                                                       questions ─▶ reader's thread ─▶ next_answer
 //! ```
 //!
-//! Nothing else changes the planner or gives the store anything to write: others tell it facts, and read the planner.
+//! No other part changes the planner or gives the store anything to write. Other parts tell it facts, and
+//! read the planner.
 //!
 //! Cost: that of the planner, and of [`writer`](super::writer) and [`questions`](super::questions).
 //!
-//! Does not do what the planner wants done: see `perform`.
+//! Does not perform the planner's outputs: see `perform`.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -3,15 +3,15 @@
 //! ```text
 //! bytes ─▶ lines, at most MAX_REQUEST_BYTES each ─▶ requests, of each connection one after the other
 //!                                                    at most MAX_REQUESTS_PER_TURN of each, and for TURN_TIME in all
-//! answers ─▶ bytes that wait; while more than MAX_UNREAD_BYTES do, nothing more is read, answered or fed
+//! answers ─▶ bytes that wait; beyond MAX_UNREAD_BYTES nothing more is read, answered or fed
 //! ```
 //!
-//! None of them can hold the loop up: reading and writing never block, and a client that does not read its answers is not asked
-//! for more: the next request is taken when the answers before it have been read.
+//! No connection can hold the loop up. Reading and writing never block. A client that does not read its
+//! answers is not asked for more: its next request is taken when it has read the answers before.
 //!
 //! Cost: a few system calls a turn.
 //!
-//! Does not know what a request means, nor that there are others: see [`peers`](super::peers).
+//! Does not know what a request means. [`peers`](super::peers) knows all connections.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};

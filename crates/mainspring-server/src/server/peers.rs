@@ -5,12 +5,12 @@
 //!               └─▶ what to poll
 //! ```
 //!
-//! None can lock others out: a client that has gone leaves no connection behind, however many answers it
-//! waits for; at most [`MAX_WAITING`] wait for runs or follow output; and of the others the one that has been
-//! idle longest makes room for a new one.
+//! No client can lock others out. A client that has gone leaves no connection behind, however many answers it
+//! waits for. At most [`MAX_WAITING`] connections wait for runs or follow output. Of the others, the one that
+//! was idle longest makes room for a new one.
 //!
-//! Cost: a few system calls per turn and connection of which poll says that there is something to read; there
-//! are at most [`MAX_CONNECTIONS`].
+//! Cost: a few system calls per turn for each connection that poll reports as readable. There are at most
+//! [`MAX_CONNECTIONS`].
 //!
 //! Does not know what a request means. Which users may connect is decided by the mode of the socket and of
 //! its directory.

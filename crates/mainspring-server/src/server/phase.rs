@@ -1,4 +1,4 @@
-//! Where a server stands between its start and its end, and how patient it is on the way.
+//! The phases of a server between its start and its end, and how long each may take.
 //!
 //! Cost: none.
 //!

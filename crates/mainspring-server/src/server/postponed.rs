@@ -7,11 +7,11 @@
 //! ```
 //!
 //! For the planner such a run is running: its start is on disk, and it counts among those that run at once.
-//! It waits for others of this server to end, as a run in a queue does.
+//! It waits until other runs of this server have ended, like a run in a queue.
 //!
 //! Cost: nothing while there is none.
 //!
-//! Does not wait for ever: what the system lacks may never come.
+//! Does not wait for ever: the descriptor, process or memory may never be available.
 
 use std::time::{Duration, Instant};
 

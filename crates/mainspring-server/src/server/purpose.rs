@@ -1,8 +1,8 @@
-//! What becomes of the planner's reply to a command.
+//! The use of the planner's reply to a command.
 //!
 //! Cost: none.
 //!
-//! Does not answer: see [`ask`](super::ask) for clients, and the loop for what is said in the log.
+//! Does not answer: [`ask`](super::ask) answers clients, and the loop writes the log.
 
 use super::asking::Asker;
 use crate::protocol::AppliedWire;

@@ -1,14 +1,15 @@
-//! What people ask about jobs and runs: one answer to each question, with a server or without one.
+//! Questions about jobs and runs: one answer to each, with a server or without one.
 //!
 //! ```text
 //! server:  planner ─▶ what is known of the jobs ─┐
 //!                                                ├─▶ query ─▶ reader ─▶ answer
-//! nobody:  records ─▶ what is known of the jobs ─┘
+//! without: records ─▶ what is known of the jobs ─┘
 //! ```
 //!
 //! Cost: a range of an index of the store for each, of a page at most.
 //!
-//! Does not change anything: where a request needs the store before it becomes a command, what follows is in the answer.
+//! Does not change anything. If a request needs the store before it becomes a command, the answer has the
+//! next step.
 
 use std::collections::HashMap;
 

@@ -5,11 +5,12 @@
 //!                                                 └─ a byte on a socket pair, so that poll wakes
 //! ```
 //!
-//! The reader has a connection of its own, which a commit does not wait for and which does not wait for a
-//! commit. A store that has no second connection, such as that in memory, is asked by the thread that writes.
+//! The reader has a connection of its own: neither it nor a commit waits for the other. A store that has no
+//! second connection, such as the one in memory, is asked by the thread that writes.
 //!
-//! A question is asked when all is on disk that was decided before it came, so that a reader who has seen
-//! something in the log finds it. While the store is late it is asked at once: the answer is what is on disk.
+//! The store is asked when all decisions before the question are on disk, so that a client that has seen a
+//! line in the log finds its record. If the store is late, it is asked at once, and the answer is what is on
+//! disk.
 //!
 //! Cost: two switches between threads for each question. Each client has one at a time: its next request is
 //! taken after the answer.

@@ -1,17 +1,17 @@
-//! How many changes a second clients may ask for.
+//! The limit of changes that clients may ask for in a second.
 //!
 //! ```text
 //! request that changes something ─▶ its connection's bucket ─▶ the bucket of all ─▶ planner
 //!                                        └─ empty ──────────────────┴─ empty ─▶ "not now", exit code 75
 //! ```
 //!
-//! A bucket fills steadily and holds what one second gives, so that a burst of a second passes and nothing
-//! above the rate does in the long run. Requests that only look are not counted: their answers are limited in
-//! bytes.
+//! A bucket fills steadily and holds as much as one second gives. So a burst of a second passes, and in the
+//! long run no more than the rate does. Requests that only look are not counted, because their answers are
+//! limited in bytes.
 //!
 //! Cost: an addition and a comparison per request.
 //!
-//! Does not delay a client: one that is refused may come again, and is told which limit it was.
+//! Does not delay a client. A client that is refused is told which limit it was, and may try again.
 //!
 //! Source: the token bucket, in the form of the generic cell rate algorithm, ITU-T I.371.
 

@@ -1,16 +1,16 @@
-//! Making durable what the planner has decided, and what becomes of it when that cannot be.
+//! Writing the planner's decisions to disk, and what happens if that fails.
 //!
 //! ```text
 //! batch ─▶ store's thread ─┬─ done ─────────▶ Committed ─▶ outputs
 //!                          ├─ busy, unknown ─▶ tried again until it is done; people are told after a second
 //!                          ├─ full ─▶ room is made ─▶ again; or the batch is held, and tried each second
-//!                          └─ anything else ─▶ what runs is killed, and the server ends
+//!                          └─ anything else ─▶ running jobs are killed, and the server ends
 //! ```
 //!
-//! While a batch is held for lack of room the planner is told nothing: what ends waits to be told, and
-//! requests for changes are refused. While the store is busy the planner goes on, and what it decides waits
-//! for the store; of requests for changes so many are taken as `MAX_BACKLOG` of [`owner`](super::owner). So
-//! nothing starts that is not recorded, and nothing piles up.
+//! While a batch is held for lack of room, the planner is told nothing: ends of runs wait to be told, and
+//! requests for changes are refused. While the store is busy, the planner goes on and its decisions wait for
+//! the store. Up to `MAX_BACKLOG` of [`owner`](super::owner) requests for changes are taken meanwhile. So
+//! nothing starts that is not recorded, and memory is bounded.
 //!
 //! Cost: one commit for each batch, on another thread: see [`writer`](super::writer).
 

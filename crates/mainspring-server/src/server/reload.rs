@@ -1,11 +1,11 @@
-//! Files that have changed: what they hold comes into force, or what is in force stays.
+//! Files that have changed: a good one comes into force, and for a bad one the definitions in force stay.
 //!
 //! ```text
 //! changed files, and those with problems ─▶ names settled ─┬─ good ──▶ jobs that move change hands ─▶ apply
-//!                                                          └─ bad ───▶ said aloud, once for each problem
+//!                                                          └─ bad ───▶ logged, once for each problem
 //! ```
 //!
-//! Cost: the changed files are read, and the names of all jobs are gone through.
+//! Cost: the changed files are read, and the names of all jobs are compared.
 //!
 //! Does not watch files: see [`files`](super::files).
 

@@ -1,8 +1,8 @@
-//! What executors tell, on its way to the log, the files of output, and the planner.
+//! Reports of executors, on their way to the log, the files of output, and the planner.
 //!
 //! Cost: a line is formatted twice: for the log and for the file.
 //!
-//! Does not hold a run up because the log is not read: lines that do not fit there are in the files all the
+//! Does not hold a run up if the log is not read: lines that do not fit into the log are in the files all the
 //! same.
 
 use std::collections::HashMap;

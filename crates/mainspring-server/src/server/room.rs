@@ -1,14 +1,14 @@
-//! Room on the disk: what is given up first when it runs out.
+//! Room on the disk: what the server gives up first when it runs out.
 //!
 //! | room | then |
 //! |---|---|
 //! | enough | a file of [`RESERVE_BYTES`] is held back: it is room for the store when there is no other |
-//! | less than the floor | what runs write is not kept |
-//! | the store finds the disk full | the reserve is let go; new work is refused, and scheduled jobs go on |
+//! | less than the floor | the output of runs is not kept |
+//! | the store finds the disk full | the reserve is released; new work is refused, and scheduled jobs go on |
 //! | full again | the oldest kept output is removed |
 //! | and again | nothing is recorded, so nothing starts; the batch is tried again each second |
 //!
-//! As soon as there is room again all is as before, and the reserve is made anew.
+//! When there is room again, all is as before, and the reserve is made anew.
 //!
 //! Cost: one system call for each look.
 //!

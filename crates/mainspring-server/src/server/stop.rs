@@ -5,17 +5,17 @@
 //!                                                       └────── a second signal ──────┴───────────────▲
 //! ```
 //!
-//! | phase | what runs |
+//! | phase | a running job |
 //! |---|---|
 //! | Draining | ends by itself; usually this takes no time at all |
-//! | Asked | has got its kill signal, and SIGKILL when its own patience is over; an answer to a webhook is waited for |
+//! | Asked | has got its kill signal, and SIGKILL when its own grace is over; the server waits for answers to webhooks |
 //! | Killed | has got SIGKILL |
 //!
-//! From Draining on nothing starts. Whatever is idle ends at once. What was killed is recorded as `abandoned`
-//! with the time of its end, and its retry policy decides what follows at the next start. What waits goes on
-//! waiting.
+//! From Draining on nothing starts. An idle server ends at once. A run that was killed is recorded as
+//! `abandoned` with the time of its end, and its retry policy decides what follows at the next start. Runs
+//! that wait go on waiting.
 //!
-//! Cost: none while nothing asks for an end.
+//! Cost: none until an end is asked for.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! The store's thread: it owns the connection that writes, and does what the loop orders.
+//! The store's thread: it owns the connection that writes, and carries out the orders of the loop.
 //!
 //! ```text
 //! Order ──▶ channel ──▶ StoreThread: store ── Report ──▶ channel ──▶ loop
@@ -12,12 +12,14 @@
 //! | full | says so, and tries again when the loop has made room |
 //! | anything else | says so, and ends: the server stops |
 //!
-//! Batches are written in the order in which they were given. Loads, renewals and questions are answered between two tries,
-//! also while a batch waits: none of them rests on a batch that was given after what it asks for was decided.
+//! Batches are written in the order in which they were given. Loads, renewals and questions are answered
+//! between two tries, also while a batch waits. None of them depends on a batch that was given after it was
+//! decided.
 //!
-//! Cost: that of the store, and up to [`SPIN`] of a processor for each batch. The thread sleeps while there is nothing to do.
+//! Cost: that of the store, and up to [`SPIN`] of processor time for each batch. The thread sleeps while it
+//! has no order.
 //!
-//! Does not decide how much is on its way: [`writer`](super::writer) does, the loop's side.
+//! Does not decide how many batches are on their way: [`writer`](super::writer), the loop's side, does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

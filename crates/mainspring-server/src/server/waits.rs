@@ -1,4 +1,4 @@
-//! What the loop itself waits for, beside its processes: one timer of a queue for each of a few reasons.
+//! The waits of the loop itself, beside those of its processes: one timer of a queue for each reason.
 //!
 //! | reason | until | then |
 //! |---|---|---|
@@ -12,11 +12,11 @@
 //! | `Lease` | the lease is to be renewed, or is too old for something | it is renewed, or what runs is ended: see `lease` |
 //! | `Accept` | a second after a connection could not be taken | it is tried again |
 //!
-//! Those of processes, such as timeouts and steps of killing, are in the executor's own queue.
+//! The waits of processes, such as timeouts and steps of killing, are in the executor's own queue.
 //!
 //! Cost: a comparison for each reason and turn; O(1) for each that has moved.
 //!
-//! Does not do what follows: each owner compares the time, so a wake-up too many changes nothing.
+//! Does not act. Each owner compares the time itself, so a wake-up too many changes nothing.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What runs: processes, webhooks, starts that wait, and the output of all of them.
+//! The work that runs: processes, webhooks, starts that wait, and the output of all of them.
 //!
 //! ```text
 //! Start ─▶ process or webhook ─┬─ line ─▶ log, file of output
@@ -6,12 +6,13 @@
 //!            └─▶ postponed
 //! ```
 //!
-//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT and MAINSPRING_KEY;
-//! the last is the same for all attempts of a run. A webhook has the same as variables of its templates.
+//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT and
+//! MAINSPRING_KEY. The key is the same for all attempts of a run. A webhook has the same values as variables
+//! of its templates.
 //!
 //! Cost: a spawn, or a thread, per start; a turn is a few system calls for each process.
 //!
-//! Does not decide anything, and does not know the planner: what ends is returned as facts for it.
+//! Does not decide anything, and does not know the planner: it returns ends as facts for it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

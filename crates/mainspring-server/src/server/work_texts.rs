@@ -1,9 +1,10 @@
-//! What is told of the work of each job, kept because it takes as long to write as the rest of a row of `list`.
+//! The text that describes the work of each job. It is kept, because it takes as long to write as the rest of
+//! a row of `list`.
 //!
-//! Cost: some hundred bytes for each job that was listed. A text is written when its job is first told of, and anew
-//! when the job has other work.
+//! Cost: some hundred bytes for each job that was listed. A text is written when its job is first listed, and
+//! anew when the job has other work.
 //!
-//! Does not know timetables or how far a job is.
+//! Does not know timetables, nor how far a job is planned.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

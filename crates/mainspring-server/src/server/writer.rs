@@ -1,13 +1,14 @@
-//! The loop's side of the store's thread, which keeps the flush of a disk from holding the loop up.
+//! The loop's side of the store's thread. The thread keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
 //! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, bell ──▶ Writer ── loop
 //! ```
 //!
-//! Cost: two switches between threads for each batch, and up to [`SPIN`] of a processor, of each of the two. At most [`MAX_IN_FLIGHT`] batches are with the thread: while they are, the
-//! planner gathers what comes, and the next batch has all of it: the second is given only when it is large.
+//! Cost: two switches between threads for each batch, and up to [`SPIN`] of processor time on each of the two
+//! threads. At most [`MAX_IN_FLIGHT`] batches are with the thread. Meanwhile the planner gathers facts for
+//! the next batch. A second batch is given only when it is large.
 //!
-//! Does not decide what becomes of a failure: the loop does.
+//! Does not decide what follows a failure: the loop does.
 
 use std::collections::VecDeque;
 use std::io;

@@ -55,9 +55,9 @@ use crate::sync::{Mutex, MutexGuard, PoisonError};
 /// Up to how many missed occurrences are counted one by one: more would hold up the driver's thread.
 pub const MISSED_COUNT_MAX: u32 = 10_000;
 
-/// How old an occurrence may be and still run. A day: what was missed over night is made good for in the
-/// morning, and a machine that wakes after a month does not run what nobody expects any more. The scheduler's
-/// default policy has the same.
+/// How old an occurrence may be and still run. It is a day: an occurrence of the night is caught up in the
+/// morning, and a machine that wakes after a month does not run old work unexpectedly. The scheduler's
+/// default policy has the same window.
 pub const MISFIRE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
 /// One run of an entry.

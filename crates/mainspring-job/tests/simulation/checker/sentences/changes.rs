@@ -1,0 +1,270 @@
+//! What changes a job or its clock: what the manual says from `Pause` on.
+//!
+//! The order is that of the manual.
+
+/// Sentences, and the names of their checks; none where it is not about planning.
+pub(super) const SENTENCES: &[(&str, &[&str])] = &[
+    ("A paused job plans nothing.", &["coverage::check", "rest::check_pauses"]),
+    (
+        "When the job is resumed, the occurrences that passed meanwhile become one record, \
+         `skipped_paused`, with their count.",
+        &["coverage::check"],
+    ),
+    ("An `at_boot` occurrence during the pause is recorded at once.", &["starting::check_boots"]),
+    ("Runs that are running go on.", &["attempts::check_retries"]),
+    ("Runs that wait go on waiting.", &["rest::check_pauses"]),
+    (
+        "A retry waits too, and so does a dead letter that is tried again.",
+        &[
+            "rest::check_pauses",
+            "rules/pause::of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_waits",
+        ],
+    ),
+    (
+        "Only a run by hand (`run`) starts all the same.",
+        &[
+            "rest::check_pauses",
+            "rules/pause::of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_waits",
+        ],
+    ),
+    ("While everything is paused, nothing starts at all.", &["rest::check_pauses"]),
+    (
+        "`pause --until TIME` ends by itself, also after a restart, and the log says so.",
+        &["rest::check_pauses", "rules/pause::a_pause_for_a_while_ends_by_itself_also_after_a_restart"],
+    ),
+    ("`--note TEXT` tells others the reason: `show`, `status` and `audit` show it.", &[]),
+    ("A new `pause` replaces the one before.", &["rest::check_pauses"]),
+    ("A pause with `--until` gives way to a pause for failures or crashes.", &["quarantine::check"]),
+    ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
+    (
+        "A clock that is set forward is handled like a time without a server: see [Misfire](#misfire).",
+        &["coverage::check"],
+    ),
+    (
+        "When the clock is set back, nothing that is on record fires again.",
+        &["attempts::stories", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
+    ),
+    (
+        "A job rests until the clock has caught up with the last time that was planned of it; `list` and \
+         `doctor` say so.",
+        &["coverage::check", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
+    ),
+    (
+        "A run that is due at a time waits until the clock shows that time.",
+        &["acknowledged::watch_once", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
+    ),
+    (
+        "The backoff of a retry and the delay within `spread` are lengths of time: from then on they take \
+         at most their full length.",
+        &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
+    ),
+    (
+        "Therefore catch-up runs may change their order: one that is planned after the clock was set back \
+         may run before one that was planned earlier.",
+        &["places::watch_catching_up"],
+    ),
+    (
+        "Example: the clock is set back from 10:30 to 09:30.",
+        &["coverage::check", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
+    ),
+    (
+        "An hourly job has run at 10:00, so its next run is at 11:00.",
+        &["coverage::check", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
+    ),
+    (
+        "A first retry with `backoff=10m,jitter=0` is due within ten minutes.",
+        &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
+    ),
+    (
+        "`rewind JOB` lets a job that rests plan from now on: the command shows what would run then, and \
+         asks.",
+        &["coverage::check", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "An occurrence that has a record of its own does not run again.",
+        &["attempts::stories", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "A missed stretch is one record, under its first time.",
+        &["coverage::check", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "So its first occurrence does not run again, and the others do.",
+        &["attempts::stories", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "A job with `after = [\"extract\"]` follows the job `extract`: each run of `extract` that has ended \
+         for good is an occurrence of this job.",
+        &["following::check"],
+    ),
+    (
+        "The end of a run is followed once, however many attempts it had.",
+        &["following::check", "rules/follow::an_end_is_followed_by_those_that_name_it_and_by_each_once"],
+    ),
+    (
+        "The run that follows is on disk together with the end, so no crash can come between the two.",
+        &[
+            "following::check",
+            "rules/follow::what_follows_is_planned_in_the_batch_of_the_end_and_survives_a_crash",
+        ],
+    ),
+    ("| `\"extract\"` | success |", &["following::check"]),
+    (
+        "| `{ job = \"extract\", on = \"failed\" }` | failure, timeout, and `abandoned` |",
+        &["following::check"],
+    ),
+    (
+        "| `{ job = \"extract\", on = \"any\" }` | all of these, and the cancellation of a run that was \
+         running |",
+        &["following::check"],
+    ),
+    (
+        "A run that never started is not followed, for example a missed or a skipped one.",
+        &[
+            "following::check",
+            "rules/follow::what_never_started_is_followed_by_nothing_and_a_run_by_hand_by_a_run",
+        ],
+    ),
+    (
+        "A run by hand and a run of a backfill are followed.",
+        &[
+            "following::check",
+            "rules/follow::what_never_started_is_followed_by_nothing_and_a_run_by_hand_by_a_run",
+        ],
+    ),
+    (
+        "A run that was running when its job was removed is followed too.",
+        &[
+            "following::check",
+            "rules/follow::what_the_end_of_the_server_cut_off_is_followed_at_the_next_start",
+        ],
+    ),
+    (
+        "A job that names several others follows each of them.",
+        &[
+            "following::check",
+            "rules/follow::a_job_of_its_own_times_follows_too_and_one_of_two_names_follows_each",
+        ],
+    ),
+    (
+        "A run that follows is due at the end of the other run, plus its own `jitter`.",
+        &["attempts::check_starts"],
+    ),
+    (
+        "The rules of its own job decide about it as about a run of a trigger.",
+        &["rules/follow::the_rules_of_what_follows_decide_about_it"],
+    ),
+    ("It is missed if as many runs are open as may be.", &["following::check"]),
+    (
+        "It is also missed if it could start only later than both `window` and `grace`, and with `none` \
+         later than `grace`.",
+        &["rest::watch_stale"],
+    ),
+    (
+        "Nothing follows at a time that `exclude`, `exclude_dates`, `start` or `end` leaves out, nor after \
+         `max_runs` runs.",
+        &[
+            "following::check",
+            "rules/follow::a_job_has_no_more_runs_that_follow_than_it_may_and_none_where_it_is_excluded",
+        ],
+    ),
+    (
+        "If `after` names a job that does not exist, nothing follows, and `check`, `serve` and `doctor` \
+         warn.",
+        &[],
+    ),
+    (
+        "A circle of jobs that follow each other is a problem of the last file that takes part in it.",
+        &[
+            "rules/follow::a_set_that_would_close_a_circle_is_refused_in_part_and_one_that_turns_it_round_is_not",
+        ],
+    ),
+    ("More than 256 jobs that follow one job are a problem too.", &[]),
+    (
+        "A changed timetable counts from the moment at which the server knows of it, whatever the clock \
+         showed before.",
+        &["coverage::check", "rules/clock::a_changed_timetable_counts_from_now_whatever_the_clock_showed"],
+    ),
+    (
+        "A time of it that has a run on record does not run again.",
+        &["coverage::check", "rules/clock::a_time_that_has_run_does_not_run_again_by_another_timetable"],
+    ),
+    (
+        "The times of the old timetable up to that moment that were not planned are now planned by it, or \
+         recorded.",
+        &[
+            "coverage::check",
+            "rules/change::what_is_due_at_the_moment_of_the_change_runs_by_the_old_timetable",
+        ],
+    ),
+    (
+        "They are `missed` if the server was down, and `skipped_paused` if the job was paused.",
+        &["coverage::check"],
+    ),
+    ("The same holds when a job is removed.", &["coverage::check"]),
+    (
+        "A job is removed by `remove`, by `apply --prune`, or because its file does not hold it any more.",
+        &["rest::watch_removal"],
+    ),
+    ("From then on it starts nothing.", &["rest::watch_removal"]),
+    (
+        "A run of it that is running goes on to its end; it is not tried again, and it is no dead letter.",
+        &["attempts::check_retries"],
+    ),
+    ("A run of it that waits is `cancelled`, a retry too.", &["rest::watch_removal"]),
+    (
+        "Each start is on disk before it happens, so the next server knows what was running when the last \
+         one died.",
+        &["attempts::check_starts"],
+    ),
+    (
+        "The jobs of those runs are in quarantine; of a one-shot job the run itself is.",
+        &["quarantine::check"],
+    ),
+    ("All other jobs start as ever.", &["quarantine::check"]),
+    (
+        "At most 16 runs from quarantine start at a time.",
+        &["quarantine::check", "rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
+    ),
+    ("Each is on probation for ten seconds.", &["quarantine::check"]),
+    (
+        "The next starts when one of them has ended or its probation is over.",
+        &["quarantine::check", "rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
+    ),
+    ("Either takes its job out of quarantine.", &["quarantine::check"]),
+    (
+        "If the server dies again, each job that was on probation then starts alone, while no other is on \
+         probation.",
+        &[
+            "quarantine::check",
+            "rules/quarantine::those_that_were_on_probation_when_the_server_died_again_start_alone",
+        ],
+    ),
+    (
+        "After the third crash in a row the run is a dead letter, \"the server died in it 3 times\", and \
+         the job is paused until it is resumed.",
+        &["quarantine::check"],
+    ),
+    ("With `dead_letters = never` the run stays `abandoned`, for the same reason.", &["quarantine::check"]),
+    (
+        "`list`, `show`, `status` and `doctor` say what is in quarantine.",
+        &["rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
+    ),
+    (
+        "An occurrence that is skipped because of it says so.",
+        &["overlap::watch", "rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
+    ),
+    (
+        "A server that was asked to end and had to kill its runs has not died.",
+        &["quarantine::check", "starting::watch_dead_first"],
+    ),
+    (
+        "A power cut is not the fault of a job either.",
+        &["quarantine::check", "rules/quarantine::after_a_power_cut_all_start_at_once_and_none_is_counted"],
+    ),
+    (
+        "If the machine was started anew since (its boot id is another), nothing is in quarantine and \
+         nothing is counted.",
+        &["quarantine::check", "rules/quarantine::after_a_power_cut_all_start_at_once_and_none_is_counted"],
+    ),
+];

@@ -1,0 +1,217 @@
+//! The promise, and the rules by which runs start: what the manual says up to `Retry`.
+//!
+//! The order is that of the manual.
+
+/// Sentences, and the names of their checks; none where it is not about planning.
+pub(super) const SENTENCES: &[(&str, &[&str])] = &[
+    (
+        "**Acknowledged means on disk.** `at`, `every`, `apply`, `pause` and the other commands answer only \
+         after the commit.",
+        &["acknowledged::check"],
+    ),
+    (
+        "**One start record per (job, nominal time and attempt) is on disk before anything starts.** An \
+         occurrence that is on record does not fire again: not after a crash, and not when the clock is set \
+         back.",
+        &[
+            "attempts::check_starts",
+            "attempts::stories",
+            "rules/clock::a_time_that_has_run_does_not_run_again_by_another_timetable",
+        ],
+    ),
+    (
+        "**At most once by default.** When the server or the machine ends during a run, that run has a \
+         start record and no end.",
+        &["attempts::check_retries", "starting::watch_dead_first"],
+    ),
+    ("It is recorded as `abandoned`.", &["attempts::check_retries", "starting::watch_dead_first"]),
+    (
+        "The server cannot know what the run has done, so it does not start it again.",
+        &["attempts::check_retries"],
+    ),
+    (
+        "**At least once on request**: `retry = { max = 3, on = [\"failed\", \"timed_out\", \"abandoned\"] \
+         }`.",
+        &["attempts::check_retries"],
+    ),
+    (
+        "**Effectively once** for a receiver that remembers the key of each run: `$MAINSPRING_KEY`, and the \
+         header `Idempotency-Key` of a webhook.",
+        &[],
+    ),
+    ("No scheduler can promise \"exactly once\" for an effect outside of it.", &[]),
+    (
+        "**Never silently lost.** An occurrence that was due while no server ran is caught up by the job's \
+         misfire policy, or recorded as `missed` with the reason.",
+        &["coverage::check", "coverage::watch_end"],
+    ),
+    (
+        "Every occurrence of a job is on record once: as a run, or in a record that says what did not run, \
+         and why.",
+        &["coverage::check", "coverage::watch_end", "starting::check_boots"],
+    ),
+    (
+        "**Never early**: nothing starts before the server's clock has shown its due time.",
+        &["attempts::check_starts"],
+    ),
+    (
+        "The clock has to show that time only once, so a run that waits for a place does not wait again \
+         when the clock is set back.",
+        &["attempts::check_starts", "places::watch"],
+    ),
+    ("An occurrence misfires if its time passes while no server can plan it.", &["coverage::check"]),
+    (
+        "The server may be down, the machine suspended, the process stopped, or the clock set forward.",
+        &["coverage::check"],
+    ),
+    (
+        "All four are handled alike: the server compares the time with the last nominal time that it \
+         planned.",
+        &["coverage::check"],
+    ),
+    ("The newest occurrence is on time if it is at most `grace` old.", &["coverage::check"]),
+    ("The rule decides about the others:", &["coverage::check"]),
+    ("| `none` | nothing | missed |", &["coverage::check"]),
+    (
+        "| `latest` | the latest, if at most `window` old and no newer one is on time | missed |",
+        &["coverage::check"],
+    ),
+    ("| `earliest` | the earliest that is at most `window` old | missed |", &["coverage::check"]),
+    (
+        "| `all` | the latest `cap` of those at most `window` old, in order, one after the other | missed |",
+        &["coverage::check", "places::watch_catching_up"],
+    ),
+    ("Example: a job is due each hour, and the server is down from 00:30 to 05:30.", &["coverage::check"]),
+    (
+        "`latest` runs 05:00, `earliest` runs 01:00, `all,cap=2` runs 04:00 and 05:00, and `none` runs \
+         nothing.",
+        &["coverage::check"],
+    ),
+    ("All other times from 01:00 to 05:00 are missed.", &["coverage::check"]),
+    (
+        "Missed occurrences that follow one another are one record: the first time, the last time, the \
+         count (exact up to 1,000) and the reason.",
+        &["coverage::check"],
+    ),
+    (
+        "So a job of each second costs the same after three years as after a minute.",
+        &["rules::three_years_of_a_job_that_is_due_each_second_are_a_constant_amount_of_work"],
+    ),
+    ("A run that starts late by this rule is a catch-up run.", &["coverage::check"]),
+    ("It is due at most `spread` after the server plans it.", &["coverage::check"]),
+    (
+        "Its delay is fixed for (job, first nominal time), so that a hundred jobs do not start together.",
+        &["rules::jitter_is_the_same_after_a_restart_and_for_every_planner"],
+    ),
+    ("The catch-up runs of `all` run in the order of their nominal times.", &["places::watch_catching_up"]),
+    ("They run one after the other under every overlap rule.", &["places::watch_catching_up"]),
+    ("A one-shot job whose time has passed runs as soon as a server runs.", &["acknowledged::watch_once"]),
+    ("With `none` it is missed if it is more than `grace` late.", &["acknowledged::watch_once"]),
+    ("There may be no server when a run has waited for its `jitter`.", &["rest::watch_stale"]),
+    ("The next server looks at the time since the end of that wait.", &["rest::watch_stale"]),
+    (
+        "The run is missed if this time is longer than both `window` and `grace`, and with `none` if it is \
+         longer than `grace`.",
+        &["rest::watch_stale"],
+    ),
+    (
+        "At most 100,000 runs are open at a time: scheduled, queued or running.",
+        &[
+            "coverage::check",
+            "rules/crowd::what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule",
+        ],
+    ),
+    (
+        "An occurrence beyond that limit waits until there is room.",
+        &[
+            "overlap::watch",
+            "coverage::check",
+            "rules/crowd::what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule",
+        ],
+    ),
+    (
+        "Then the rule above decides about it.",
+        &[
+            "coverage::check",
+            "rules/crowd::what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule",
+        ],
+    ),
+    ("A run blocks the next run of its job while it is running or queued.", &["overlap::watch"]),
+    ("A run that waits for its retry blocks nothing.", &["overlap::watch"]),
+    ("| `skip` | is `skipped_overlap` |", &["overlap::watch"]),
+    ("| `queue-one` | waits, unless one waits already |", &["overlap::watch"]),
+    ("| `queue-all` | waits, unless `cap` runs wait already |", &["overlap::watch"]),
+    ("| `replace` | waits, and replaces a run that waited |", &["overlap::watch"]),
+    (
+        "| `kill-old` | waits as with `replace`, and the running one is killed |",
+        &["overlap::watch", "overlap::watch_kills"],
+    ),
+    ("| `allow` | starts |", &["overlap::watch", "places::watch"]),
+    ("A run that may not wait is `skipped_overlap`, and so is a run that is replaced.", &["overlap::watch"]),
+    (
+        "The reason says whether the earlier run was running, waiting for its place, or in quarantine.",
+        &["overlap::watch"],
+    ),
+    (
+        "Retries, catch-up runs and runs that a person asked for are not skipped: they wait under every \
+         rule but `allow`.",
+        &["overlap::watch"],
+    ),
+    ("They replace no other run.", &["overlap::watch"]),
+    ("Runs of one job start in the order in which they are due.", &["places::watch_order"]),
+    ("Example: a job is due each minute, and its run of 12:00 ends at 12:02:30.", &["overlap::watch"]),
+    ("`skip` skips 12:01 and 12:02.", &["overlap::watch"]),
+    ("`queue-one` starts 12:01 at 12:02:30 and skips 12:02.", &["overlap::watch"]),
+    ("`replace` starts 12:02 at 12:02:30 and skips 12:01.", &["overlap::watch"]),
+    ("A run that is due and not blocked starts when there is a place for it.", &["places::watch"]),
+    ("Its group has `limit` places, and the server has 256.", &["places::watch_side_by_side"]),
+    (
+        "Of the runs that wait for a place or are due at one moment, the one with the highest `priority` \
+         starts first.",
+        &["places::watch"],
+    ),
+    ("Of runs with equal priority, the one that was due first starts first.", &["places::watch"]),
+    ("No run waits while a place is free for it.", &["places::watch"]),
+    (
+        "The wait before attempt n + 1 is `min(cap, backoff * factor^(n - 1))`, give or take `jitter` per \
+         cent.",
+        &["attempts::check_retries"],
+    ),
+    ("It begins at the end of attempt n.", &["attempts::check_retries"]),
+    (
+        "The jitter is a hash of run and attempt, so it is not drawn again.",
+        &["rules::jitter_is_the_same_after_a_restart_and_for_every_planner"],
+    ),
+    ("The last attempt decides what becomes of the run:", &["attempts::check_retries"]),
+    ("| yes | yes | is scheduled again |", &["attempts::check_retries"]),
+    (
+        "| yes | no | is `dead` with `dead_letters = always`, or with `after-retries` if the job has \
+         retries; it is not with `never` |",
+        &["attempts::check_retries"],
+    ),
+    (
+        "| no | | keeps the state of the attempt, and is no dead letter; by default it is `abandoned` if \
+         the server died in it |",
+        &["attempts::check_retries"],
+    ),
+    (
+        "`dead retry` gives a run all its attempts again.",
+        &[
+            "attempts::check_retries",
+            "rules::a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies",
+        ],
+    ),
+    (
+        "A crash of the server does not take them back.",
+        &["rules::a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies"],
+    ),
+    ("A cancelled run is never tried again.", &["attempts::stories", "attempts::check_retries"]),
+    ("`pause_after` counts runs, not attempts.", &["attempts::check_failures"]),
+    ("A run counts if it failed or timed out for good.", &["attempts::check_failures"]),
+    ("An abandoned run counts only if `on` names `abandoned`.", &["attempts::check_failures"]),
+    ("Only a run that succeeds ends the series of failures.", &["attempts::check_failures"]),
+    (
+        "A run that is skipped, missed, cancelled or otherwise abandoned neither counts nor ends the series.",
+        &["attempts::check_failures"],
+    ),
+];
