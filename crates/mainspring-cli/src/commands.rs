@@ -27,6 +27,7 @@ mod next;
 mod printing;
 mod progress;
 mod serve;
+mod shared;
 mod simulate;
 mod takeover;
 mod top;

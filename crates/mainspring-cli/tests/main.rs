@@ -8,7 +8,11 @@
 mod after;
 mod cgroups;
 mod check;
+mod cluster;
 mod codes;
+#[path = "../../mainspring-postgres/tests/database.rs"]
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+mod database;
 mod doctor;
 mod durable;
 #[cfg(feature = "web")]

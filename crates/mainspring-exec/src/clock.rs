@@ -11,6 +11,13 @@
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use nix::time::{ClockId, clock_gettime};
+
+/// The time since the machine was started, its sleep included: what a lease is counted by, which another
+/// machine gives away meanwhile. Zero where the kernel has no such clock, which Linux has.
+pub fn boot_time() -> Duration {
+    clock_gettime(ClockId::CLOCK_BOOTTIME).map_or(Duration::ZERO, Duration::from)
+}
 
 /// One reading of both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

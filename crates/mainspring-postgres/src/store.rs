@@ -45,6 +45,8 @@ pub struct Identity {
     pub address: String,
     /// Names the machine: two servers with different ones do not share a kernel.
     pub machine: String,
+    /// Names the process; empty: the database draws a number.
+    pub server: String,
 }
 
 /// Keeps jobs and runs in a database.
@@ -54,8 +56,6 @@ pub struct PostgresStore {
     location: Location,
     identity: Identity,
     lasts: Duration,
-    /// A number that the database drew for this process.
-    server: String,
     /// The other half of each fence.
     tokens: HashMap<(Shard, u64), String>,
 }
@@ -90,9 +90,12 @@ impl PostgresStore {
                         ALTER ROLE .. SET synchronous_commit = on";
             return Err(StoreError::Io(text.into()));
         }
-        let server = text(answered, 1)?;
+        let mut identity = identity;
+        if identity.server.is_empty() {
+            identity.server = text(answered, 1)?;
+        }
         let (location, tokens) = (location.clone(), HashMap::new());
-        Ok(PostgresStore { connection, location, identity, lasts, server, tokens })
+        Ok(PostgresStore { connection, location, identity, lasts, tokens })
     }
 
     /// A second session, for another thread.
@@ -101,6 +104,11 @@ impl PostgresStore {
     /// When the operating system gives no event queue.
     pub fn reader(&self) -> Result<PostgresReader, StoreError> {
         PostgresReader::new(&self.location)
+    }
+
+    /// Which server it was opened for: the same process that opens it again gives this.
+    pub fn identity(&self) -> Identity {
+        self.identity.clone()
     }
 
     /// The time of the database.
@@ -150,7 +158,7 @@ impl Store for PostgresStore {
             self.lease_ms(),
             Value::text(if owner.name.is_empty() { "a server" } else { &owner.name }),
             Value::text(&self.identity.address),
-            Value::text(&self.server),
+            Value::text(&self.identity.server),
             Value::text(&self.identity.machine),
             Value::text(&owner.machine_start),
         ];

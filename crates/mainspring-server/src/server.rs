@@ -49,6 +49,8 @@ mod effects;
 mod feed;
 mod files;
 mod health;
+mod holding;
+mod lease;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
@@ -68,6 +70,7 @@ mod record;
 mod reload;
 mod reports;
 pub mod room;
+pub mod standby;
 mod stop;
 mod store_thread;
 mod waiters;
@@ -79,6 +82,7 @@ mod writer;
 pub use boot::{Keeping, Serving, Stores};
 use clients::Clients;
 use files::Files;
+use holding::Holding;
 use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
@@ -121,6 +125,7 @@ pub struct Server {
     keeping: Keeping,
     listener: ListenerState,
     phase: Phase,
+    holding: Holding,
 }
 
 impl Server {
@@ -163,6 +168,7 @@ impl Server {
 
     /// Decides, and does what rests on what is on disk.
     fn act(&mut self, now: Moment) -> Result<(), Error> {
+        self.keep_lease(now);
         self.settle(now)?;
         self.say_late(now);
         self.answer_waiters();
@@ -222,7 +228,7 @@ impl Server {
                 Wait::Look => self.look_around(now),
                 Wait::Room => self.owner.write_again(now),
                 Wait::Postponed => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
-                Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept => {}
+                Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept | Wait::Lease => {}
             }
         }
     }
@@ -247,6 +253,9 @@ impl Server {
 
     fn finish(mut self) -> Result<(), Error> {
         let now = Moment::now();
+        if self.holding.is_lost {
+            return self.finish_lost(now);
+        }
         self.settle(now)?;
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
@@ -281,7 +290,7 @@ impl Server {
     }
 
     /// When the loop is to wake if nothing else wakes it.
-    fn deadlines(&self) -> [(Wait, Option<Instant>); waits::COUNT] {
+    fn deadlines(&self, now: Moment) -> [(Wait, Option<Instant>); waits::COUNT] {
         [
             (Wait::Look, self.looked.monotonic.checked_add(LOOK_INTERVAL)),
             (Wait::Phase, self.phase_deadline()),
@@ -292,6 +301,7 @@ impl Server {
             // Files that are not read now must not keep the loop turning.
             (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
             (Wait::Accept, self.clients.deadline()),
+            (Wait::Lease, self.lease_deadline(now)),
         ]
     }
 
@@ -305,7 +315,7 @@ impl Server {
             self.clients.hear_all();
             return Ok(());
         }
-        self.waits.arm(self.deadlines(), now);
+        self.waits.arm(self.deadlines(now), now);
         let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
         readable.extend(self.owner.fds());

@@ -92,6 +92,12 @@ pub struct ServeArgs {
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
     pub standby: bool,
+    /// The database that several servers share: postgres://USER@HOST/DATABASE [default: $MAINSPRING_STORE]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory", "standby"])]
+    pub store: Option<String>,
+    /// The same out of the first line of a file, which keeps a password out of the list of processes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["memory", "standby", "store"])]
+    pub store_file: Option<PathBuf>,
     /// Keeps nothing: the store is in memory, and ends with the server
     #[arg(long, conflicts_with = "standby")]
     pub memory: bool,

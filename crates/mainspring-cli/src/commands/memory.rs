@@ -20,6 +20,7 @@ use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
 use super::takeover::{owner, take};
+use mainspring_exec::clock::boot_time;
 use mainspring_host::folder::Folder;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -55,7 +56,7 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Result<Serving, Error>) -
     let place = place.with_output(output.clone());
     let mut store = MemoryStore::new();
     let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
-    let stores = Stores { store: Box::new(store), reader: None };
+    let stores = Stores { store: Box::new(store), reader: None, asked: boot_time() };
     let result =
         serving(place).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
     // It does no harm if it stays.

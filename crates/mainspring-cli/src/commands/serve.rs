@@ -14,8 +14,9 @@ use jiff::tz::TimeZone;
 
 use super::listen::Beside;
 use super::takeover::{owned_store, take};
-use super::{memory, zone_or_system};
+use super::{memory, shared, zone_or_system};
 use crate::cli::serve::ServeArgs;
+use mainspring_exec::clock::boot_time;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
@@ -68,19 +69,24 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let files = args.files;
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
     let running_max = args.max_running as usize;
+    let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut beside = Beside::default();
     let listen = args.listen;
-    let serving = |place: Place| {
+    let serving = |place: Place, beside: &mut Beside| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
+        let (files, reader) = (files.clone(), reader.clone());
         Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
     };
     if args.memory {
-        let ended = memory::run(args.place.data.as_deref(), serving);
+        let ended = memory::run(args.place.data.as_deref(), |place| serving(place, &mut beside));
         beside.finish();
         return ended;
     }
     let place = args.place.place();
     place.make()?;
+    if let Some(location) = location {
+        return shared::serve(&location, &place, serving);
+    }
     // A standby waits without limit, and says so first.
     let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
     let directory = match taken {
@@ -92,10 +98,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let directory = Arc::new(directory.map_err(Error::Directory)?);
     // A standby has no address yet: the server before has it.
-    let serving = serving(place.clone())?;
+    let serving = serving(place.clone(), &mut beside)?;
     let (store, lease) = owned_store(&directory, &place)?;
     let reader = Box::new(store.reader());
-    let stores = Stores { store: Box::new(store), reader: Some(reader) };
+    let stores = Stores { store: Box::new(store), reader: Some(reader), asked: boot_time() };
     let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
     beside.finish();
     ended?;

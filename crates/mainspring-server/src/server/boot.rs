@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -20,6 +21,7 @@ use mainspring_job::{
 
 use super::clients::Clients;
 use super::files::{Files, Served};
+use super::holding::Holding;
 use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
@@ -95,6 +97,8 @@ pub struct Stores {
     pub store: Box<dyn Store + Send>,
     /// For people: a connection of its own. `None` if the store has one connection only.
     pub reader: Option<Box<dyn StoreReader + Send>>,
+    /// The boot time before the lease was asked for: from then on it lasts.
+    pub asked: Duration,
 }
 
 /// What the store held at the start.
@@ -167,7 +171,7 @@ impl Server {
             .as_ref()
             .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
         let mut server = Server {
-            owner: Owner::start(stores.store, stores.reader, lease, limits)?,
+            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
             room,
             socket_note: None,
             is_said_full: false,
@@ -187,6 +191,7 @@ impl Server {
             keeping,
             listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
+            holding: Holding::default(),
             place,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;

@@ -2,7 +2,8 @@
 //!
 //! | output | becomes |
 //! |---|---|
-//! | `Start` | a process or a webhook; if it cannot start, an end at once: `not started: ..`; if it cannot start now, it waits |
+//! | `Start` | with a lease that is old: nothing, until it is renewed |
+//! | | a process or a webhook; if it cannot start, an end at once: `not started: ..`; if it cannot start now, it waits |
 //! | `Kill` | the kill sequence of its process group; a webhook is given up |
 //! | `Reply` | an answer on a connection |
 //! | `Load` | a page of pending one-shot jobs from the store |
@@ -24,6 +25,7 @@ impl Server {
             // Read again for each: a start takes a millisecond, and hundreds may be due at once.
             let now = Moment::now();
             match output {
+                Output::Start(start) if !self.may_start() => self.withhold(start),
                 Output::Start(start) => {
                     let is_defined = self.owner.planner().job(&start.key.job).is_some();
                     self.listener.meters.start(&start, is_defined, now.wall);

@@ -30,7 +30,7 @@ use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::protocol::HistogramWire;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, boot_time};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
 const MAX_BACKLOG: usize = 4_096;
@@ -41,6 +41,8 @@ pub(super) struct Owner {
     questions: Questions,
     writer: Writer,
     lease: Lease,
+    /// The boot time from which on the lease lasts.
+    renewed: Duration,
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
@@ -72,6 +74,7 @@ impl Owner {
         store: Box<dyn Store + Send>,
         reader: Option<Box<dyn Reader + Send>>,
         lease: Lease,
+        renewed: Duration,
         limits: Limits,
     ) -> Result<Owner, Error> {
         let setup = |what| move |source| Error::Setup { what, source };
@@ -80,6 +83,7 @@ impl Owner {
             questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
             planner: Planner::new(lease.epoch, limits),
             lease,
+            renewed,
             inputs: VecDeque::new(),
         })
     }
@@ -92,6 +96,11 @@ impl Owner {
     /// By what the shard is owned.
     pub(super) fn lease(&self) -> Lease {
         self.lease
+    }
+
+    /// How old the lease is since it was last renewed, and how long it lasts; `None` if it lasts as long as the store is open.
+    pub(super) fn lease_age(&self) -> Option<(Duration, Duration)> {
+        Some((boot_time().saturating_sub(self.renewed), self.lease.lasts?))
     }
 
     /// A fact that the planner is told in the next round.
@@ -193,9 +202,14 @@ impl Owner {
     pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
         let was_full = self.writer.is_full();
         Some(match self.writer.next_report(now)? {
-            Report::Committed { number, answers } => {
+            Report::Committed { number, answers, asked } => {
+                self.renewed = self.renewed.max(asked);
                 self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 News::Committed { was_full }
+            }
+            Report::Renewed { asked } => {
+                self.renewed = self.renewed.max(asked);
+                News::Nothing
             }
             Report::Loaded(input) => {
                 self.tell(input);

@@ -52,6 +52,9 @@ impl Server {
                     }
                 }
                 News::Nothing => {}
+                News::Failed(StoreError::Fenced) if self.owner.lease().lasts.is_some() => {
+                    self.lose(now, "another server owns these jobs now");
+                }
                 News::Failed(error) => return Err(self.stop_for(error)),
             }
         }

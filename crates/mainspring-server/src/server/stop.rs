@@ -97,7 +97,7 @@ impl Server {
         self.owner.tell_all(self.work.ask_all_to_end(now));
     }
 
-    fn kill(&mut self, now: Moment, why: &str) {
+    pub(super) fn kill(&mut self, now: Moment, why: &str) {
         self.note(now.wall, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
         self.owner.tell_all(self.work.kill_all_at_once(now, &mut self.log));
         self.phase = Phase::Killed { since: now };

@@ -33,7 +33,7 @@ use mainspring_job::{Answer, Batch, Input, Lease, MAX_PAGE, OnceId, Reader, Shar
 
 use super::asking::{Answered, Question};
 use mainspring_exec::bell::Ring;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, boot_time};
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -62,6 +62,12 @@ pub(super) enum Report {
     Committed {
         number: u64,
         answers: Vec<Answer>,
+        /// The boot time before the store was asked, from which on a lease lasts.
+        asked: Duration,
+    },
+    /// The lease holds from that boot time on.
+    Renewed {
+        asked: Duration,
     },
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
     Full,
@@ -155,10 +161,11 @@ impl StoreThread {
         match order {
             Order::Commit(batch) => self.batches.push_back(batch),
             Order::Again => self.is_full = false,
-            Order::Renew => match self.store.renew(self.lease) {
+            Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
+                (asked, Ok(renewed)) if renewed.lasts.is_some() => self.tell.say(Report::Renewed { asked }),
                 // Room and patience are for the next commit.
-                Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-                Err(error) => return Err(error),
+                (_, Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown)) => {}
+                (_, Err(error)) => return Err(error),
             },
             Order::Load(load) => {
                 let input = load(&mut *self.store, self.lease.shard)?;
@@ -178,9 +185,10 @@ impl StoreThread {
 
     fn write(&mut self) -> Result<(), StoreError> {
         let Some(batch) = self.batches.front() else { return Ok(()) };
+        let asked = boot_time();
         match self.store.commit(self.lease, batch) {
             Ok(committed) => {
-                let report = Report::Committed { number: batch.number, answers: committed.answers };
+                let report = Report::Committed { number: batch.number, answers: committed.answers, asked };
                 self.batches.pop_front();
                 self.has_written = true;
                 self.is_said_busy = false;

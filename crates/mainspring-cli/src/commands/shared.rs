@@ -1,0 +1,118 @@
+//! `mainspring serve --store`: one of several servers that share a database.
+//!
+//! ```text
+//!  stand by ── a lease ──▶ the loop ── the lease is lost ──▶ stand by
+//! ```
+//!
+//! Cost: see the loop in [`server`](mainspring_server::server); a standby asks the database each second.
+//!
+//! Does not share the data directory: each server has its own, for its socket and the output of its runs.
+
+use std::fs;
+use std::path::Path;
+
+use mainspring_job::{Owner, Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Location, PostgresStore};
+
+use super::listen::Beside;
+use super::takeover::{owner, take};
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::place::Place;
+use mainspring_server::server::{Server, Serving, Stores, standby};
+
+/// Where the database is, if one is shared, unless it is left out.
+const VARIABLE: &str = "MAINSPRING_STORE";
+
+/// Names the machine: machine-id(5).
+const MACHINE_ID: &str = "/etc/machine-id";
+
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
+/// Which database is shared; `None` for the store in the data directory. `is_other` says that another store was
+/// asked for, so that the variable means nothing.
+pub(super) fn location(
+    argument: Option<String>,
+    file: Option<&Path>,
+    is_other: bool,
+) -> Result<Option<Location>, Error> {
+    let parsed = |origin: &str, text: &str| {
+        Location::parse(text.trim()).map_err(|why| Error::Usage(format!("{origin}: {why}")))
+    };
+    if let Some(path) = file {
+        let text =
+            fs::read_to_string(path).map_err(|source| Error::Data { path: path.to_owned(), source })?;
+        let line = text.lines().next().unwrap_or_default();
+        return parsed(&path.display().to_string(), line).map(Some);
+    }
+    if let Some(text) = argument {
+        let location = parsed("--store", &text)?;
+        if location.has_password() {
+            let text = "others on this machine see the password of --store in the list of processes: --store-file hides it";
+            say(&format!("{PROGRAM}: {text}\n"));
+        }
+        return Ok(Some(location));
+    }
+    match std::env::var(VARIABLE) {
+        Ok(text) if !is_other && !text.is_empty() => parsed(VARIABLE, &text).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Serves whenever it has the lease, until a signal asks to stop.
+pub(super) fn serve(
+    location: &Location,
+    place: &Place,
+    serving: impl Fn(Place, &mut Beside) -> Result<Serving, Error>,
+) -> Result<Exit, Error> {
+    let directory = take(place).map_err(Error::Directory)?;
+    let host = fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned();
+    let machine = fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
+    let alone = owner();
+    let owner = Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start);
+    let identity =
+        Identity { address: place.directory().display().to_string(), machine, ..Identity::default() };
+    // The first time people are told what is wrong with the address; later an outage passes.
+    let mut opened = Some(PostgresStore::open(location, identity).map_err(Error::Store)?);
+    let identity = opened.as_ref().map(PostgresStore::identity).unwrap_or_default();
+    loop {
+        let acquired = standby::wait(place, || {
+            let mut store = match opened.take() {
+                Some(store) => store,
+                None => PostgresStore::open(location, identity.clone()).map_err(passing)?,
+            };
+            let lease = store.acquire(Shard::WHOLE, &owner);
+            opened = Some(store);
+            lease
+        })?;
+        let (Some((lease, asked)), Some(store)) = (acquired, opened.take()) else { break };
+        say(&format!("{PROGRAM}: {location}: this server owns the jobs now, epoch {}\n", lease.epoch));
+        let reader = Box::new(store.reader().map_err(Error::Store)?);
+        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
+        let mut beside = Beside::default();
+        let ended = serving(place.clone(), &mut beside)
+            .and_then(|serving| Server::prepare(serving, stores, lease))
+            .and_then(Server::run);
+        beside.finish();
+        match ended {
+            Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
+                say(&format!("{PROGRAM}: {location}: {error}\n"));
+            }
+            other => {
+                other?;
+                break;
+            }
+        }
+    }
+    drop(directory);
+    Ok(Exit::Ok)
+}
+
+/// Whatever a database says while it comes back.
+fn passing(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Io(_) => StoreError::Busy,
+        other => other,
+    }
+}

@@ -1,0 +1,101 @@
+//! What the owner of a shard does as its lease grows old.
+//!
+//! ```text
+//!  0 ── renewed, at least each LEASE / 6 ── 2/3: nothing starts, what runs is asked to end ── 13/15: SIGKILL, lost ── 1
+//! ```
+//!
+//! The age is counted by the boot time from before the store was asked, so that it is never younger than the
+//! store takes it for. Each commit renews the lease too. What could not be renewed in time is lost whatever the
+//! store says later: another server may have the shard, and starts what is due there.
+//!
+//! Cost: a reading of a clock for each turn and each start. None of it happens where a lease has no length.
+//!
+//! Does not end what has left its process group, nor anything while the whole machine stands still.
+
+use std::time::Instant;
+
+use mainspring_job::{Start, StoreError};
+
+use super::Server;
+use super::holding::{Age, judged, old_after, over_after, renew_after};
+use super::phase::Phase;
+use crate::error::Error;
+use mainspring_exec::clock::Moment;
+
+impl Server {
+    /// Whether the lease is fresh enough for something to start.
+    pub(super) fn may_start(&self) -> bool {
+        let is_fresh = self.owner.lease_age().is_none_or(|(age, lasts)| judged(age, lasts) == Age::Fresh);
+        is_fresh && !self.holding.is_lost
+    }
+
+    /// Keeps what is to start until the lease is renewed. If it is lost, the next owner finds the record of a
+    /// start and no end, as after a crash.
+    pub(super) fn withhold(&mut self, start: Start) {
+        self.holding.withheld.push(start);
+    }
+
+    /// Renews the lease in time, and ends what runs if that does not work.
+    pub(super) fn keep_lease(&mut self, now: Moment) {
+        let Some((age, lasts)) = self.owner.lease_age().filter(|_| !self.holding.is_lost) else { return };
+        if renew_after(lasts) <= age
+            && self.holding.tried.is_none_or(|tried| renew_after(lasts) <= now.since(tried))
+        {
+            self.holding.tried = Some(now);
+            self.owner.renew();
+        }
+        match judged(age, lasts) {
+            Age::Fresh => {
+                if std::mem::take(&mut self.holding.is_old) {
+                    self.note(now.wall, "the store answers again, and the lease is renewed: all goes on");
+                }
+                for start in std::mem::take(&mut self.holding.withheld) {
+                    self.listener.meters.start(&start, now.wall);
+                    self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
+                }
+            }
+            Age::Old if self.holding.is_old => {}
+            Age::Old => {
+                self.holding.is_old = true;
+                let text = format!(
+                    "the lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({})",
+                    age.as_secs(),
+                    self.work.process_count()
+                );
+                self.note(now.wall, &text);
+                self.owner.tell_all(self.work.ask_all_to_end(now));
+            }
+            Age::Over => self.lose(now, "the lease could not be renewed in time"),
+        }
+    }
+
+    /// The shard is another's, or may be soon: what runs is killed, and nothing more is recorded.
+    pub(super) fn lose(&mut self, now: Moment, why: &str) {
+        if !self.holding.is_lost {
+            self.holding.is_lost = true;
+            self.holding.withheld.clear();
+            self.holding.was_stopping = self.phase != Phase::Running;
+            self.kill(now, why);
+        }
+    }
+
+    /// When the lease is to be looked at again.
+    pub(super) fn lease_deadline(&self, now: Moment) -> Option<Instant> {
+        let (age, lasts) = self.owner.lease_age().filter(|_| !self.holding.is_lost)?;
+        let steps = [renew_after(lasts), old_after(lasts), over_after(lasts)];
+        // Between two of them it is tried again.
+        let next = steps.into_iter().find(|step| age < *step).unwrap_or(lasts).saturating_sub(age);
+        now.monotonic.checked_add(next.min(renew_after(lasts)))
+    }
+
+    /// The end of a server that has lost its shard: nothing is recorded, and nothing given up.
+    pub(super) fn finish_lost(mut self, now: Moment) -> Result<(), Error> {
+        self.work.close(now, &mut self.log);
+        self.work.flush(now, &mut self.log);
+        // The socket says that there is an owner, and there is none any more.
+        let _ = std::fs::remove_file(self.place.socket());
+        self.note(now.wall, "the jobs were given up");
+        self.finish_log(now)?;
+        if self.holding.was_stopping { Ok(()) } else { Err(Error::Store(StoreError::Fenced)) }
+    }
+}
