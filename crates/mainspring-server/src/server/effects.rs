@@ -13,7 +13,7 @@
 //!
 //! Does not decide anything.
 
-use mainspring_job::Output;
+use mainspring_job::{Output, Start};
 
 use super::Server;
 use super::store_thread::{load, load_ids};
@@ -26,11 +26,7 @@ impl Server {
             let now = Moment::now();
             match output {
                 Output::Start(start) if !self.may_start() => self.withhold(start),
-                Output::Start(start) => {
-                    let is_defined = self.owner.planner().job(&start.key.job).is_some();
-                    self.listener.meters.start(&start, is_defined, now.wall);
-                    self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
-                }
+                Output::Start(start) => self.begin(start, now),
                 // How is in the spec that it was started with.
                 Output::Kill { key, attempt, .. } => {
                     self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));
@@ -41,5 +37,12 @@ impl Server {
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }
+    }
+
+    /// Carries out a start whose record is on disk.
+    pub(super) fn begin(&mut self, start: Start, now: Moment) {
+        let is_defined = self.owner.planner().job(&start.key.job).is_some();
+        self.listener.meters.start(&start, is_defined, now.wall);
+        self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
     }
 }

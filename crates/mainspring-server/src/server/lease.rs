@@ -50,8 +50,7 @@ impl Server {
                     self.note(now.wall, "the store answers again, and the lease is renewed: all goes on");
                 }
                 for start in std::mem::take(&mut self.holding.withheld) {
-                    self.listener.meters.start(&start, now.wall);
-                    self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
+                    self.begin(start, now);
                 }
             }
             Age::Old if self.holding.is_old => {}

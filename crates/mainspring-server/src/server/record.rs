@@ -173,6 +173,8 @@ impl Server {
             let rest = END_WAIT.saturating_sub(now.since(began));
             match self.owner.take_released() {
                 Some(Ok(())) => return Ok(None),
+                // The answer to an earlier try was lost, or another server has the shard: it is given up.
+                Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),
                 Some(Err(StoreError::Full(_))) => return Ok(FULL),
                 Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.release(),
                 Some(Err(error)) => return Err(Error::Store(error)),
