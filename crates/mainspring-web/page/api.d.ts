@@ -341,7 +341,7 @@ export interface Run {
   started: Instant | null;
   ended: Instant | null;
   outcome: string | null;
-  /** succeeded, exit, signal, status, not_started, failed, timed_out, killed */
+  /** succeeded, exit, signal, status, not_started, final, failed, timed_out, killed */
   outcome_code?: string | null;
   /** The number of an exit status, of a signal or of a server's answer. */
   outcome_number?: number;
