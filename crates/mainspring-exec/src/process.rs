@@ -200,7 +200,7 @@ impl Named {
     }
 }
 
-/// How a program or a webhook ended.
+/// How a program, a webhook or a function ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It returned this status.
@@ -213,6 +213,12 @@ pub enum Outcome {
     Status(u16),
     /// The webhook was not answered, for this reason.
     NoAnswer(String),
+    /// The function of a program returned, and had no error.
+    Returned,
+    /// It returned this error, or panicked with this message.
+    Failed(String),
+    /// The same, and another attempt would not change it.
+    Final(String),
 }
 
 impl From<ExitStatus> for Outcome {
@@ -235,6 +241,9 @@ impl fmt::Display for Outcome {
             Outcome::NotStarted(reason) => write!(f, "not started: {reason}"),
             Outcome::Status(status) => write!(f, "status {status}"),
             Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
+            Outcome::Returned => f.write_str("returned"),
+            Outcome::Failed(reason) => write!(f, "failed: {reason}"),
+            Outcome::Final(reason) => write!(f, "failed for good: {reason}"),
         }
     }
 }

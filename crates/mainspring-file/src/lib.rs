@@ -31,4 +31,6 @@ pub mod problem;
 pub mod source;
 pub mod spelling;
 pub mod trust;
+#[cfg_attr(not(feature = "webhooks"), path = "no_url.rs")]
+mod url;
 pub mod warning;

@@ -22,8 +22,9 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
 use mainspring_server::place::Place;
+use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
 use mainspring_store::{Directory, DirectoryError};
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals sign, because the
@@ -56,7 +57,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let listen = args.listen;
     let serving = |place: Place| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
-        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
+        let commands = Commands::new(running_max, reader.users.clone());
+        let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
+        let (execution, host) = (Box::new(execution), Host::Process);
+        Ok(Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), serving);

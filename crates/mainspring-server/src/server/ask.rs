@@ -157,6 +157,8 @@ impl Server {
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
+            // A caller that has gone gets no answer.
+            Purpose::Call(answer) => drop(answer.send(Ok(reply))),
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
                     let wire = describe::applied(&applied);

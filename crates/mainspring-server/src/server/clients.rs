@@ -165,7 +165,7 @@ impl Clients {
             Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
                 Some(asker)
             }
-            Purpose::Reload { .. } | Purpose::Restored { .. } => None,
+            Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
         };
         if let Some(peer) = asker.and_then(|asker| self.peers.get(asker.client)) {
             peer.awaited_count += 1;

@@ -5,6 +5,7 @@
 //! Does not answer: see [`ask`](super::ask) for clients, and the loop for what is said in the log.
 
 use super::asking::Asker;
+use super::calls::Answer;
 use crate::protocol::AppliedWire;
 
 /// Which client gets the reply to a command, and as what.
@@ -16,6 +17,8 @@ pub(super) enum Purpose {
     AnswerAndWait(Asker),
     /// A client that applied files, of which this is the last.
     LastOf { asker: Asker, applied: AppliedWire },
+    /// A thread of the program that the loop runs in.
+    Call(Answer),
     /// The log: a served file was read again.
     Reload { path: String },
     /// The log, if anything is wrong: what was in force before the start, or was read at the start.

@@ -6,18 +6,16 @@
 //! same.
 
 use std::collections::HashMap;
-use std::io::Stdout;
+use std::fs::File;
 
 use jiff::Timestamp;
-use mainspring_job::{Failure, Outcome, RunKey};
+use mainspring_job::{Failure, Outcome};
 
+use super::execution::Attempted;
 use super::output::{Outputs, lost_text};
 use crate::log::{Kind, Log};
 use mainspring_exec::process;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
-
-/// An attempt of a run, as executors know it.
-pub(super) type Attempted = (RunKey, u32);
 
 /// What is known of an attempt that runs.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +29,7 @@ pub(super) struct Started {
 /// Hears the executors for one turn.
 pub(super) struct Heard<'s> {
     now: Timestamp,
-    log: &'s mut Log<Stdout>,
+    log: &'s mut Log<File>,
     outputs: &'s mut Outputs,
     started: &'s HashMap<Attempted, Started>,
     ends: Vec<Ended>,
@@ -56,7 +54,7 @@ impl Ended {
 impl<'s> Heard<'s> {
     pub(super) fn new(
         now: Timestamp,
-        log: &'s mut Log<Stdout>,
+        log: &'s mut Log<File>,
         outputs: &'s mut Outputs,
         started: &'s HashMap<Attempted, Started>,
     ) -> Heard<'s> {
@@ -101,6 +99,8 @@ pub(super) fn subject((key, attempt): &Attempted) -> String {
 fn outcome(end: &End) -> Outcome {
     match (end.cause, &end.outcome) {
         _ if end.is_success => Outcome::Succeeded,
+        // Whatever it was asked for: it must not be started beside itself.
+        (_, Some(process::Outcome::Final(why))) => Outcome::Failed(Failure::Final(why.clone())),
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
         (None, Some(process::Outcome::NotStarted(reason))) => {
@@ -110,6 +110,8 @@ fn outcome(end: &End) -> Outcome {
         (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
         (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),
         (None, Some(process::Outcome::NoAnswer(reason))) => Outcome::Failed(Failure::Other(reason.clone())),
+        (None, Some(process::Outcome::Returned)) => Outcome::Succeeded,
+        (None, Some(process::Outcome::Failed(why))) => Outcome::Failed(Failure::Other(why.clone())),
         (None, None) => {
             Outcome::Failed(Failure::Other("it could not be ended and is left behind".to_owned()))
         }
