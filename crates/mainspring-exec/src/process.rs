@@ -213,12 +213,9 @@ pub enum Outcome {
     Status(u16),
     /// The webhook was not answered, for this reason.
     NoAnswer(String),
-    /// The function of a program returned, and had no error.
-    Returned,
-    /// It returned this error, or panicked with this message.
-    Failed(String),
-    /// The same, and another attempt would not change it.
-    Final(String),
+    /// The function of a program returned or panicked, or is left to itself: what became of it, in the
+    /// planner's words.
+    Called(mainspring_job::Outcome),
 }
 
 impl From<ExitStatus> for Outcome {
@@ -241,9 +238,7 @@ impl fmt::Display for Outcome {
             Outcome::NotStarted(reason) => write!(f, "not started: {reason}"),
             Outcome::Status(status) => write!(f, "status {status}"),
             Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
-            Outcome::Returned => f.write_str("returned"),
-            Outcome::Failed(reason) => write!(f, "failed: {reason}"),
-            Outcome::Final(reason) => write!(f, "failed for good: {reason}"),
+            Outcome::Called(outcome) => outcome.fmt(f),
         }
     }
 }

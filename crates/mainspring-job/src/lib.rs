@@ -113,6 +113,7 @@ pub mod hook;
 pub mod planner;
 
 pub mod store;
+mod turn;
 
 #[cfg(feature = "serde")]
 mod serde;
@@ -172,6 +173,8 @@ pub use timetable::{
 };
 #[doc(inline)]
 pub use trigger::{After, Ending, Rule, Trigger};
+#[doc(inline)]
+pub use turn::turn;
 #[doc(inline)]
 pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 

@@ -183,7 +183,7 @@ export interface Job {
   priority: number;
   source: string;
   /** (+) */
-  source_code: "file" | "command";
+  source_code: "file" | "command" | "program";
   /** (+) The line of the file. */
   source_line: number | null;
   runs: number;

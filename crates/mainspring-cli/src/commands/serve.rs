@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::listen::Beside;
-use super::takeover::{owned_store, take};
+use super::takeover::owned_store;
 use super::{memory, zone_or_system};
 use crate::cli::serve::ServeArgs;
 use mainspring_file::crontab::Format;
@@ -25,6 +25,7 @@ use mainspring_server::place::Place;
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::takeover::take;
 use mainspring_store::{Directory, DirectoryError};
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals sign, because the

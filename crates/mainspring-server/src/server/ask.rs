@@ -157,8 +157,7 @@ impl Server {
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
-            // A caller that has gone gets no answer.
-            Purpose::Call(answer) => drop(answer.send(Ok(reply))),
+            Purpose::Call(answer) => answer.give(Ok(reply)),
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
                     let wire = describe::applied(&applied);
@@ -219,6 +218,7 @@ impl Server {
         if request.power() != Power::Looks && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
+        self.may_define(&request)?;
         self.has_room_for(&request, now)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),

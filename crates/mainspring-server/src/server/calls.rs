@@ -11,15 +11,18 @@
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use mainspring_job::{Command, Reply};
 
 use mainspring_exec::bell::{Bell, Ring, bell};
 
-/// Gets the reply to a call, or why there is none.
-pub type Answer = Sender<Result<Reply, Refused>>;
+/// What becomes of a call.
+pub type Answered = Result<Reply, Refused>;
 
 /// Why a call was not told to the planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +67,95 @@ pub struct Calls {
     ring: Ring,
 }
 
+/// Where the loop puts what becomes of a call.
+#[derive(Debug)]
+pub struct Answer {
+    shared: Arc<Shared>,
+}
+
+/// What a caller waits for, as a thread or as a future.
+#[derive(Debug)]
+pub struct Promise {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answered: Option<Answered>,
+    waker: Option<Waker>,
+}
+
+/// Makes both ends of an answer.
+pub fn promise() -> (Answer, Promise) {
+    let shared = Arc::new(Shared::default());
+    (Answer { shared: Arc::clone(&shared) }, Promise { shared })
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this lock")
+    }
+
+    /// The first answer counts.
+    fn put(&self, answered: Answered) {
+        let mut state = self.lock();
+        if state.answered.is_some() {
+            return;
+        }
+        state.answered = Some(answered);
+        let waker = state.waker.take();
+        drop(state);
+        self.changed.notify_all();
+        waker.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl Answer {
+    /// Gives the answer.
+    pub fn give(self, answered: Answered) {
+        self.shared.put(answered);
+    }
+}
+
+impl Drop for Answer {
+    /// A loop that has ended answers no call.
+    fn drop(&mut self) {
+        self.shared.put(Err(Refused::Stopping));
+    }
+}
+
+impl Promise {
+    /// Waits for the answer, as a thread that the loop does not wait for.
+    #[expect(clippy::missing_panics_doc, reason = "the state is never left in parts")]
+    pub fn wait(self) -> Answered {
+        let state = self.shared.lock();
+        let wait = self.shared.changed.wait_while(state, |state| state.answered.is_none());
+        let mut state = wait.expect("nothing panics while it holds this lock");
+        state.answered.take().expect("it was waited for")
+    }
+}
+
+impl Future for Promise {
+    type Output = Answered;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answered> {
+        let mut state = self.shared.lock();
+        match state.answered.take() {
+            Some(answered) => Poll::Ready(answered),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
 /// Makes both ends.
 ///
 /// # Errors
@@ -76,9 +168,11 @@ pub fn calls() -> io::Result<(Caller, Calls)> {
 }
 
 impl Caller {
-    /// Has a command followed. The answer is dropped unsent if the loop ends before there is one.
-    pub fn command(&self, command: Command, answer: Answer) {
+    /// Has a command followed.
+    pub fn command(&self, command: Command) -> Promise {
+        let (answer, promise) = promise();
         self.call(Call::Command(command, answer));
+        promise
     }
 
     /// Has the loop end: what runs is told at once, and has so long before it is given up.
@@ -87,7 +181,7 @@ impl Caller {
     }
 
     fn call(&self, call: Call) {
-        // It fails only after the loop has ended, and drops the answer.
+        // It fails only after the loop has ended, and drops the answer, which says so.
         let _ = self.sender.send(call);
         self.ring.ring();
     }

@@ -61,6 +61,7 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         source: Origin::of(&job.source).to_string(),
         source_code: match Origin::of(&job.source) {
             Origin::Command => SourceCode::Command,
+            Origin::Program => SourceCode::Program,
             Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
         },
         runs: mark.runs,

@@ -15,11 +15,11 @@
 //!
 //! Does not start a thread: the program does.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Command, Definitions, JobName, JobRecord};
+use mainspring_job::{Action, Command, Definitions, JobName, JobRecord};
 
 use super::calls::{Answer, Call, Calls, Refused};
 use super::peer::TURN_TIME;
@@ -27,8 +27,10 @@ use super::phase::{Phase, Stopping};
 use super::purpose::Purpose;
 use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
-use crate::protocol::{ErrorKind, ErrorWire};
+use crate::message::counted;
+use crate::protocol::{ErrorKind, ErrorWire, MAX_NAMED, Power, Request};
 use crate::supervisor;
+use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 
@@ -76,9 +78,7 @@ impl Server {
             None
         };
         if let Some(refused) = refused {
-            // The caller may have gone.
-            let _ = answer.send(Err(refused));
-            return;
+            return answer.give(Err(refused));
         }
         let ticket = self.clients.ticket(Purpose::Call(answer));
         self.owner.command(ticket, command);
@@ -90,6 +90,35 @@ impl Server {
             self.stopping = Stopping { drain: Duration::ZERO, grace: patience };
             self.drain(now);
         }
+    }
+
+    /// In a program its own code says what there is to do: what came over the socket would wait for ever.
+    pub(super) fn may_define(&self, request: &Request) -> Result<(), ErrorWire> {
+        let adds = request.power() == Power::Defines && !matches!(request, Request::Remove { .. });
+        match self.calls.is_some() && adds {
+            true => {
+                let text = "the jobs here are functions of a program, which alone defines and submits them";
+                Err(ErrorWire::new(ErrorKind::Conflict, text))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Which runs wait for something that carries them out, for people.
+    pub(super) fn unserved(&self) -> Option<String> {
+        let planner = self.owner.planner();
+        let mut names = BTreeSet::new();
+        let mut count = 0;
+        for run in planner.unserved() {
+            count += 1;
+            let work = run.work.as_ref().or_else(|| planner.job(&run.key.job).map(|(job, _)| &job.work));
+            names.extend(work.map(|work| executor_of(&work.action)));
+        }
+        let shown: Vec<String> = names.iter().take(MAX_NAMED).cloned().collect();
+        let more = if MAX_NAMED < names.len() { ", .." } else { "" };
+        let runs = counted(count, "run");
+        let wait = if count == 1 { "waits" } else { "wait" };
+        (0 < count).then(|| format!("{runs} {wait} for what is not here: {}{more}", shown.join(", ")))
     }
 
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves no files,
@@ -105,6 +134,17 @@ impl Server {
         if self.calls.is_none() {
             supervisor::tell(state);
         }
+    }
+}
+
+/// What an action needs, for people.
+fn executor_of(action: &Action) -> String {
+    match Body::decode(action) {
+        Ok(Body::Handler(body)) if 0 < body.version => {
+            format!("handler {} of version {}", body.name, body.version)
+        }
+        Ok(Body::Handler(body)) => format!("handler {}", body.name),
+        _ => format!("what runs a {}", action.kind()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::calls::Answer;
 use crate::protocol::AppliedWire;
 
 /// Which client gets the reply to a command, and as what.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Purpose {
     /// A client, as it is.
     Answer(Asker),

@@ -97,10 +97,12 @@ pub(super) fn subject((key, attempt): &Attempted) -> String {
 
 /// The end of a run in the planner's words.
 fn outcome(end: &End) -> Outcome {
+    if let Some(process::Outcome::Called(outcome @ Outcome::Failed(Failure::Final(_)))) = &end.outcome {
+        // Whatever it was asked for: it is not started beside itself.
+        return outcome.clone();
+    }
     match (end.cause, &end.outcome) {
         _ if end.is_success => Outcome::Succeeded,
-        // Whatever it was asked for: it must not be started beside itself.
-        (_, Some(process::Outcome::Final(why))) => Outcome::Failed(Failure::Final(why.clone())),
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
         (Some(KillCause::Asked), _) => Outcome::Killed,
         (None, Some(process::Outcome::NotStarted(reason))) => {
@@ -110,8 +112,7 @@ fn outcome(end: &End) -> Outcome {
         (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
         (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),
         (None, Some(process::Outcome::NoAnswer(reason))) => Outcome::Failed(Failure::Other(reason.clone())),
-        (None, Some(process::Outcome::Returned)) => Outcome::Succeeded,
-        (None, Some(process::Outcome::Failed(why))) => Outcome::Failed(Failure::Other(why.clone())),
+        (None, Some(process::Outcome::Called(outcome))) => outcome.clone(),
         (None, None) => {
             Outcome::Failed(Failure::Other("it could not be ended and is left behind".to_owned()))
         }
