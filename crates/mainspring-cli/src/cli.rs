@@ -26,13 +26,13 @@ pub mod token;
 pub mod value;
 
 use act::{
-    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
-    ScopeArgs,
+    ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
+    RunArgs, ScopeArgs,
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
-use look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
+use look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
@@ -76,7 +76,7 @@ pub enum Command {
     Every(EveryArgs),
     /// Lets a job rest, or all
     #[command(after_help = with_codes(help_server::PAUSE))]
-    Pause(ScopeArgs),
+    Pause(PauseArgs),
     /// Lets a job go on, or all
     #[command(after_help = with_codes(help_server::RESUME))]
     Resume(ScopeArgs),
@@ -112,6 +112,9 @@ pub enum Command {
     #[cfg(feature = "web")]
     #[command(subcommand, after_help = with_codes(help_server::TOKEN))]
     Token(token::TokenCommand),
+    /// Shows who asked for what
+    #[command(after_help = with_codes(help_server::AUDIT))]
+    Audit(AuditArgs),
     /// Shows the server live in the terminal: jobs, runs, output
     #[command(after_help = with_codes(help_server::TOP))]
     Top(TopArgs),

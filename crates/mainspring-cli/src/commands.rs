@@ -34,7 +34,7 @@ mod translate;
 mod upcoming;
 
 use printing::{
-    json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
+    beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
 };
 
 /// Does what the command line asks for.
@@ -66,6 +66,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Open(args) => listen::open(&args),
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
+        Command::Audit(args) => look::audit(&args),
         Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Health(args) => doctor::health(&args),

@@ -138,8 +138,11 @@ fn strange_text_stays_text_wherever_it_is_told() {
         assert_eq!(file["jobs"], json!([]), "{strange:?} is no name: {file}");
         assert!(found.body.iter().all(|byte| 32 <= *byte && *byte != 127), "{strange:?}");
     }
-    let note = json!({ "note": "<img src=x onerror=alert(1)>\u{1b}[2J" }).to_string();
-    assert_eq!(site.post("/api/v1/jobs/idle/pause", &token, &note).status, 200);
+    let note = |text: &str| json!({ "note": text }).to_string();
+    let refused = site.post("/api/v1/jobs/idle/pause", &token, &note("\u{1b}[2J"));
+    assert_eq!(refused.status, 400, "a note has no control characters: {refused:?}");
+    let taken = site.post("/api/v1/jobs/idle/pause", &token, &note("<img src=x onerror=alert(1)>\u{202e}"));
+    assert_eq!(taken.status, 200, "{taken:?}");
     let audit = site.get("/api/v1/audit", &token);
     assert!(audit.body.iter().all(|byte| 32 <= *byte && *byte != 127), "{audit:?}");
     let (_, lines, _) = site.served.running.stop();

@@ -378,3 +378,60 @@ fn next_says_that_nothing_is_due() {
     let reboot = mainspring(&["next", "@reboot"]);
     assert!(!reboot.stderr.contains("due"), "{}", reboot.stderr);
 }
+
+#[test]
+fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
+    let served = Served::start("audit", IDLE);
+    served.says(&["pause", "idle", "--until", "+2h", "--note", "new disk"], 0, "");
+    served.says(&["pause", "nothing-of-that-name"], 4, "");
+    served.says(&["resume", "idle"], 0, "");
+    let uid = nix::unistd::Uid::current().to_string();
+    let rows = served.json(&["audit", "--json"]);
+    let rows = rows["audit"]["rows"].as_array().unwrap();
+    let told: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            format!("{} {} {} {}", row["actor"], row["action"], row["target"], row["note"]).replace('"', "")
+        })
+        .collect();
+    assert_eq!(told, [format!("uid {uid} resume idle "), format!("uid {uid} pause idle new disk")]);
+    let text = served.ask(&["audit", "idle", "-n", "1"]).stdout;
+    assert!(text.contains("resume") && !text.contains("new disk"), "{text}");
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    let text = mainspring(&["audit", "--data", &data]).stdout;
+    assert!(text.contains("new disk"), "{text}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_pause_says_until_when_and_why_and_a_label_chooses() {
+    let jobs = "[defaults]\nlabels = { site = 'here' }\n\
+        [jobs.a]\nevery = '10h'\nzone = 'Asia/Tokyo'\nrun = ['true']\nlabels = { team = 'ops' }\n\
+        [jobs.b]\nevery = '10h'\nrun = ['true']\n";
+    let served = Served::start("rest", jobs);
+    served.says(&["pause", "a", "--until", "2100-01-01T00:00:00Z", "--note", "new disk"], 0, "");
+    served.says(&["pause", "b", "--until", "2000-01-01T00:00:00Z"], 2, "");
+    served.says(&["pause", "b", "--note", "two\nlines"], 2, "");
+    let shown = served.ask(&["show", "a"]).stdout;
+    assert!(shown.contains("new disk") && shown.contains("site=here team=ops"), "{shown}");
+    let json = served.json(&["show", "a", "--json"]);
+    assert_eq!(json["job"]["rest"]["until_civil"], "2100-01-01T09:00:00+09:00[Asia/Tokyo]", "{json}");
+    assert_eq!(
+        (&json["job"]["next"], &json["job"]["armed"]),
+        (&serde_json::Value::Null, &"2100-01-01T00:00:00Z".into())
+    );
+    let json = served.json(&["show", "b", "--json"]);
+    assert_eq!(json["job"]["armed"], json["job"]["next"]);
+    let names = |labels: &[&str]| {
+        let words = ["list", "--json"].into_iter().chain(labels.iter().flat_map(|label| ["--label", *label]));
+        let json = served.json(&words.collect::<Vec<_>>());
+        let jobs = json["jobs"]["jobs"].as_array().unwrap().clone();
+        jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["site=here"]), ["a", "b"]);
+    assert_eq!(names(&["site=here", "team=ops"]), ["a"]);
+    assert!(names(&["team=others"]).is_empty());
+    served.says(&["list", "--label", "no label"], 2, "");
+    served.stop();
+}

@@ -155,6 +155,25 @@ fn jobs_are_seen_run_and_read_with_keys_alone() {
 }
 
 #[test]
+fn keys_that_come_together_each_find_the_view_of_the_one_before() {
+    let served = Served::start("top-ahead", IDLE);
+    served.says(&["run", "--wait", "idle"], 0, "idle");
+    let mut top = Terminal::top(&served, 24, 80);
+    top.until_text("idle  active");
+    // The second time nothing is asked for but what a key wants: the view is held still.
+    for keys in ["3\r", " 1\r"] {
+        top.press(keys);
+        top.until_text("log of idle@");
+        top.until_text("  ran");
+        top.press("q");
+        top.until_text("q quit");
+    }
+    top.press("q");
+    assert_eq!(top.ended().0.code(), Some(0));
+    served.stop();
+}
+
+#[test]
 fn the_view_fits_the_terminal_while_its_size_changes() {
     let served = Served::start("top-size", IDLE);
     let mut top = Terminal::top(&served, 24, 80);

@@ -47,6 +47,7 @@ use crate::source::{Line, Source};
 mod definition;
 mod fields;
 mod handler;
+mod labels;
 mod notify;
 mod policies;
 mod process;
@@ -55,6 +56,8 @@ mod webhook;
 pub mod written;
 
 use fields::{Faults, Fields};
+
+pub use labels::Selector;
 
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
 /// two each.

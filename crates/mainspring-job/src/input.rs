@@ -8,12 +8,13 @@
 
 use jiff::Timestamp;
 
+use crate::audit::Audit;
 use crate::job::{Group, Job};
 use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Takeover};
 use crate::outcome::Outcome;
-use crate::record::JobRecord;
+use crate::record::{JobRecord, Rest};
 use crate::run::{Run, RunKey};
 
 /// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
@@ -21,7 +22,7 @@ use crate::run::{Run, RunKey};
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Command, Output, Scope, Ticket};
+/// use mainspring_job::{Command, Output, Rest, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -29,7 +30,7 @@ use crate::run::{Run, RunKey};
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
 /// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
-/// let command = Command::Pause(Scope::All);
+/// let command = Command::Pause(Scope::All, Rest::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(7), command }, &mut outputs);
 /// # while let Some(batch) = planner.take_batch() {
 /// #     let answers = store.commit(lease, &batch)?.answers;
@@ -77,8 +78,8 @@ pub enum Input {
         former: Vec<Job>,
         /// Runs that are open: scheduled, queued, running.
         runs: Vec<Run>,
-        /// Whether everything is paused.
-        is_paused: bool,
+        /// How everything rests, if it is paused.
+        paused: Option<Rest>,
     },
     /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
     Heard {
@@ -141,6 +142,9 @@ pub enum Input {
     ///
     /// Nothing about it is written, so that it ends with the server: unlike a pause, which stays what it was.
     Stop,
+    /// Who asks for what with the next command, to be kept with it. Told before that command; a command that
+    /// is refused at once leaves no row.
+    Audit(Audit),
     /// A person or a program asks for something.
     Command {
         /// Comes back with the reply.
@@ -155,7 +159,7 @@ pub enum Input {
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Command, Scope, Ticket};
+/// use mainspring_job::{Command, Rest, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -163,10 +167,10 @@ pub enum Input {
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
 /// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
-/// let command = Command::Pause(Scope::All);
+/// let command = Command::Pause(Scope::All, Rest::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
 /// assert!(planner.is_paused());
-/// let command = Command::Pause(Scope::Job("backup".parse()?));
+/// let command = Command::Pause(Scope::Job("backup".parse()?), Rest::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(2), command }, &mut outputs);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -220,8 +224,9 @@ pub enum Command {
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
     /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job
-    /// that is paused starts.
-    Pause(Scope),
+    /// that is paused starts. It ends by [`Command::Resume`], or when the rest is over. Another pause of the
+    /// same scope takes its place.
+    Pause(Scope, Rest),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
     /// Run a job now, whatever its timetable says. It waits for its place like any run.

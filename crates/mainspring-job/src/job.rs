@@ -14,12 +14,19 @@
 //!
 //! A [`Once`](crate::Once) is a job with one due time and no definition: `at` on the command line.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::hook::Hooks;
 use crate::name::JobName;
 use crate::timetable::Timetable;
 use crate::work::Work;
+
+/// The most labels of a job.
+pub const MAX_LABELS: usize = 16;
+
+/// The longest name of a label, and the longest text of one, in bytes.
+pub const MAX_LABEL_BYTES: usize = 64;
 
 /// Jobs that share a limit.
 ///
@@ -75,6 +82,9 @@ pub struct Job {
     pub work: Arc<Work>,
     /// What else is done when something of note happens to it.
     pub hooks: Option<Hooks>,
+    /// Words about it, by which people choose jobs: a team, a service. They change nothing of what it does.
+    /// At most [`MAX_LABELS`], each a name and a text of at most [`MAX_LABEL_BYTES`].
+    pub labels: BTreeMap<String, String>,
     /// Where the definition came from: the name of a file, or empty for one that came by command. A new set
     /// from one source never touches the jobs of another.
     pub source: String,
@@ -87,6 +97,15 @@ impl Job {
     /// A job without an end, from no source and without a text: the fields say the rest.
     pub fn new(name: JobName, timetable: Timetable, work: impl Into<Arc<Work>>) -> Job {
         let (source, text) = (String::new(), String::new());
-        Job { name, timetable, max_runs: None, work: work.into(), hooks: None, source, text }
+        Job {
+            name,
+            timetable,
+            max_runs: None,
+            work: work.into(),
+            labels: BTreeMap::new(),
+            hooks: None,
+            source,
+            text,
+        }
     }
 }

@@ -87,6 +87,7 @@
 #![warn(clippy::exhaustive_enums, clippy::exhaustive_structs)]
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, clippy::return_self_not_must_use)]
 
+pub mod audit;
 pub mod name;
 pub mod outcome;
 pub mod reason;
@@ -121,6 +122,8 @@ mod serde;
 pub use jiff;
 pub use mainspring_cron as cron;
 
+#[doc(inline)]
+pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
 pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
@@ -129,7 +132,7 @@ pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]
 pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
 #[doc(inline)]
-pub use job::{Group, Job};
+pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]
 pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
@@ -142,8 +145,8 @@ pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 #[doc(inline)]
 pub use planner::{
-    Limits, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner, preview,
-    rewind_preview,
+    Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner,
+    preview, rewind_preview,
 };
 #[doc(inline)]
 pub use policy::{
@@ -154,7 +157,7 @@ pub use policy::{
 #[doc(inline)]
 pub use reason::Reason;
 #[doc(inline)]
-pub use record::{JobRecord, Mark, Pause};
+pub use record::{JobRecord, LastRun, Mark, Pause, Rest};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]
@@ -164,8 +167,8 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Committed, Counts, Hint, Lease, MAX_PAGE, MemoryStore, Owner, Query, Reader, Renewed, Shard, Store,
-    StoreError,
+    Committed, Counts, Cursor, Hint, Lease, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewed,
+    Shard, Spread, Stats, Store, StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

@@ -12,11 +12,12 @@
 
 use jiff::Timestamp;
 
+use crate::audit::Audit;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
@@ -40,7 +41,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` forgives all attempts so far: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
-/// | `Define`, `Mark`, `PauseAll`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
+/// | `Define`, `Mark`, `PauseAll`, `Audit`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Rewind` | the job | `New`; its watermark is that of the mark |
 /// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
 /// | `Mark`, `Rewind`, `Forget` | no such job | `Missing` |
@@ -159,8 +160,10 @@ pub enum Operation {
         /// Those that ended before go in any case.
         before: Timestamp,
     },
-    /// Keeps whether everything is paused.
-    PauseAll(bool),
+    /// Keeps whether everything is paused, and how it rests.
+    PauseAll(Option<Rest>),
+    /// Keeps who asked for what.
+    Audit(Audit),
 }
 
 /// The most runs that one [`Operation::Prune`] drops, so that no commit takes long.
@@ -222,11 +225,11 @@ pub enum Takeover {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Rest, Shard, Store};
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
-/// let batch = Batch::new(1, vec![Operation::PauseAll(true)]);
+/// let batch = Batch::new(1, vec![Operation::PauseAll(Some(Rest::default()))]);
 /// let answers = store.commit(lease, &batch)?;
 /// // Sent a second time, because the answer was lost: the same answers, and nothing changes.
 /// assert_eq!(store.commit(lease, &batch)?, answers);

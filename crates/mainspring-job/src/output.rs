@@ -260,6 +260,8 @@ pub enum Refusal {
     KeyTooLong,
     /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
     DueOutOfRange,
+    /// The note is longer than [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
+    NoteTooLong,
     /// The server has not finished starting.
     NotReady,
 }
@@ -277,6 +279,7 @@ impl fmt::Display for Refusal {
             Refusal::Conflict => "that name is taken",
             Refusal::KeyTooLong => "the idempotency key is too long",
             Refusal::DueOutOfRange => "the due time is too far away",
+            Refusal::NoteTooLong => "the note is too long",
             Refusal::NotReady => "the server is still starting",
         })
     }

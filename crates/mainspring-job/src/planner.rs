@@ -98,6 +98,8 @@ use window::Window;
 #[doc(inline)]
 pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
+pub use gate::Load;
+#[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]
 pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};
@@ -196,8 +198,8 @@ impl Planner {
         self.near.tell(now);
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
-            Input::Restore { jobs, former, runs, is_paused } => {
-                self.restore(jobs, former, runs, is_paused);
+            Input::Restore { jobs, former, runs, paused } => {
+                self.restore(jobs, former, runs, paused);
             }
             Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),
@@ -208,6 +210,7 @@ impl Planner {
             Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.activity.stop(),
+            Input::Audit(audit) => self.ledger.begin_audit(audit),
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
@@ -244,7 +247,7 @@ impl Planner {
     /// something else happens.
     pub fn next_due(&self) -> Option<Timestamp> {
         if !self.activity.is_planning() || self.activity.rests() {
-            return None;
+            return self.activity.rests_until();
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_scan(&self.limits);

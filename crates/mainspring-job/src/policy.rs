@@ -165,20 +165,20 @@ impl fmt::Display for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Policies::default();
         let mut words = Vec::new();
-        let mut add = |is_usual: bool, name: &str, value: String| {
+        let mut add = |is_usual: bool, name: &str, value: &dyn Fn() -> String| {
             if !is_usual {
-                words.push(format!("{name}={value}"));
+                words.push(format!("{name}={}", value()));
             }
         };
-        add(self.misfire == usual.misfire, "misfire", self.misfire.to_string());
-        add(self.overlap == usual.overlap, "overlap", self.overlap.to_string());
-        add(self.retry == usual.retry, "retry", self.retry.to_string());
-        add(self.timeout == usual.timeout, "timeout", self.timeout.to_string());
-        add(self.retention == usual.retention, "retention", self.retention.to_string());
-        add(self.jitter == usual.jitter, "jitter", text::duration_text(self.jitter));
-        let pause_after = self.pause_after.map_or("never".to_owned(), |count| count.to_string());
-        add(self.pause_after == usual.pause_after, "pause-after", pause_after);
-        add(self.dead_letters == usual.dead_letters, "dead-letters", self.dead_letters.name().to_owned());
+        add(self.misfire == usual.misfire, "misfire", &|| self.misfire.to_string());
+        add(self.overlap == usual.overlap, "overlap", &|| self.overlap.to_string());
+        add(self.retry == usual.retry, "retry", &|| self.retry.to_string());
+        add(self.timeout == usual.timeout, "timeout", &|| self.timeout.to_string());
+        add(self.retention == usual.retention, "retention", &|| self.retention.to_string());
+        add(self.jitter == usual.jitter, "jitter", &|| text::duration_text(self.jitter));
+        let pause_after = || self.pause_after.map_or("never".to_owned(), |count| count.to_string());
+        add(self.pause_after == usual.pause_after, "pause-after", &pause_after);
+        add(self.dead_letters == usual.dead_letters, "dead-letters", &|| self.dead_letters.name().to_owned());
         f.write_str(&words.join(" "))
     }
 }

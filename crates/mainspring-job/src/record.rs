@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 
 use crate::name::JobName;
+use crate::state::RunState;
 
 /// Says why a job rests.
 ///
@@ -44,6 +45,44 @@ impl Pause {
     }
 }
 
+/// How long something rests that was paused, and why.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Rest;
+///
+/// let rest = Rest::new("the disk is being replaced").until("2026-11-21T18:00:00Z".parse()?);
+/// assert!(rest.is_over("2026-11-21T18:00:00Z".parse()?));
+/// assert!(!Rest::default().is_over("2026-11-21T18:00:00Z".parse()?), "it lasts until somebody ends it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Rest {
+    /// When it ends by itself, by the store's clock. `None`: not before somebody ends it.
+    pub until: Option<Timestamp>,
+    /// What was said about it; empty if nothing was. At most [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
+    pub note: String,
+}
+
+impl Rest {
+    /// One that lasts until somebody ends it.
+    pub fn new(note: impl Into<String>) -> Rest {
+        Rest { until: None, note: note.into() }
+    }
+
+    /// The same, and it ends by itself.
+    #[must_use]
+    pub fn until(self, until: Timestamp) -> Rest {
+        Rest { until: Some(until), ..self }
+    }
+
+    /// Whether it has ended by itself.
+    pub fn is_over(&self, now: Timestamp) -> bool {
+        self.until.is_some_and(|until| until <= now)
+    }
+}
+
 /// How far a job is: the part of its record that every run changes.
 ///
 /// # Example
@@ -74,6 +113,8 @@ pub struct Mark {
     pub backfills: u32,
     /// Whether it rests.
     pub pause: Option<Pause>,
+    /// How long it rests, if somebody paused it; else the default.
+    pub rest: Rest,
     /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new
     /// timetable counts from when it is known.
     pub timetable: String,
@@ -82,7 +123,48 @@ pub struct Mark {
 impl Mark {
     /// The mark of a job that is seen for the first time.
     pub fn new(job: JobName, now: Timestamp, timetable: String) -> Mark {
-        Mark { job, watermark: now, runs: 0, failures: 0, crashes: 0, backfills: 0, pause: None, timetable }
+        Mark {
+            job,
+            watermark: now,
+            runs: 0,
+            failures: 0,
+            crashes: 0,
+            backfills: 0,
+            pause: None,
+            rest: Rest::default(),
+            timetable,
+        }
+    }
+}
+
+/// The run of a job that ended last, as its record keeps it.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{LastRun, RunState};
+///
+/// let time = "2026-11-21T02:30:00Z".parse()?;
+/// let last = LastRun::new(time, 0, RunState::Succeeded, time);
+/// assert!(!last.state.is_open());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastRun {
+    /// The nominal time in its key.
+    pub nominal: Timestamp,
+    /// The series in its key.
+    pub series: u32,
+    /// What became of it.
+    pub state: RunState,
+    /// When it ended.
+    pub ended: Timestamp,
+}
+
+impl LastRun {
+    /// A run that is over.
+    pub fn new(nominal: Timestamp, series: u32, state: RunState, ended: Timestamp) -> LastRun {
+        LastRun { nominal, series, state, ended }
     }
 }
 
@@ -107,11 +189,16 @@ pub struct JobRecord {
     pub source: Option<String>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
+    /// Of its runs that are kept and not open, the one with the latest nominal time. The store keeps it with
+    /// the ends of runs.
+    pub last: Option<LastRun>,
+    /// When a run of it last succeeded since it has a record, whether that run is kept or not.
+    pub last_success: Option<Timestamp>,
 }
 
 impl JobRecord {
     /// The record of a job whose definition is not kept by the store.
     pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
-        JobRecord { mark, source, text: String::new() }
+        JobRecord { mark, source, text: String::new(), last: None, last_success: None }
     }
 }

@@ -5,7 +5,7 @@
 //!           renew, release, hints                  the owner's: what may be tried again; may be lost
 //!  Reader   load, load_ids(after, up_to)           one-shot jobs that are due, ids of near ones, by (due, number)
 //!           jobs, open_runs                        at boot
-//!           find, run, attempts, last_ended, ..    for people, over a connection of their own
+//!           find, run, attempts, audit, ..         for people, over a connection of their own
 //! ```
 //!
 //! The owner reads through its own [`Store`], which is a [`Reader`] too. A server answers people through a
@@ -58,10 +58,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::audit::{AuditQuery, Audited};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Takeover};
-use crate::record::JobRecord;
+use crate::record::{JobRecord, Rest};
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
 
@@ -69,11 +70,14 @@ use crate::state::RunState;
 pub mod contract;
 mod error;
 mod memory;
+mod query;
 
 #[doc(inline)]
 pub use error::StoreError;
 #[doc(inline)]
 pub use memory::MemoryStore;
+#[doc(inline)]
+pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
@@ -241,13 +245,13 @@ pub enum Hint {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, Rest, Shard, Store};
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
-/// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(true)]))?;
-/// let (jobs, is_paused) = store.jobs(Shard::WHOLE)?;
-/// assert!(jobs.is_empty() && is_paused);
+/// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(Some(Rest::new("the disk is full")))]))?;
+/// let (jobs, paused) = store.jobs(Shard::WHOLE)?;
+/// assert!(jobs.is_empty() && paused.is_some());
 /// store.release(lease)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -342,11 +346,11 @@ pub trait Reader {
         Ok(self.load(shard, after, up_to, limit)?.into_iter().map(|once| once.id).collect())
     }
 
-    /// The records of all jobs, removed ones too, and whether everything is paused.
+    /// The records of all jobs, removed ones too, and how everything rests if it is paused.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError>;
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError>;
 
     /// Open runs after a key, at most `limit` and [`MAX_PAGE`], in the order of keys.
     ///
@@ -359,7 +363,8 @@ pub trait Reader {
         limit: usize,
     ) -> Result<Vec<Run>, StoreError>;
 
-    /// Runs for people's pages: the latest nominal time first. Not for the hot path.
+    /// Runs for people's pages: the latest first, by the time that the query's order names. Not for the hot
+    /// path.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -375,7 +380,7 @@ pub trait Reader {
         let states: Vec<RunState> = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
         let mut found = Vec::new();
         for job in jobs {
-            let query = Query { job: Some(job.clone()), states: states.clone(), cursor: None, limit: 1 };
+            let query = Query { states: states.clone(), ..Query::new(1).of(job.clone()) };
             found.extend(self.find(shard, &query)?);
         }
         Ok(found)
@@ -404,68 +409,20 @@ pub trait Reader {
     /// # Errors
     /// When it cannot be counted.
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError>;
-}
 
-/// Asks for a page of runs.
-///
-/// # Example
-/// ```
-/// use mainspring_job::{MemoryStore, Query, Reader, Shard};
-///
-/// let mut store = MemoryStore::new();
-/// let mut query = Query::new(50).of("backup".parse()?);
-/// let page = store.find(Shard::WHOLE, &query)?;
-/// // The next page begins after the last of this one.
-/// query.cursor = page.last().map(|run| run.key.clone());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Default)]
-#[non_exhaustive]
-pub struct Query {
-    /// Only runs of this job.
-    pub job: Option<JobName>,
-    /// Only runs in these states; all if it is empty.
-    pub states: Vec<RunState>,
-    /// Only runs that come after this one in the order of the answer: the last of the page before.
-    pub cursor: Option<RunKey>,
-    /// At most so many, and at most [`MAX_PAGE`].
-    pub limit: usize,
-}
+    /// Who asked for what: a page of rows, the newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError>;
 
-impl Query {
-    /// Asks for at most so many runs of all jobs, in all states.
-    pub fn new(limit: usize) -> Query {
-        Query { limit, ..Query::default() }
+    /// How the latest runs of a job went that ended, at most `limit` and [`MAX_PAGE`] of them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn stats(&mut self, shard: Shard, job: &JobName, limit: usize) -> Result<Stats, StoreError> {
+        let query = Query { order: Order::Ended, ..Query::new(limit).of(job.clone()) };
+        let runs = self.find(shard, &query)?;
+        Ok(Stats::of(&runs))
     }
-
-    /// Asks for the runs of this job only.
-    #[must_use]
-    pub fn of(self, job: JobName) -> Query {
-        Query { job: Some(job), ..self }
-    }
-}
-
-/// How much a store holds.
-///
-/// # Example
-/// ```
-/// use mainspring_job::{MemoryStore, Reader, Shard};
-///
-/// let counts = MemoryStore::new().counts(Shard::WHOLE)?;
-/// assert_eq!((counts.jobs, counts.pending, counts.dead), (0, 0, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Jobs, without those that were removed.
-    pub jobs: u64,
-    /// Pending one-shot jobs.
-    pub pending: u64,
-    /// Runs that are scheduled, queued or running.
-    pub open: u64,
-    /// Runs in all states.
-    pub runs: u64,
-    /// Dead letters.
-    pub dead: u64,
 }

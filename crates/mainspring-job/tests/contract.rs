@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId,
-    Operation, Owner, Query, Reader, Renewed, Run, RunKey, Shard, Store, StoreError, Takeover, contract,
+    Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease,
+    MemoryStore, Once, OnceId, Operation, Owner, Query, Reader, Renewed, Rest, Run, RunKey, Shard, Store,
+    StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -28,13 +29,17 @@ enum Flaw {
     LosesWhatIsHinted,
     TakesOldBatches,
     RunsBack,
+    ForgetsTheLast,
+    ForgetsWhoAsked,
     AnswersOnce,
     /// These two are none: what a store hints at is not compared.
     NeverHints,
     HintsForNothing,
 }
 
-const FLAWS: [Flaw; 17] = [
+const FLAWS: [Flaw; 19] = [
+    Flaw::ForgetsTheLast,
+    Flaw::ForgetsWhoAsked,
     Flaw::AppliesTwice,
     Flaw::FencesNobody,
     Flaw::EpochStays,
@@ -200,8 +205,12 @@ impl Reader for BrokenStore {
         Ok(page)
     }
 
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
-        self.store.jobs(shard)
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+        let (mut jobs, rest) = self.store.jobs(shard)?;
+        if self.flaw == Flaw::ForgetsTheLast {
+            jobs.iter_mut().for_each(|job| job.last = None);
+        }
+        Ok((jobs, rest))
     }
 
     fn open_runs(
@@ -231,6 +240,11 @@ impl Reader for BrokenStore {
 
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
         self.store.counts(shard)
+    }
+
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+        let found = self.store.audit(shard, query)?;
+        Ok(if self.flaw == Flaw::ForgetsWhoAsked { Vec::new() } else { found })
     }
 }
 

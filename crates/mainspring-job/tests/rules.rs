@@ -26,10 +26,10 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
-    Action, Applied, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job, JobName, Lease,
-    Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation, Outcome, Output,
-    Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState, Scope, Shard, Start, Store,
-    Submission, Ticket, Timetable, Work, preview, rewind_preview,
+    Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job,
+    JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation,
+    Outcome, Output, Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Rest, Run, RunState,
+    Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};

@@ -20,21 +20,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
 
+mod audit;
 mod expression;
 mod health;
 mod job;
 mod page;
 mod power;
+mod question;
+mod subject;
 mod work;
 
+pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
 pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
     read_expression,
 };
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire, SourceCode};
+pub use job::{JobState, JobWire, RestWire, SourceCode};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
+pub use question::{HistoryWire, ListWire, PauseWire};
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
@@ -55,6 +60,9 @@ pub struct Asked {
     /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
+    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which others are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
     /// What is asked.
     #[serde(flatten)]
     pub request: Request,
@@ -70,13 +78,13 @@ pub enum Request {
     /// What else could be in trouble.
     Health,
     /// Jobs after a name, in order.
-    List { after: Option<String> },
+    List(ListWire),
     /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
     Pending { after: Option<String>, limit: usize },
     /// One job, or one pending one-shot job.
     Show { job: String },
-    /// Runs, the latest nominal time first.
-    History { job: Option<String>, states: Vec<String>, limit: usize, cursor: Option<String> },
+    /// Runs, the latest first.
+    History(HistoryWire),
     /// What a job's latest run, or a certain run, wrote.
     Logs { of: String, follow: bool },
     /// Run a job now.
@@ -92,7 +100,7 @@ pub enum Request {
     /// Remove one job that came by command.
     Remove { job: String },
     /// Rest; without a job everything does.
-    Pause { job: Option<String> },
+    Pause(PauseWire),
     /// Go on.
     Resume { job: Option<String> },
     /// End a run, or withdraw a pending one-shot job.
@@ -111,46 +119,16 @@ pub enum Request {
     Export { after: Option<String> },
     /// A run with its attempts.
     Find { run: String },
+    /// Who asked for what, the newest first.
+    Audit(AuditAskWire),
+    /// How the latest runs of a job went.
+    Stats { job: String },
     /// A code with which a browser signs in.
     LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.
     Redeem { code: String },
     /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
     Watch,
-}
-
-impl Request {
-    /// The name of the command, and the job or run that it is about if it is about one.
-    pub fn subject(&self) -> (&'static str, Option<&str>) {
-        match self {
-            Request::Status => ("status", None),
-            Request::Health => ("health", None),
-            Request::List { .. } => ("list", None),
-            Request::Pending { .. } => ("pending", None),
-            Request::Show { job } => ("show", Some(job)),
-            Request::History { job, .. } => ("history", job.as_deref()),
-            Request::Logs { of, .. } => ("logs", Some(of)),
-            Request::Run { job, .. } => ("run", Some(job)),
-            Request::Wait { run } => ("wait", Some(run)),
-            Request::Submit(submit) => ("submit", submit.name.as_deref()),
-            Request::Every(every) => ("every", Some(&every.name)),
-            Request::Define { .. } => ("define", None),
-            Request::Remove { job } => ("remove", Some(job)),
-            Request::Pause { job } => ("pause", job.as_deref()),
-            Request::Resume { job } => ("resume", job.as_deref()),
-            Request::Cancel { of } => ("cancel", Some(of)),
-            Request::Backfill { job, .. } => ("backfill", Some(job)),
-            Request::Rewind { job, .. } => ("rewind", Some(job)),
-            Request::DeadRetry { run } => ("dead_retry", Some(run)),
-            Request::DeadDrop { run } => ("dead_drop", Some(run)),
-            Request::Apply { .. } => ("apply", None),
-            Request::Export { .. } => ("export", None),
-            Request::Find { run } => ("find", Some(run)),
-            Request::LoginCode => ("login_code", None),
-            Request::Redeem { .. } => ("redeem", None),
-            Request::Watch => ("watch", None),
-        }
-    }
 }
 
 /// A file of jobs.
@@ -233,6 +211,12 @@ pub enum Response {
         after: Option<String>,
     },
     Found(Box<FoundWire>),
+    /// A page of rows; `before` is the place at which the next page begins.
+    Audit {
+        rows: Vec<AuditWire>,
+        before: Option<u64>,
+    },
+    Stats(StatsWire),
     LoginCode(LoginWire),
     Changes(ChangesWire),
 }
@@ -314,6 +298,9 @@ pub struct StatusWire {
     pub started: String,
     pub state: String,
     pub paused: bool,
+    /// How everything rests, if it is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<RestWire>,
     pub jobs: u64,
     pub pending: u64,
     pub open: u64,
@@ -447,7 +434,12 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked = Asked { id: 7, actor: None, request: Request::Run { job: "a".into(), wait: true } };
+        let asked = Asked {
+            id: 7,
+            actor: None,
+            comment: None,
+            request: Request::Run { job: "a".into(), wait: true },
+        };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
         assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
@@ -473,8 +465,8 @@ mod tests {
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
-        assert_eq!(asked, Asked { id: 0, actor: None, request: Request::Status });
+        assert_eq!(asked, Asked { id: 0, actor: None, comment: None, request: Request::Status });
         let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
-        assert_eq!(asked.request, Request::Pause { job: None });
+        assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }
 }

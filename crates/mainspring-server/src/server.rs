@@ -78,6 +78,7 @@ mod store_thread;
 mod waiters;
 mod waits;
 mod work;
+mod work_texts;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
@@ -92,6 +93,7 @@ pub use program::Host;
 use room::Room;
 use waits::{LoopWaits, Wait};
 use work::Work;
+use work_texts::WorkTexts;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -112,6 +114,7 @@ pub struct Server {
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     work: Work,
+    work_texts: WorkTexts,
     clients: Clients,
     files: Files,
     signals: Signals,

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, JobName, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause, Reason, Run, RunKey,
-    RunState, StoreError, Work,
+    Answer, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause,
+    Reason, Run, RunKey, RunState, StoreError, Work,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use super::fault::mapped;
+use super::last;
 use super::read;
 use super::row::{PENDING, RUN, nanoseconds, number};
 use super::tally::Tally;
@@ -53,32 +54,8 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
         }
         Operation::Clear { key, attempt } => clear(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
-            let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
-            if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
-                return Ok(Answer::Gone);
-            }
-            let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended),
-                forgiven = CASE WHEN ?8 THEN attempt ELSE forgiven END
-                WHERE job = ?1 AND nominal = ?2 AND series = ?3";
-            let is_forgiven = from.is_forgiven_as(*to);
-            let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
-            let (job, nominal, series) = parts(key);
-            execute(
-                connection,
-                sql,
-                params![
-                    job,
-                    nominal,
-                    series,
-                    to.name(),
-                    nanoseconds(*due),
-                    stored(reason.as_ref()),
-                    ended,
-                    is_forgiven
-                ],
-            )?;
-            tally.move_run(*from, *to);
-            Ok(Answer::New)
+            let change = Change { from: *from, to: *to, due: *due, at: *at, reason: reason.as_ref() };
+            change_state(connection, key, &change, tally)
         }
         Operation::Define { mark, source, text } => define(connection, mark, source, text, tally),
         Operation::Mark(mark) => keep_mark(connection, mark),
@@ -89,11 +66,24 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
             Ok(new_or_missing(execute(connection, sql, params![name.as_str()])?))
         }
         Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, tally),
-        Operation::PauseAll(is_paused) => {
-            execute(connection, "UPDATE shard SET is_paused = ?1", params![is_paused])?;
+        Operation::PauseAll(rest) => {
+            let sql = "UPDATE shard SET is_paused = ?1, rest_until = ?2, rest_note = ?3";
+            let (until, note) = rest.as_ref().map_or((None, ""), |rest| (rest.until, rest.note.as_str()));
+            execute(connection, sql, params![rest.is_some(), until.map(nanoseconds), note])?;
             Ok(Answer::New)
         }
+        Operation::Audit(audit) => keep_audit(connection, audit),
     }
+}
+
+/// Adds a row, and drops what is older than the newest [`MAX_AUDIT_ROWS`].
+fn keep_audit(connection: &Connection, audit: &Audit) -> Applied {
+    let sql = "INSERT INTO audit (at, actor, action, target, note) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let Audit { at, actor, action, target, note, .. } = audit;
+    execute(connection, sql, params![nanoseconds(*at), actor, action, target, note])?;
+    let sql = "DELETE FROM audit WHERE number <= ?1";
+    execute(connection, sql, params![connection.last_insert_rowid() - number(MAX_AUDIT_ROWS)])?;
+    Ok(Answer::New)
 }
 
 fn execute(connection: &Connection, sql: &str, values: impl Params) -> Result<usize, StoreError> {
@@ -220,6 +210,9 @@ fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
         return Ok(Answer::Duplicate(None));
     }
     tally.add_run(run.state);
+    if !run.state.is_open() {
+        last::came(connection, &run.key, run.state, run.ended.unwrap_or(run.planned))?;
+    }
     if run.state == RunState::Running {
         add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned))?;
     }
@@ -296,6 +289,41 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
     tally.move_run(run.state, end.state);
+    if !end.state.is_open() {
+        last::came(connection, key, end.state, end.at)?;
+    }
+    Ok(Answer::New)
+}
+
+/// What a `Move` is.
+struct Change<'o> {
+    from: RunState,
+    to: RunState,
+    due: Timestamp,
+    at: Timestamp,
+    reason: Option<&'o Reason>,
+}
+
+fn change_state(connection: &Connection, key: &RunKey, change: &Change<'_>, tally: &mut Tally) -> Applied {
+    let Change { from, to, due, at, reason } = change;
+    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+    if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
+        return Ok(Answer::Gone);
+    }
+    let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended),
+        forgiven = CASE WHEN ?8 THEN attempt ELSE forgiven END
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3";
+    let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
+    let (job, nominal, series) = parts(key);
+    let (due, is_forgiven) = (nanoseconds(*due), from.is_forgiven_as(*to));
+    let values = params![job, nominal, series, to.name(), due, stored(*reason), ended, is_forgiven];
+    execute(connection, sql, values)?;
+    tally.move_run(*from, *to);
+    match (from.is_open(), to.is_open()) {
+        (_, false) => last::came(connection, key, *to, *at)?,
+        (false, true) => last::left(connection, key)?,
+        (true, true) => {}
+    }
     Ok(Answer::New)
 }
 
@@ -318,8 +346,10 @@ fn is_defined(connection: &Connection, name: &JobName) -> Result<bool, StoreErro
 
 fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally: &mut Tally) -> Applied {
     tally.jobs += i64::from(!is_defined(connection, &mark.job)?);
-    let sql = "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (name) DO UPDATE SET source = ?8, text = ?9";
+    let sql =
+        "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
+        rest_until, rest_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        ON CONFLICT (name) DO NOTHING";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -330,16 +360,23 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally:
         mark.timetable,
         source,
         text,
-        mark.crashes
+        mark.crashes,
+        mark.rest.until.map(nanoseconds),
+        mark.rest.note
     ];
-    execute(connection, sql, values)?;
+    if execute(connection, sql, values)? == 0 {
+        let sql = "UPDATE job SET source = ?2, text = ?3 WHERE name = ?1";
+        execute(connection, sql, params![mark.job.as_str(), source, text])?;
+    } else {
+        last::look(connection, &mark.job)?;
+    }
     Ok(Answer::New)
 }
 
 fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
     let sql =
         "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
-        timetable = ?7, deaths = ?8 WHERE name = ?1";
+        timetable = ?7, deaths = ?8, rest_until = ?9, rest_note = ?10 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -348,7 +385,9 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.backfills,
         mark.pause.map(Pause::name),
         mark.timetable,
-        mark.crashes
+        mark.crashes,
+        mark.rest.until.map(nanoseconds),
+        mark.rest.note
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }
@@ -399,5 +438,5 @@ fn drop_run(connection: &Connection, run: &Run) -> Result<(), StoreError> {
     if series == 0 {
         execute(connection, "DELETE FROM once_key WHERE name = ?1 AND due = ?2", params![job, nominal])?;
     }
-    Ok(())
+    last::left(connection, &run.key)
 }

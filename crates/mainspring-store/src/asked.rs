@@ -12,7 +12,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Run, RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Rest, Run, RunKey,
+    Shard, StoreError,
 };
 
 use super::read;
@@ -44,7 +45,7 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::load_ids(connection, after, up_to, limit))
             }
 
-            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
                 self.ask(|connection| read::jobs(connection, shard))
             }
 
@@ -79,6 +80,10 @@ macro_rules! reads_by_asking {
 
             fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
                 self.ask(read::counts)
+            }
+
+            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+                self.ask(|connection| read::audit(connection, query))
             }
         }
     };

@@ -22,6 +22,7 @@ mod connection;
 mod directory;
 mod fault;
 mod footing;
+mod last;
 mod mend;
 mod read;
 mod reader;

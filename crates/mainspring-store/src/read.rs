@@ -3,13 +3,14 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, Counts, JobName, JobRecord, MAX_PAGE, Once, OnceId, Query, Run, RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order, Query,
+    Rest, Run, RunKey, Shard, StoreError,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Row, params, params_from_iter};
+use rusqlite::{Connection, Params, Row, params, params_from_iter};
 
 use super::fault::mapped;
-use super::row::{self, JOB, PENDING, RUN, nanoseconds, number};
+use super::row::{self, AUDIT, JOB, PENDING, RUN, nanoseconds, number};
 
 /// All rows of an answer.
 fn rows<T>(
@@ -63,12 +64,14 @@ pub(super) fn load_ids(
     rows(connection, load_ids_sql(), values, row::once_id)
 }
 
-pub(super) fn jobs(connection: &Connection, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+pub(super) fn jobs(
+    connection: &Connection,
+    shard: Shard,
+) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
     let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], row::job)?;
-    let sql = "SELECT is_paused FROM shard WHERE shard = ?1";
-    let is_paused =
-        connection.query_row(sql, params![shard.0], |row| row.get(0)).optional().map_err(mapped)?;
-    Ok((jobs, is_paused.unwrap_or(false)))
+    let sql = "SELECT rest_until, rest_note FROM shard WHERE shard = ?1 AND is_paused";
+    let rest = rows(connection, sql, params![shard.0], |row| row::rest(row, 0))?.pop();
+    Ok((jobs, rest))
 }
 
 /// The question behind `open_runs`, for the same test.
@@ -89,45 +92,98 @@ pub(super) fn open_runs(
 }
 
 pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, StoreError> {
+    let (sql, values) = find_sql(query);
+    rows(connection, &sql, params_from_iter(values), row::run)
+}
+
+/// The question behind `find`, for the test that looks at its plan too.
+pub(super) fn find_sql(query: &Query) -> (String, Vec<Value>) {
     let mut conditions = vec!["1".to_owned()];
     let mut values: Vec<Value> = Vec::new();
+    let mut add = |condition: &str, value: Value| {
+        conditions.push(condition.to_owned());
+        values.push(value);
+    };
+    // What is never null is written so that its index is found.
+    let (time, rank, order) = match query.order {
+        Order::Ended => {
+            ("ended", "ended, job, nominal, series", "ended DESC, job DESC, nominal DESC, series DESC")
+        }
+        _ => ("nominal", "nominal, job, series", "nominal DESC, job DESC, series DESC"),
+    };
     if let Some(job) = &query.job {
-        conditions.push("job = ?".to_owned());
-        values.push(Value::from(job.to_string()));
+        add("job = ?", Value::from(job.to_string()));
+    }
+    if let Some(cause) = query.cause {
+        add("cause = ?", Value::from(cause.name().to_owned()));
+    }
+    if let Some(since) = query.since {
+        add(&format!("? <= {time}"), Value::from(nanoseconds(since)));
+    }
+    if let Some(until) = query.until {
+        add(&format!("{time} < ?"), Value::from(nanoseconds(until)));
+    }
+    if let Some(group) = &query.group {
+        // A name has no character that JSON would escape.
+        let names: Vec<String> = query.members.iter().map(|job| format!("\"{job}\"")).collect();
+        add(
+            "(job IN (SELECT value FROM json_each(?)) OR work_group = ?)",
+            Value::from(format!("[{}]", names.join(","))),
+        );
+        values.push(Value::from(group.to_string()));
     }
     if !query.states.is_empty() {
         // The names are the program's own, so they may stand in the text; then partial indices are found.
         let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
         conditions.push(format!("state IN ({})", names.join(", ")));
     }
-    if let Some(cursor) = &query.cursor {
-        conditions.push("(nominal, job, series) < (?, ?, ?)".to_owned());
-        values.push(Value::from(nanoseconds(cursor.nominal)));
-        values.push(Value::from(cursor.job.to_string()));
-        values.push(Value::from(i64::from(cursor.series)));
+    if query.order == Order::Ended {
+        conditions.push("ended IS NOT NULL".to_owned());
+    }
+    if let Some(Cursor { key, ended, .. }) = &query.cursor {
+        let (job, nominal) = (Value::from(key.job.to_string()), Value::from(nanoseconds(key.nominal)));
+        let place = match query.order {
+            Order::Ended => vec![ended.map(nanoseconds).map_or(Value::Null, Value::from), job, nominal],
+            _ => vec![nominal, job],
+        };
+        let marks = vec!["?"; place.len() + 1].join(", ");
+        conditions.push(format!("({rank}) < ({marks})"));
+        values.extend(place);
+        values.push(Value::from(i64::from(key.series)));
     }
     values.push(Value::from(page(query.limit)));
+    let sql = format!("SELECT {RUN} FROM run WHERE {} ORDER BY {order} LIMIT ?", conditions.join(" AND "));
+    (sql, values)
+}
+
+/// The question behind `audit`: at most as many rows as are kept.
+pub(super) fn audit(connection: &Connection, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
     let sql = format!(
-        "SELECT {RUN} FROM run WHERE {} ORDER BY nominal DESC, job DESC, series DESC LIMIT ?",
-        conditions.join(" AND ")
+        "SELECT {AUDIT} FROM audit WHERE (?1 IS NULL OR actor = ?1) AND (?2 IS NULL OR target = ?2)
+            AND (?3 IS NULL OR ?3 <= at) AND number < ?4 ORDER BY number DESC LIMIT ?5"
     );
-    rows(connection, &sql, params_from_iter(values), row::run)
+    let AuditQuery { actor, target, since, before, limit, .. } = query;
+    let before = before.map_or(i64::MAX, number);
+    rows(connection, &sql, params![actor, target, since.map(nanoseconds), before, page(*limit)], row::audited)
 }
 
 /// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a
-/// statement for each would cost ten times as much.
+/// statement for each would cost ten times as much. The row of a job has its last run; for what has no row
+/// its runs are looked at.
 pub(super) fn last_ended_sql() -> String {
-    // Told to use the index, because SQLite would walk over the open runs of a job, of which there may be
-    // thousands.
     let last = |column: &str| {
         format!(
-            "(SELECT {column} FROM run AS ended INDEXED BY run_over WHERE ended.job = wanted.value
-                AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1)"
+            "CASE WHEN job.name IS NOT NULL THEN job.last_{column} ELSE
+                (SELECT ended.{column} FROM run AS ended WHERE ended.job = wanted.value
+                AND ended.state NOT IN ('scheduled', 'queued', 'running') ORDER BY ended.nominal DESC, ended.series DESC LIMIT 1) END"
         )
     };
+    // Most of these names are those of columns of `job` as well.
+    let columns: Vec<String> = RUN.split(',').map(|column| format!("run.{}", column.trim())).collect();
     format!(
-        "SELECT {RUN} FROM run WHERE (job, nominal, series) IN
-            (SELECT wanted.value, {}, {} FROM json_each(?1) AS wanted)",
+        "SELECT {} FROM json_each(?1) AS wanted LEFT JOIN job ON job.name = wanted.value
+            CROSS JOIN run ON run.job = wanted.value AND run.nominal = {} AND run.series = {}",
+        columns.join(", "),
         last("nominal"),
         last("series")
     )

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Cause, JobName, JobRecord, Mark, Once, OnceId, Outcome, Pause, Reason, Run,
-    RunKey, RunState, Span, StoreError, Work,
+    Action, Answer, Attempt, Audit, Audited, Cause, JobName, JobRecord, LastRun, Mark, Once, OnceId, Outcome,
+    Pause, Reason, Rest, Run, RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -22,8 +22,8 @@ pub(super) const PENDING: &str =
     "due, number, name, key, submitted, kind, body, policies, work_group, priority";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
-pub(super) const JOB: &str =
-    "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths";
+pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, rest_until, rest_note, \
+    last_nominal, last_series, last_state, last_ended, last_success";
 
 /// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
 pub(super) fn nanoseconds(time: Timestamp) -> i64 {
@@ -150,9 +150,35 @@ pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
     mark.crashes = column(row, 9)?;
     mark.backfills = column(row, 4)?;
     mark.pause = pause.map(read_pause).transpose()?;
+    mark.rest = rest(row, 10)?;
     let mut record = JobRecord::new(mark, column(row, 7)?);
     record.text = column(row, 8)?;
+    if let (Some(nominal), Some(name), Some(ended)) =
+        (maybe_time_at(row, 12)?, column::<Option<String>>(row, 14)?, maybe_time_at(row, 15)?)
+    {
+        record.last = Some(LastRun::new(nominal, column(row, 13)?, state(&name)?, ended));
+    }
+    record.last_success = maybe_time_at(row, 16)?;
     Ok(record)
+}
+
+/// Out of two columns: the end, and the note.
+pub(super) fn rest(row: &Row<'_>, index: usize) -> Read<Rest> {
+    let rest = Rest::new(column::<String>(row, index + 1)?);
+    Ok(match maybe_time_at(row, index)? {
+        Some(until) => rest.until(until),
+        None => rest,
+    })
+}
+
+/// Columns of `audit`, in the order in which [`audited`] reads them.
+pub(super) const AUDIT: &str = "number, at, actor, action, target, note";
+
+pub(super) fn audited(row: &Row<'_>) -> Read<Audited> {
+    let (actor, action, target): (String, String, String) =
+        (column(row, 2)?, column(row, 3)?, column(row, 4)?);
+    let audit = Audit::new(time_at(row, 1)?, actor, action, target).with_note(column::<String>(row, 5)?);
+    Ok(Audited::new(unsigned(column(row, 0)?), audit))
 }
 
 /// `N`, `G`, `M`, `D`, or `D` with due time and number, with spaces between.

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers, how many rows there are
-//!  job       one row a job: definition, watermark, counts, pause
+//!  job       one row a job: definition, watermark, counts, pause, its last run
 //!  pending   one-shot jobs that have not fired, clustered by (due, number)
 //!  once_key  idempotency keys of pending jobs and of kept runs
 //!  run       one row a run, clustered by (job, nominal, series)
+//!  audit     one row a command of a person or a program, the newest of them
 //!  attempt   one row a start, clustered by (job, nominal, series, number): there cannot be two
 //! ```
 //!
@@ -19,15 +20,15 @@ use rusqlite::Connection;
 use super::fault::mapped;
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 const _: () = assert!(STEPS.len() == VERSION as usize);
 
 /// How many tables there are.
-const TABLE_COUNT: u32 = 6;
+const TABLE_COUNT: u32 = 7;
 
 /// What leads from each version to the next; the first makes the tables.
-pub(super) const STEPS: [&str; 6] = [
+pub(super) const STEPS: [&str; 7] = [
     "CREATE TABLE shard (
         shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL, is_paused INTEGER NOT NULL,
         batch INTEGER NOT NULL, answers TEXT NOT NULL
@@ -77,6 +78,25 @@ pub(super) const STEPS: [&str; 6] = [
         open = (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')),
         dead = (SELECT count(*) FROM run WHERE state = 'dead')
         WHERE shard = (SELECT min(shard) FROM shard);",
+    "ALTER TABLE shard ADD COLUMN rest_until INTEGER;
+    ALTER TABLE shard ADD COLUMN rest_note TEXT NOT NULL DEFAULT '';
+    ALTER TABLE job ADD COLUMN rest_until INTEGER;
+    ALTER TABLE job ADD COLUMN rest_note TEXT NOT NULL DEFAULT '';
+    ALTER TABLE job ADD COLUMN last_nominal INTEGER;
+    ALTER TABLE job ADD COLUMN last_series INTEGER;
+    ALTER TABLE job ADD COLUMN last_state TEXT;
+    ALTER TABLE job ADD COLUMN last_ended INTEGER;
+    ALTER TABLE job ADD COLUMN last_success INTEGER;
+    UPDATE job SET (last_nominal, last_series, last_state, last_ended) =
+        (SELECT nominal, series, state, coalesce(ended, planned) FROM run WHERE run.job = job.name
+            AND state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1),
+        last_success = (SELECT max(ended) FROM run WHERE run.job = job.name AND state = 'succeeded');
+    DROP INDEX run_over;
+    CREATE INDEX run_ended ON run (ended, job, nominal, series) WHERE ended IS NOT NULL;
+    CREATE TABLE audit (
+        number INTEGER PRIMARY KEY, at INTEGER NOT NULL, actor TEXT NOT NULL, action TEXT NOT NULL,
+        target TEXT NOT NULL, note TEXT NOT NULL
+    );",
 ];
 
 /// Makes or migrates the tables.
@@ -106,7 +126,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
     }
     // A view or a virtual table in the place of a table would be a program of the user who wrote the file.
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
-        AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt')";
+        AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt', 'audit')";
     let count: u32 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
     if count != TABLE_COUNT {
         return Err(StoreError::Corrupt("its tables are not those that this program makes".to_owned()));

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Owner, Query, Reader,
-    Reason, Run, RunKey, RunState, Shard, Store, StoreError, Work, contract,
+    Action, Answer, AuditQuery, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Order, Owner,
+    Pause, Query, Reader, Reason, Run, RunKey, RunState, Shard, Store, StoreError, Takeover, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -194,6 +194,49 @@ fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
     assert_eq!(stored, "server_down");
 }
 
+/// What a server of format 6 left that was killed.
+#[test]
+fn a_folder_of_format_6_is_migrated_and_keeps_all_that_it_holds() {
+    let folder = Folder::new();
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/format6/mainspring.db");
+    fs::copy(old, folder.file()).unwrap();
+    let mut store = SqliteStore::open_file(&folder.file()).unwrap();
+    assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
+    let owner = Owner::new("test").with_machine_start("another");
+    let lease = store.acquire(Shard::WHOLE, &owner).unwrap();
+    assert_eq!((lease.takeover, lease.epoch), (Takeover::Rebooted, 2));
+    let (jobs, rest) = store.jobs(Shard::WHOLE).unwrap();
+    let told: Vec<_> = jobs
+        .iter()
+        .map(|job| {
+            let last = job.last.map(|last| last.state.name());
+            (job.mark.job.as_str(), job.mark.pause, last, job.last_success.is_some())
+        })
+        .collect();
+    let expected = [
+        ("bad", None, Some("dead"), false),
+        ("good", Some(Pause::Asked), Some("succeeded"), true),
+        ("waits", None, None, false),
+    ];
+    assert_eq!((told.as_slice(), rest), (expected.as_slice(), None));
+    assert!(jobs.iter().all(|job| job.source.is_some() && job.text.starts_with("[jobs.")));
+    let names: Vec<JobName> = jobs.iter().map(|job| job.mark.job.clone()).collect();
+    assert_eq!(store.last_ended(Shard::WHOLE, &names).unwrap().len(), 2);
+    let open = store.open_runs(Shard::WHOLE, None, 9).unwrap();
+    let states: Vec<RunState> = open.iter().map(|run| run.state).collect();
+    assert_eq!(states, [RunState::Running, RunState::Queued]);
+    let mut query = Query::new(9);
+    query.order = Order::Ended;
+    let ended = store.find(Shard::WHOLE, &query).unwrap();
+    assert_eq!(ended.iter().map(|run| run.key.job.as_str()).collect::<Vec<_>>(), ["bad", "good"]);
+    assert_eq!(store.attempts(Shard::WHOLE, &ended[0].key).unwrap().len(), 2);
+    let counts = store.counts(Shard::WHOLE).unwrap();
+    assert_eq!((counts.jobs, counts.pending, counts.open, counts.runs, counts.dead), (3, 2, 2, 4, 1));
+    let later = store.pending_named(Shard::WHOLE, &JobName::new("later").unwrap()).unwrap().unwrap();
+    assert_eq!(later.key.as_deref(), Some("once"));
+    assert_eq!(store.audit(Shard::WHOLE, &AuditQuery::new(9)).unwrap(), []);
+}
+
 #[test]
 fn a_file_without_counts_is_counted_once() {
     let folder = Folder::new();
@@ -227,8 +270,10 @@ fn the_last_run_of_a_job_is_found_without_a_walk_over_its_runs() {
     let mut statement = store.connection.prepare(&sql).unwrap();
     let plan: Vec<String> =
         statement.query_map(["[]"], |row| row.get("detail")).unwrap().map(Result::unwrap).collect();
-    let seeks = plan.iter().filter(|line| line.contains("INDEX run_over (job=?)"));
-    assert_eq!(seeks.count(), 2, "{plan:#?}");
+    let seeks = |what: &str| plan.iter().filter(|line| line.contains(what)).count();
+    assert_eq!(seeks("SEARCH job USING PRIMARY KEY (name=?)"), 1, "{plan:#?}");
+    assert_eq!(seeks("SEARCH run USING PRIMARY KEY (job=? AND nominal=? AND series=?)"), 1, "{plan:#?}");
+    assert_eq!(seeks("SCAN run"), 0, "{plan:#?}");
 }
 
 #[test]
@@ -342,6 +387,18 @@ fn hot_questions_are_answered_from_a_key() {
     assert_eq!(plan(read::load_ids_sql()), ids);
     assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
     assert!(plan(&read::open_runs_sql()).starts_with("SEARCH run USING INDEX run_open"));
+    let mut query = Query::new(20);
+    query.order = Order::Ended;
+    // In the order of the index: nothing is sorted.
+    let ordered = plan(&read::find_sql(&query).0);
+    assert!(ordered.contains("run USING INDEX run_ended") && !ordered.contains("TEMP B-TREE"), "{ordered}");
+    query.since = Some(at(0));
+    query.cursor = Some(RunKey::new(JobName::new("a").unwrap(), at(9)).into());
+    for (order, index) in [(Order::Ended, "run_ended (ended>?"), (Order::Nominal, "run_nominal (nominal>?")] {
+        query.order = order;
+        let found = plan(&read::find_sql(&query).0);
+        assert!(found.starts_with(&format!("SEARCH run USING INDEX {index}")), "{found}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use mainspring_server::protocol::Request;
+use mainspring_server::protocol::{PauseWire, Request};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Deed {
     pub fn request(self, id: String) -> Request {
         match self {
             Deed::Run => Request::Run { job: id, wait: false },
-            Deed::Pause => Request::Pause { job: Some(id) },
+            Deed::Pause => Request::Pause(PauseWire { job: Some(id), ..PauseWire::default() }),
             Deed::Resume => Request::Resume { job: Some(id) },
             Deed::Cancel => Request::Cancel { of: id },
             Deed::Retry => Request::DeadRetry { run: id },

@@ -21,7 +21,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
 use mainspring_job::{After, Ending, Timetable, Trigger};
-use mainspring_server::protocol::{JobWire, Request, Response, RunWire};
+use mainspring_server::protocol::{HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
 use crate::lock::locked;
 use crate::pool::Pool;
@@ -138,7 +138,7 @@ impl Catalogue {
         let mut wires = Vec::new();
         let mut after = None;
         loop {
-            let answer = pool.look(Request::List { after }).await?;
+            let answer = pool.look(Request::List(ListWire { after, ..ListWire::default() })).await?;
             let Response::Jobs { jobs, after: next } = answer else { return Err(strange()) };
             wires.extend(jobs);
             after = next;
@@ -236,8 +236,14 @@ pub async fn history(
     let mut cursor = None;
     while found.len() < limit {
         let rest = limit - found.len();
-        let request =
-            Request::History { job: job.map(str::to_owned), states: states.clone(), limit: rest, cursor };
+        let request = HistoryWire {
+            job: job.map(str::to_owned),
+            states: states.clone(),
+            limit: rest,
+            cursor,
+            ..HistoryWire::default()
+        };
+        let request = Request::History(request);
         let Response::Runs { runs, cursor: next } = pool.look(request).await? else { return Err(strange()) };
         found.extend(runs);
         cursor = next;

@@ -67,7 +67,7 @@ impl Connection {
     /// What the loop says, or that it has ended.
     pub async fn ask(&mut self, actor: Option<String>, request: Request) -> Result<Response, ErrorWire> {
         self.last_id += 1;
-        let asked = Asked { id: self.last_id, actor, request };
+        let asked = Asked { id: self.last_id, actor, comment: None, request };
         let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
         text.push(b'\n');
         self.stream.write_all(&text).await.map_err(|_| gone())?;

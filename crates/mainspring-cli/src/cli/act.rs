@@ -82,7 +82,21 @@ pub struct EveryArgs {
     pub ask: AskArgs,
 }
 
-/// The arguments of `pause` and `resume`.
+/// The arguments of `pause`.
+#[derive(Debug, Args)]
+pub struct PauseArgs {
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub scope: ScopeArgs,
+    /// Goes on by itself at this time
+    #[arg(long, value_name = "TIME|+DURATION", value_parser = parse_moment)]
+    pub until: Option<Moment>,
+    /// What others are told of it
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub note: String,
+}
+
+/// The arguments of `resume`, and what `pause` is for.
 #[derive(Debug, Args)]
 pub struct ScopeArgs {
     /// The job's name

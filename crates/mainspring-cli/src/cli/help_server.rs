@@ -96,6 +96,7 @@ skipped occurrences is one line with their count.
 
 Examples:
   mainspring history
+  mainspring history --by-end --since '2026-11-21 00:00' --cause backfill
   mainspring history backup -n 100
   mainspring history --state failed,timed_out,dead --json";
 
@@ -143,7 +144,18 @@ A paused job plans nothing; what passes meanwhile is recorded as skipped. Runnin
 
 Examples:
   mainspring pause backup
+  mainspring pause backup --until +2h --note 'the disk is being replaced'
   mainspring pause --all";
+
+pub(super) const AUDIT: &str = "\
+The newest comes first. What a person or a program asks of the server is kept, but for what only looks
+and for `at`, whose pending job is the record. Over the socket it is the user of the process that is
+kept, over HTTP the name of the token. The newest 10,000 rows are kept.
+
+Examples:
+  mainspring audit
+  mainspring audit backup -n 100
+  mainspring audit --actor 'uid 1000' --since '2026-11-21 00:00' --json";
 
 pub(super) const RESUME: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use clap::Args;
 use mainspring_job::RunState;
 
 use super::serve::AskArgs;
-use super::value::parse_state;
+use super::value::{Moment, parse_moment, parse_state};
 
 /// The arguments of `list`.
 #[derive(Debug, Args)]
@@ -18,6 +18,9 @@ pub struct ListArgs {
     /// Only what came by `at` and waits
     #[arg(long)]
     pub pending: bool,
+    /// Only jobs with this label; of several, with all
+    #[arg(long, value_name = "NAME=TEXT", conflicts_with = "pending")]
+    pub label: Vec<String>,
     /// How many of those that wait
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
@@ -47,7 +50,42 @@ pub struct HistoryArgs {
     /// Only runs in these states, such as failed,missed
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = parse_state)]
     pub state: Vec<RunState>,
+    /// Only runs with this cause: trigger, catch_up, boot, request, backfill or once
+    #[arg(long)]
+    pub cause: Option<String>,
+    /// Only runs of jobs in this group
+    #[arg(long)]
+    pub group: Option<String>,
+    /// Only runs from this time on
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    pub since: Option<Moment>,
+    /// Only runs before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    pub until: Option<Moment>,
+    /// Orders and bounds them by when they ended, those that have, and not by when they were due
+    #[arg(long)]
+    pub by_end: bool,
     /// How many runs
+    #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: u32,
+    #[command(flatten)]
+    #[expect(missing_docs, reason = "clap would take it for the text of the help")]
+    pub ask: AskArgs,
+}
+
+/// The arguments of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Only what was asked of this job, run or pending job
+    #[arg(value_name = "JOB|RUN")]
+    pub of: Option<String>,
+    /// Only what this actor asked, such as `uid 1000`
+    #[arg(long)]
+    pub actor: Option<String>,
+    /// Only from this time on
+    #[arg(long, value_name = "TIME", value_parser = parse_moment)]
+    pub since: Option<Moment>,
+    /// How many
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     #[command(flatten)]

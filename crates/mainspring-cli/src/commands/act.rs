@@ -12,10 +12,10 @@ use mainspring_job::{Policies, RunState};
 
 use super::ask::{ask, show};
 use super::progress::Progress;
-use super::{print, print_json, printed, zone_or_system};
+use super::{beyond, print, print_json, printed, zone_or_system};
 use crate::cli::act::{
-    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, RemoveArgs, RewindArgs, RunArgs,
-    ScopeArgs,
+    AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
+    RunArgs, ScopeArgs,
 };
 use crate::client::Client;
 use mainspring_action::body::{ProcessBody, WebhookBody};
@@ -25,7 +25,9 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
-use mainspring_server::protocol::{ErrorKind, EveryWire, MAX_ROWS, Request, Response, SubmitWire, WorkWire};
+use mainspring_server::protocol::{
+    ErrorKind, EveryWire, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire, WorkWire,
+};
 use mainspring_server::relative::relative;
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
@@ -108,8 +110,12 @@ fn request(url: &str, body: Option<&str>) -> WorkWire {
     WorkWire { webhook: Some(webhook), ..WorkWire::default() }
 }
 
-pub(super) fn pause(args: &ScopeArgs) -> Result<Exit, Error> {
-    ask(&args.ask, Request::Pause { job: args.job.clone() })
+pub(super) fn pause(args: &PauseArgs) -> Result<Exit, Error> {
+    let zone = zone_or_system(None);
+    let until = args.until.as_ref().map(|until| until.resolve(Moment::now().wall, &zone)).transpose();
+    let until = until.map_err(|error| beyond(&error))?.map(|until| until.to_string());
+    let (job, note) = (args.scope.job.clone(), args.note.clone());
+    ask(&args.scope.ask, Request::Pause(PauseWire { job, until, note }))
 }
 
 pub(super) fn resume(args: &ScopeArgs) -> Result<Exit, Error> {
@@ -269,7 +275,8 @@ fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
     let mut next = None;
     loop {
         let states = vec![RunState::Dead.name().to_owned()];
-        let request = Request::History { job: None, states, limit: MAX_ROWS, cursor: next };
+        let request =
+            Request::History(HistoryWire { states, limit: MAX_ROWS, cursor: next, ..HistoryWire::default() });
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(found) };
         found.extend(runs.into_iter().map(|run| run.run));
         next = cursor;
@@ -294,8 +301,4 @@ fn policies(words: &[String]) -> Result<Policies, Error> {
 
 fn search_path() -> Option<(String, String)> {
     Some(("PATH".to_owned(), env::var("PATH").ok()?))
-}
-
-fn beyond(error: &jiff::Error) -> Error {
-    Error::Usage(format!("that time cannot be: {error}"))
 }

@@ -19,7 +19,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, JobState, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
+    AppliedWire, AuditWire, JobState, JobWire, LineWire, OnceWire, Request, Response, RestWire, RunWire,
+    StatusWire,
 };
 use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
@@ -76,7 +77,7 @@ pub(super) fn show(args: &AskArgs, response: &Response) -> Result<Exit, Error> {
     let text = text(response, &View::of(args));
     match response {
         // The cells of a table are plain already, and have colours.
-        Response::Runs { .. } => print_painted(&text)?,
+        Response::Runs { .. } | Response::Audit { .. } => print_painted(&text)?,
         _ => print(&text)?,
     }
     Ok(Exit::Ok)
@@ -114,10 +115,11 @@ impl View {
 pub(super) fn text(response: &Response, view: &View) -> String {
     match response {
         // What `doctor` makes of health is its own.
-        // No command shows the other three.
+        // No command shows the other four.
         Response::Done(_)
         | Response::Health(_)
         | Response::Found(_)
+        | Response::Stats(_)
         | Response::LoginCode(_)
         | Response::Changes(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
@@ -127,6 +129,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Job(job) => job_text(job, view),
         Response::Once(once) => once_text(once, view),
         Response::Runs { runs, .. } => runs_text(runs, view),
+        Response::Audit { rows, .. } => audit_text(rows, view),
         Response::Line(line) => line_text(line),
         Response::Planned { run } => format!("{}\n", plain::line(run)),
         Response::Ended(run) => {
@@ -249,6 +252,31 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     table(&columns, &rows, view.screen)
 }
 
+fn audit_text(rows: &[AuditWire], view: &View) -> String {
+    if rows.is_empty() {
+        return "nothing was asked\n".to_owned();
+    }
+    let row = |row: &AuditWire| {
+        let of = if row.target.is_empty() { "-".to_owned() } else { row.target.clone() };
+        vec![near(Some(&row.at), view), row.actor.clone(), row.action.clone(), of, row.note.clone()]
+    };
+    let columns = [
+        Column::whole("WHEN"),
+        Column::whole("WHO"),
+        Column::whole("WHAT"),
+        Column::whole("OF"),
+        Column::cut("NOTE"),
+    ];
+    table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
+}
+
+/// How long something rests, and why.
+fn rest_text(rest: &RestWire, view: &View) -> String {
+    let until = rest.until.as_ref().map(|until| format!("until {}", when(until, view)));
+    let note = Some(rest.note.clone()).filter(|note| !note.is_empty());
+    until.into_iter().chain(note).collect::<Vec<_>>().join(": ")
+}
+
 /// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
 fn why(run: &RunWire) -> String {
     let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
@@ -290,16 +318,22 @@ fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {
         format!("{} {}", outcome_text(run), near(run.ended.as_ref().or(Some(&run.due)), view))
     });
+    let armed = job.armed.as_ref().filter(|armed| Some(*armed) != job.next.as_ref());
+    let labels: Vec<String> = job.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();
     let text = pairs(&[
         ("name", job.name.clone()),
         ("state", job.state.clone()),
+        ("rests", job.rest.as_ref().map_or_else(String::new, |rest| rest_text(rest, view))),
         ("next", job.next.as_ref().map_or_else(|| after(job).unwrap_or_default(), |next| when(next, view))),
+        // The server looks earlier where the next time is far away, and says nothing else then.
+        ("armed", armed.map_or_else(String::new, |armed| when(armed, view))),
         ("last", last),
         ("running", job.running.to_string()),
         ("queued", job.queued.to_string()),
         ("runs", job.runs.to_string()),
         ("failures in a row", job.failures.to_string()),
         ("group", job.group.clone().unwrap_or_default()),
+        ("labels", labels.join(" ")),
         ("policies", job.policies.clone()),
         ("from", job.source.clone()),
     ]);
@@ -328,6 +362,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("started", when(&status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
+        ("rests", status.rest.as_ref().map_or_else(String::new, |rest| rest_text(rest, view))),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),

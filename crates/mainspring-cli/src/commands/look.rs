@@ -1,4 +1,4 @@
-//! The commands that only look: `list`, `show`, `history`, `logs`, `status`, `export`.
+//! The commands that only look: `list`, `show`, `history`, `audit`, `logs`, `status`, `export`.
 //!
 //! Cost: one connection, and one request per [`MAX_ROWS`] rows.
 //!
@@ -9,19 +9,23 @@ use std::io::{self, Write};
 use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
-use super::{json_line, print, print_faithfully, print_json, print_painted, printed};
-use crate::cli::look::{HistoryArgs, JobArgs, ListArgs, LogsArgs};
+use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
+use crate::cli::look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
+use crate::cli::value;
 use crate::client::Client;
 use crate::wire::Listed;
+use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::protocol::{JobWire, MAX_ROWS, OnceWire, Request, Response, RunWire};
+use mainspring_server::protocol::{
+    AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
+};
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     let mut client = Looking::open(&args.ask.server.address())?;
-    let jobs = if args.pending { Vec::new() } else { all_jobs(&mut client)? };
+    let jobs = if args.pending { Vec::new() } else { all_jobs(&mut client, &args.label)? };
     let count = args.count as usize;
     // One more than is shown tells whether there are more.
     let mut pending = first_pending(&mut client, count + 1)?;
@@ -39,11 +43,13 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-fn all_jobs(client: &mut Looking) -> Result<Vec<JobWire>, Error> {
+fn all_jobs(client: &mut Looking, labels: &[String]) -> Result<Vec<JobWire>, Error> {
     let mut found = Vec::new();
     let mut next = None;
     loop {
-        let Response::Jobs { jobs, after } = client.ask(Request::List { after: next })? else {
+        let Response::Jobs { jobs, after } =
+            client.ask(Request::List(ListWire { after: next, labels: labels.to_vec() }))?
+        else {
             return Ok(found);
         };
         found.extend(jobs);
@@ -90,22 +96,54 @@ pub(super) fn status(args: &AskArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
+    let asked = HistoryWire {
+        job: args.job.clone(),
+        states: args.state.iter().map(|state| state.name().to_owned()).collect(),
+        cause: args.cause.clone(),
+        group: args.group.clone(),
+        since: resolved(args.since.as_ref())?,
+        until: resolved(args.until.as_ref())?,
+        order: args.by_end.then(|| "ended".to_owned()),
+        ..HistoryWire::default()
+    };
     let mut client = Looking::open(&args.ask.server.address())?;
     let mut found: Vec<RunWire> = Vec::new();
     let mut next = None;
     loop {
         let rest = args.count as usize - found.len();
-        let request = Request::History {
-            job: args.job.clone(),
-            states: args.state.iter().map(|state| state.name().to_owned()).collect(),
-            limit: rest.min(MAX_ROWS),
-            cursor: next,
-        };
+        let request = HistoryWire { limit: rest.min(MAX_ROWS), cursor: next, ..asked.clone() };
+        let request = Request::History(request);
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         found.extend(runs);
         next = cursor;
         if next.is_none() || args.count as usize <= found.len() {
             return show(&args.ask, &Response::Runs { runs: found, cursor: next });
+        }
+    }
+}
+
+/// A time of the command line, in RFC 3339.
+fn resolved(time: Option<&value::Moment>) -> Result<Option<String>, Error> {
+    let (now, zone) = (Moment::now().wall, zone_or_system(None));
+    let resolved = time.map(|time| time.resolve(now, &zone)).transpose().map_err(|error| beyond(&error))?;
+    Ok(resolved.map(|time| time.to_string()))
+}
+
+pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
+    let mut client = Looking::open(&args.ask.server.address())?;
+    let (target, actor, since) = (args.of.clone(), args.actor.clone(), resolved(args.since.as_ref())?);
+    let asked = AuditAskWire { actor, target, since, before: None, limit: 0 };
+    let (mut found, mut next) = (Vec::new(), None);
+    loop {
+        let rest = args.count as usize - found.len();
+        let request = AuditAskWire { limit: rest.min(MAX_ROWS), before: next, ..asked.clone() };
+        let Response::Audit { rows, before } = client.ask(Request::Audit(request))? else {
+            return Ok(Exit::Failed);
+        };
+        found.extend(rows);
+        next = before;
+        if next.is_none() || args.count as usize <= found.len() {
+            return show(&args.ask, &Response::Audit { rows: found, before: next });
         }
     }
 }
@@ -187,7 +225,8 @@ fn export_history(client: &mut Looking) -> Result<Exit, Error> {
     let mut progress = Progress::beside_output("runs", total);
     let mut next = None;
     loop {
-        let request = Request::History { job: None, states: Vec::new(), limit: MAX_ROWS, cursor: next };
+        let request =
+            Request::History(HistoryWire { limit: MAX_ROWS, cursor: next, ..HistoryWire::default() });
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         let mut output = io::stdout().lock();
         for run in &runs {

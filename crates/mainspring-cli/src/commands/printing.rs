@@ -12,6 +12,11 @@ use serde::Serialize;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 
+/// A time of the command line that no clock can show.
+pub(super) fn beyond(error: &jiff::Error) -> Error {
+    Error::Usage(format!("that time cannot be: {error}"))
+}
+
 /// The zone to use when none is given: the system's, or UTC when the system does not say.
 pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
     zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))

@@ -19,7 +19,9 @@ use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::with_causes;
-use mainspring_server::protocol::{JobWire, LineWire, MAX_ROWS, Request, Response, RunWire};
+use mainspring_server::protocol::{
+    HistoryWire, JobWire, LineWire, ListWire, MAX_ROWS, Request, Response, RunWire,
+};
 use mainspring_server::waiting::{is_readable, wait_for};
 use nix::sys::signal::{Signal, raise};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
@@ -137,7 +139,8 @@ impl Top {
             for key in keys(&bytes[..count]) {
                 match self.board.press(key) {
                     Wish::Show => {}
-                    Wish::Look => due = Moment::now(),
+                    // Before the next key, which may have come with this one: it is for a row of the new view.
+                    Wish::Look => self.look(),
                     Wish::Redraw => self.redraw()?,
                     Wish::End => return Ok(()),
                     Wish::Change(request) => {
@@ -213,7 +216,9 @@ impl Top {
     fn jobs(&mut self) -> Result<Vec<JobWire>, Error> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let Response::Jobs { jobs, after: next } = self.ask(Request::List { after })? else {
+            let Response::Jobs { jobs, after: next } =
+                self.ask(Request::List(ListWire { after, ..ListWire::default() }))?
+            else {
                 return Ok(found);
             };
             found.extend(jobs);
@@ -226,7 +231,8 @@ impl Top {
 
     fn runs(&mut self, states: &[&str]) -> Result<Vec<RunWire>, Error> {
         let states = states.iter().map(|state| (*state).to_owned()).collect();
-        let request = Request::History { job: None, states, limit: MAX_RUNS.min(MAX_ROWS), cursor: None };
+        let request =
+            Request::History(HistoryWire { states, limit: MAX_RUNS.min(MAX_ROWS), ..HistoryWire::default() });
         match self.ask(request)? {
             Response::Runs { runs, .. } => Ok(runs),
             _ => Ok(Vec::new()),

@@ -197,13 +197,18 @@ impl<'s> World<'s> {
         let shard = Shard::WHOLE;
         self.lease = self.store.acquire(shard, &Owner::new(SOURCE)).expect("the owner before is dead");
         self.planner = Planner::new(self.lease.epoch, limits());
-        let (jobs, is_paused) = self.store.jobs(shard).expect("memory can be read");
+        let (jobs, paused) = self.store.jobs(shard).expect("memory can be read");
         let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
-        self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), is_paused });
+        self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), paused: paused.clone() });
         while runs.len() == MAX_PAGE {
             let last = runs.last().map(|run| run.key.clone());
             runs = self.store.open_runs(shard, last.as_ref(), MAX_PAGE).expect("memory can be read");
-            self.tell(Input::Restore { jobs: Vec::new(), former: Vec::new(), runs: runs.clone(), is_paused });
+            self.tell(Input::Restore {
+                jobs: Vec::new(),
+                former: Vec::new(),
+                runs: runs.clone(),
+                paused: paused.clone(),
+            });
         }
         let refused = self.define();
         assert!(refused.is_empty(), "the names were unique at the first start");

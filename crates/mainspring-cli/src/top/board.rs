@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_file::plain;
 use mainspring_server::message::counted;
-use mainspring_server::protocol::{JobWire, Request, RunWire};
+use mainspring_server::protocol::{JobWire, PauseWire, Request, RunWire};
 
 use super::key::Key;
 use super::rows::{job_columns, job_row, log_lines, run_columns, run_row};
@@ -459,7 +459,7 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 fn pause(job: &str) -> Request {
-    Request::Pause { job: Some(job.to_owned()) }
+    Request::Pause(PauseWire { job: Some(job.to_owned()), ..PauseWire::default() })
 }
 
 fn resume(job: &str) -> Request {

@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 46] = [
+const COMMANDS: [&str; 48] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -163,7 +163,9 @@ const COMMANDS: [&str; 46] = [
     "dead list --data data",
     "dead drop \"$ODD\" --data data",
     "backfill odd --from 2026-01-01 --to \"$ODD\" --data data",
+    "pause odd --data data --note \"$ODD\"",
     "pause odd --data data",
+    "audit --data data",
     "resume odd --data data",
     "resume \"$ODD\" --data data",
     "cancel \"$ODD\" --data data",

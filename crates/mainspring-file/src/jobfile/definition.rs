@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
-use super::{handler, notify, policies, process, timetable, webhook, written};
+use super::{handler, labels, notify, policies, process, timetable, webhook, written};
 use crate::hook::JobHook;
 use crate::problem::Fault;
 use crate::spelling::nearest;
@@ -47,6 +47,7 @@ pub(super) fn job(
     let group = group(fields, context.groups, faults);
     let hook = notify::read(fields, faults);
     let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
+    let labels = labels::read(fields, faults);
     let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
     let action = body(name, fields, faults).map(|body| body.encode());
     if let Some(Err(error)) = &action {
@@ -61,7 +62,7 @@ pub(super) fn job(
     (work.group, work.priority) = (group.map(|group| group.name.clone()), priority);
     let text = written::job_table(&name, fields, context.zone, group);
     let mut job = Job::new(name, timetable?, work);
-    job.max_runs = max_runs;
+    (job.max_runs, job.labels) = (max_runs, labels);
     (job.source, job.text) = (context.source.to_owned(), text);
     Some((job, hook))
 }
@@ -78,6 +79,7 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
     }
     timetable::check_options(fields, zone, faults);
     policies::read(fields, faults);
+    labels::read(fields, faults);
     process::read(fields, faults);
     notify::read(fields, faults);
     if let Some(webhook) = fields.table("webhook", faults) {
@@ -86,7 +88,7 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
 }
 
 fn known_keys() -> Vec<&'static str> {
-    let of_job = ["group", "priority", "max_runs"];
+    let of_job = ["group", "priority", "max_runs", "labels"];
     let lists = [
         &ACTIONS[..],
         timetable::TRIGGERS,

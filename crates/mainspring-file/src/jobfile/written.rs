@@ -32,8 +32,10 @@ pub(super) fn job_table(
 ) -> String {
     let mut table = Table::new(name.as_str());
     for (name, value) in fields.all() {
-        let is_layered =
-            matches!(name.get_ref().as_ref(), "env" | "secrets" | "limits" | "webhook" | "handler");
+        let is_layered = matches!(
+            name.get_ref().as_ref(),
+            "env" | "secrets" | "limits" | "labels" | "webhook" | "handler"
+        );
         match is_layered {
             true => table.raw(name.get_ref(), &layered(fields, name.get_ref())),
             false => table.raw(name.get_ref(), &value_text(value.get_ref())),

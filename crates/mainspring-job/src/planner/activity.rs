@@ -9,19 +9,23 @@
 //!
 //! Cost: nothing; the runs of the store are kept until planning begins.
 
+use jiff::Timestamp;
+
+use crate::record::Rest;
 use crate::run::Run;
 
 #[derive(Debug)]
 pub(super) struct Activity {
     /// Open runs of the store, until planning begins.
     restoring: Option<Vec<Run>>,
-    is_paused: bool,
+    /// How everything rests, if it is paused.
+    paused: Option<Rest>,
     is_stopping: bool,
 }
 
 impl Default for Activity {
     fn default() -> Activity {
-        Activity { restoring: Some(Vec::new()), is_paused: false, is_stopping: false }
+        Activity { restoring: Some(Vec::new()), paused: None, is_stopping: false }
     }
 }
 
@@ -30,10 +34,10 @@ impl Activity {
     ///
     /// # Panics
     /// When planning has begun.
-    pub(super) fn restore(&mut self, runs: Vec<Run>, is_paused: bool) {
+    pub(super) fn restore(&mut self, runs: Vec<Run>, paused: Option<Rest>) {
         let restoring = self.restoring.as_mut().expect("a planner is restored before it begins");
         restoring.extend(runs);
-        self.is_paused |= is_paused;
+        self.paused = self.paused.take().or(paused);
     }
 
     /// Planning begins. Hands out the runs of the store, in order of their keys.
@@ -52,16 +56,26 @@ impl Activity {
 
     /// Whether everything is paused.
     pub(super) fn is_paused(&self) -> bool {
-        self.is_paused
+        self.paused.is_some()
     }
 
-    pub(super) fn pause(&mut self) {
-        self.is_paused = true;
+    /// How everything rests, if it is paused.
+    pub(super) fn rest(&self) -> Option<&Rest> {
+        self.paused.as_ref()
+    }
+
+    pub(super) fn pause(&mut self, rest: Rest) {
+        self.paused = Some(rest);
+    }
+
+    /// When a rest ends by itself.
+    pub(super) fn rests_until(&self) -> Option<Timestamp> {
+        self.paused.as_ref().filter(|_| self.is_planning() && !self.is_stopping)?.until
     }
 
     /// Tells whether everything was paused.
     pub(super) fn resume(&mut self) -> bool {
-        std::mem::take(&mut self.is_paused)
+        self.paused.take().is_some()
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -75,6 +89,6 @@ impl Activity {
 
     /// Whether nothing is to start, whatever the reason.
     pub(super) fn rests(&self) -> bool {
-        self.is_paused || self.is_stopping
+        self.is_paused() || self.is_stopping
     }
 }

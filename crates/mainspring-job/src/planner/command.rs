@@ -11,17 +11,25 @@ use jiff::Timestamp;
 use super::Planner;
 use super::ledger::{Otherwise, Position, Subject};
 use super::preview::preview;
+use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, Scope, Ticket};
 use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
 use crate::reason::Reason;
+use crate::record::Rest;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
 impl Planner {
+    /// Obeys a command, and has who asked for it written with it.
     pub(super) fn command(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
+        self.obey(now, ticket, command);
+        self.ledger.end_audit(ticket);
+    }
+
+    fn obey(&mut self, now: Timestamp, ticket: Ticket, command: Command) {
         let is_early = !self.activity.is_planning();
         let reply = match command {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
@@ -31,7 +39,7 @@ impl Planner {
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
             Command::Cancel(key) => self.cancel(now, &key),
-            Command::Pause(scope) => self.pause(scope),
+            Command::Pause(scope, rest) => self.pause(scope, rest),
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(name) => return self.trigger(now, ticket, &name),
             Command::Backfill { job, from, to } => self.backfill(now, &job, from, to),
@@ -100,14 +108,17 @@ impl Planner {
         self.promote(&key.job);
     }
 
-    fn pause(&mut self, scope: Scope) -> Reply {
+    fn pause(&mut self, scope: Scope, rest: Rest) -> Reply {
+        if MAX_NOTE_BYTES < rest.note.len() {
+            return Reply::Refused(Refusal::NoteTooLong);
+        }
         match scope {
             Scope::All => {
-                self.activity.pause();
-                self.ledger.record(Operation::PauseAll(true));
+                self.activity.pause(rest.clone());
+                self.ledger.record(Operation::PauseAll(Some(rest)));
             }
             Scope::Job(name) => {
-                if !self.jobs.pause(&name) {
+                if !self.jobs.pause(&name, rest) {
                     return Reply::Refused(Refusal::NoSuchJob);
                 }
                 self.keep_mark(&name);
@@ -118,7 +129,7 @@ impl Planner {
         Reply::Done
     }
 
-    fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
+    pub(super) fn resume(&mut self, now: Timestamp, scope: Scope) -> Reply {
         match scope {
             Scope::All => {
                 if self.activity.resume() {
@@ -128,7 +139,7 @@ impl Planner {
                     }
                     // Last: a server that dies in between finds everything paused, and what was skipped on
                     // record.
-                    self.ledger.record(Operation::PauseAll(false));
+                    self.ledger.record(Operation::PauseAll(None));
                 }
             }
             Scope::Job(name) => {
@@ -145,7 +156,7 @@ impl Planner {
     }
 
     /// A job plans again.
-    fn wake(&mut self, now: Timestamp, name: &JobName) {
+    pub(super) fn wake(&mut self, now: Timestamp, name: &JobName) {
         self.skip_paused(now, name);
         self.keep_mark(name);
         self.expect(name);

@@ -161,7 +161,9 @@ impl Planner {
             _ => before,
         };
         let is_too_many = before < failures && policies.pause_after.is_some_and(|limit| limit <= failures);
-        let pause = match (mark.pause, is_crash_loop) {
+        // One that ends by itself gives way to one that does not.
+        let kept = mark.pause.filter(|_| mark.rest.until.is_none());
+        let pause = match (kept, is_crash_loop) {
             (Some(_), _) => None,
             (None, true) => Some((Pause::Crashes, Note::PausedAfterCrashes(name.clone()))),
             (None, false) => is_too_many.then(|| (Pause::Failures, Note::PausedAfterFailures(name.clone()))),

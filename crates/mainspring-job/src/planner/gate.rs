@@ -10,7 +10,7 @@
 //!
 //! Cost: O(log n) of the job's runs for each.
 //!
-//! Does not know which of its runs has started.
+//! Does not know which of its runs have started, only how many.
 
 use std::collections::BTreeSet;
 
@@ -19,6 +19,26 @@ use jiff::Timestamp;
 use super::live::Live;
 use crate::policy::Overlap;
 use crate::run::{Cause, RunKey};
+use crate::state::RunState;
+
+/// How many runs of a job are open and not scheduled.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Limits, Planner};
+///
+/// let load = Planner::new(1, Limits::default()).load(&"backup".parse()?);
+/// assert_eq!((load.queued, load.running), (0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Load {
+    /// Those that wait for their turn, or for a place.
+    pub queued: usize,
+    /// Those that have started.
+    pub running: usize,
+}
 
 /// Empty for a job that has no open run. A run is in `active` or in `waiting`, never in both.
 #[derive(Debug, Default)]
@@ -27,6 +47,8 @@ pub(super) struct Gate {
     waiting: BTreeSet<(Timestamp, RunKey)>,
     /// How many of those that wait may pass beside others.
     allowing_count: usize,
+    /// How many of the active ones have started.
+    running_count: usize,
     /// That of the active ones that makes good for a misfire.
     catching_up: Option<RunKey>,
 }
@@ -34,6 +56,17 @@ pub(super) struct Gate {
 impl Gate {
     pub(super) fn is_empty(&self) -> bool {
         self.active.is_empty() && self.waiting.is_empty()
+    }
+
+    /// How many of its runs wait, before the gate or past it, and how many have started.
+    pub(super) fn load(&self) -> Load {
+        let queued = self.waiting.len() + self.active.len() - self.running_count;
+        Load { queued, running: self.running_count }
+    }
+
+    /// A run past the gate starts.
+    pub(super) fn begin(&mut self) {
+        self.running_count += 1;
     }
 
     /// Whether a run is before the gate or past it.
@@ -83,6 +116,7 @@ impl Gate {
     pub(super) fn remove(&mut self, live: &Live) {
         let key = &live.run.key;
         self.active.remove(key);
+        self.running_count -= usize::from(live.run.state == RunState::Running);
         self.stop_waiting(live);
         self.catching_up.take_if(|catching_up| catching_up == key);
     }
@@ -108,6 +142,7 @@ impl Gate {
 
     pub(super) fn check(&self) {
         assert!(self.allowing_count <= self.waiting.len(), "only those that wait are counted");
+        assert!(self.running_count <= self.active.len(), "what has started is past the gate");
         let is_past = self.catching_up.as_ref().is_none_or(|key| self.active.contains(key));
         assert!(is_past, "{:?} is past the gate", self.catching_up);
         let in_both = self.waiting().find(|key| self.active.contains(*key));

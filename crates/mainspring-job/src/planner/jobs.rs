@@ -7,7 +7,7 @@
 //! | always | |
 //! |---|---|
 //! | a job with a definition has a source | one without a definition may have one, until its source was read |
-//! | a job without a definition has no entry on the agenda | nor has one that is paused |
+//! | a job without a definition has no entry on the agenda | nor has one that is paused for good |
 //! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
 //! | a job that waits for room is in line for it | once, in the order in which they were due |
 //!
@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use super::agenda::{Agenda, Entry, Item};
 use crate::job::Job;
 use crate::name::JobName;
-use crate::record::{JobRecord, Mark, Pause};
+use crate::record::{self, JobRecord, Mark, Pause};
 use crate::run::Cause;
 use crate::timetable::Next;
 
@@ -205,7 +205,8 @@ impl Jobs {
             let Some(entry) = tracked.next else { continue };
             assert!(agenda.holds(entry), "{name} is on the agenda where it says");
             assert!(tracked.job.is_some(), "{name} has an occurrence and so a definition");
-            assert!(tracked.mark.pause.is_none(), "{name} is paused and not looked at");
+            let looks = tracked.mark.pause.is_none() || tracked.mark.rest.until.is_some();
+            assert!(looks, "{name} is paused for good and not looked at");
         }
     }
 }
@@ -246,7 +247,7 @@ impl Jobs {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones
             // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
-            tracked.mark.pause = None;
+            (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {
@@ -277,7 +278,8 @@ impl Jobs {
     /// Drops a job but for its mark.
     pub(super) fn remove(&mut self, name: &JobName, agenda: &mut Agenda) {
         let Some(tracked) = self.known.get_mut(name) else { return };
-        (tracked.job, tracked.source, tracked.mark.pause) = (None, None, None);
+        (tracked.job, tracked.source) = (None, None);
+        (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
         tracked.leave_agenda(agenda);
     }
 }
@@ -314,20 +316,28 @@ impl Jobs {
         true
     }
 
-    /// So many runs failed in a row, and the job is paused for it or not. One that is paused stays so, for
-    /// its first reason.
+    /// So many runs failed in a row, and the job is paused for it or not.
     pub(super) fn judge(&mut self, name: &JobName, failures: u32, pause: Option<Pause>) {
         if let Some(mark) = self.mark_mut(name) {
             mark.failures = failures;
-            mark.pause = mark.pause.or(pause);
+            if pause.is_some() {
+                (mark.pause, mark.rest) = (pause, record::Rest::default());
+            }
         }
     }
 
     /// A person pauses a job that was not removed. Tells whether there is one.
-    pub(super) fn pause(&mut self, name: &JobName) -> bool {
+    pub(super) fn pause(&mut self, name: &JobName, rest: record::Rest) -> bool {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
         tracked.is_some_and(|tracked| {
-            tracked.mark.pause = Some(Pause::Asked);
+            let is_for_good = tracked.mark.pause.is_some_and(|pause| pause != Pause::Asked);
+            if is_for_good && rest.until.is_some() {
+                // After failures or crashes a person has to say that it goes on: the note is kept, the time
+                // is not.
+                tracked.mark.rest = record::Rest::new(rest.note);
+            } else {
+                (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
+            }
             true
         })
     }
@@ -336,10 +346,22 @@ impl Jobs {
     pub(super) fn resume(&mut self, name: &JobName) -> bool {
         let Some(mark) = self.mark_mut(name) else { return false };
         let was_paused = mark.pause.take().is_some();
+        mark.rest = record::Rest::default();
         if was_paused {
             (mark.failures, mark.crashes) = (0, 0);
         }
         was_paused
+    }
+
+    /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server
+    /// died meanwhile waits for a person. Tells whether it goes on.
+    pub(super) fn end_rest(&mut self, name: &JobName, now: Timestamp) -> bool {
+        let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
+        let is_over = mark.rest.is_over(now) && mark.crashes == 0;
+        if is_over {
+            (mark.pause, mark.rest) = (None, record::Rest::default());
+        }
+        is_over
     }
 
     /// The server died so many times in a row in runs of a job. Tells whether that is news.
@@ -377,7 +399,12 @@ impl Jobs {
         let Some(tracked) = self.known.get_mut(name) else { return };
         tracked.leave_agenda(agenda);
         let Some(job) = &tracked.job else { return };
-        if tracked.mark.pause.is_some() || tracked.is_done() {
+        if tracked.mark.pause.is_some() {
+            let until = tracked.mark.rest.until.filter(|_| tracked.mark.crashes == 0);
+            tracked.next = until.map(|until| agenda.add(until, Item::Job(name.clone())));
+            return;
+        }
+        if tracked.is_done() {
             return;
         }
         if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {

@@ -15,6 +15,8 @@
 
 use std::collections::VecDeque;
 
+use crate::audit::Audit;
+use crate::input::Ticket;
 use crate::once::OnceId;
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply};
@@ -80,6 +82,8 @@ pub(super) struct Ledger {
     sent: VecDeque<Sent>,
     /// The number of the last batch that was taken.
     number: u64,
+    /// Who asks for what with the next command.
+    audit: Option<Audit>,
 }
 
 impl Ledger {
@@ -135,6 +139,29 @@ impl Ledger {
     pub(super) fn perform_if_new(&mut self, place: Position, output: Output, otherwise: Otherwise) {
         let after = Position(place.0 + 1);
         self.effects.push(Effect { after, needs: Some(place), output, otherwise });
+    }
+
+    /// Somebody asks for something with the next command.
+    pub(super) fn begin_audit(&mut self, audit: Audit) {
+        self.audit = Some(audit);
+    }
+
+    /// That command was obeyed, or refused: who asked is written with it unless it was.
+    pub(super) fn end_audit(&mut self, asked: Ticket) {
+        if let Some(audit) = self.audit.take().filter(|_| !self.has_refused(asked)) {
+            self.record(Operation::Audit(audit));
+            let end = self.end();
+            if let Some(effect) = self.effects.last_mut() {
+                // The answer says that all of it is on disk.
+                effect.after = end;
+            }
+        }
+    }
+
+    /// Whether the last effect is a refusal of this command.
+    fn has_refused(&self, asked: Ticket) -> bool {
+        let last = self.effects.last().map(|effect| &effect.output);
+        matches!(last, Some(Output::Reply { ticket, reply: Reply::Refused(_) }) if *ticket == asked)
     }
 
     /// The operations that come next: whole units, as many as a batch holds.

@@ -7,9 +7,10 @@
 use jiff::Timestamp;
 
 use super::Planner;
+use super::gate::Load;
 use crate::job::Job;
 use crate::name::JobName;
-use crate::record::Mark;
+use crate::record::{Mark, Rest};
 use crate::run::{Run, RunKey};
 
 impl Planner {
@@ -65,6 +66,14 @@ impl Planner {
         self.jobs.defined_after(None)
     }
 
+    /// The same of those whose names come after one, in order of their names.
+    pub fn looks_after<'p>(
+        &'p self,
+        after: Option<&JobName>,
+    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+        self.jobs.defined_after(after)
+    }
+
     /// Open runs, in the order of their keys.
     pub fn open_runs(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().map(|live| &live.run)
@@ -80,9 +89,25 @@ impl Planner {
         self.runs.of(name).map(|live| &live.run)
     }
 
+    /// How many runs of a job are queued and running.
+    pub fn load(&self, name: &JobName) -> Load {
+        self.runs.load(name)
+    }
+
+    /// The same of a job and of all whose names come after it, those without any left out, in the order of
+    /// their names: for a walk beside that of [`looks_after`](Self::looks_after).
+    pub fn loads_from<'p>(&'p self, name: &JobName) -> impl Iterator<Item = (&'p JobName, Load)> + use<'p> {
+        self.runs.loads_from(name)
+    }
+
     /// Whether everything is paused.
     pub fn is_paused(&self) -> bool {
         self.activity.is_paused()
+    }
+
+    /// How everything rests, if it is paused.
+    pub fn rest(&self) -> Option<&Rest> {
+        self.activity.rest()
     }
 
     /// Whether [`Input::Stop`](crate::Input::Stop) was told.

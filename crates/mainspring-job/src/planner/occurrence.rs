@@ -72,6 +72,9 @@ impl Planner {
     /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
         let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else { return };
+        if self.jobs.end_rest(name, now) {
+            return self.wake(now, name);
+        }
         if let Some(first) = self.jobs.first_due(name, now) {
             let room = self.limits.max_open.saturating_sub(self.runs.len());
             if room == 0 {
@@ -300,6 +303,7 @@ mod tests {
             max_runs: None,
             work: Arc::new(work),
             hooks: None,
+            labels: std::collections::BTreeMap::new(),
             source: String::new(),
             text: String::new(),
         }

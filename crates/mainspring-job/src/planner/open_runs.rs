@@ -25,7 +25,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::agenda::{Agenda, Item};
-use super::gate::Gate;
+use super::gate::{Gate, Load};
 use super::jobs::Rest;
 use super::ledger::Position;
 use super::live::Live;
@@ -96,6 +96,19 @@ impl OpenRuns {
         let job = job.clone();
         let first = RunKey::new(job.clone(), Timestamp::MIN);
         self.runs.range(first..).map(|(_, live)| live).take_while(move |live| live.run.key.job == job)
+    }
+
+    /// How many runs of a job are queued and running.
+    pub(super) fn load(&self, job: &JobName) -> Load {
+        self.gates.get(job).map(Gate::load).unwrap_or_default()
+    }
+
+    /// The same of that job and of all after it that have any.
+    pub(super) fn loads_from<'p>(
+        &'p self,
+        job: &JobName,
+    ) -> impl Iterator<Item = (&'p JobName, Load)> + use<'p> {
+        self.gates.range(job.clone()..).map(|(job, gate)| (job, gate.load()))
     }
 
     /// Where a run makes good for a misfire and has not had its turn yet: the one of its job before it that
@@ -241,6 +254,7 @@ impl OpenRuns {
         assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
         // While the run is still queued, so that it is found in the line for a place.
         self.places.take(live);
+        self.gates.get_mut(&key.job).expect("what is in line is past its gate").begin();
         let run = &mut live.run;
         run.state = RunState::Running;
         run.attempt += 1;
@@ -411,6 +425,8 @@ impl OpenRuns {
         assert_eq!(running, self.places.running_count(), "places are taken by what runs");
         for (job, gate) in &self.gates {
             gate.check();
+            let started = self.of(job).filter(|live| live.run.state == RunState::Running).count();
+            assert_eq!(gate.load().running, started, "{job} knows how many of its runs have started");
             assert!(!gate.is_empty(), "{job} has a run at its gate");
             let found = self.first_admissible(job, rest_of(job));
             assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");

@@ -21,7 +21,7 @@ use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::reason::Reason;
-use crate::record::JobRecord;
+use crate::record::{JobRecord, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -31,9 +31,9 @@ impl Planner {
         jobs: Vec<JobRecord>,
         former: Vec<Job>,
         runs: Vec<Run>,
-        is_paused: bool,
+        paused: Option<Rest>,
     ) {
-        self.activity.restore(runs, is_paused);
+        self.activity.restore(runs, paused);
         for record in jobs {
             self.pruning.keep(&record.mark.job, Retention::default());
             self.jobs.restore(record);

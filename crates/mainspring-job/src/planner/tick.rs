@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::Planner;
 use super::agenda::Item;
 use super::clock_watch::{NOTED_STEP, StepBack};
+use crate::input::Scope;
 use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::run::RunKey;
@@ -24,6 +25,9 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_probation(now);
+        if self.activity.rests_until().is_some_and(|until| until <= now) {
+            self.resume(now, Scope::All);
+        }
         if self.activity.rests() {
             return;
         }

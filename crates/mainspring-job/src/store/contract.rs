@@ -15,8 +15,8 @@
 //! ```
 //! use mainspring_job::jiff::Timestamp;
 //! use mainspring_job::{
-//!     Attempt, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore, Once, OnceId, Owner,
-//!     Query, Reader, Renewed, Run, RunKey, Shard, Store, StoreError, contract,
+//!     Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore,
+//!     Once, OnceId, Owner, Query, Reader, Renewed, Rest, Run, RunKey, Shard, Store, StoreError, contract,
 //! };
 //!
 //! enum Entry {
@@ -67,7 +67,7 @@
 //!     ) -> Result<Vec<Once>, StoreError> {
 //!         self.state.load(shard, after, up_to, limit)
 //!     }
-//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
+//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
 //!         self.state.jobs(shard)
 //!     }
 //!     fn open_runs(
@@ -92,6 +92,9 @@
 //!     }
 //!     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
 //!         self.state.counts(shard)
+//!     }
+//!     fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+//!         self.state.audit(shard, query)
 //!     }
 //! }
 //!
@@ -273,6 +276,12 @@ fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &
             same_run(store, oracle, &run.key)?;
         }
     }
+    let query = generator.audit_query();
+    let found = store.audit(shard, &query).map_err(text)?;
+    same("who asked for what", &found, &oracle.audit(shard, &query).map_err(text)?)?;
+    let name = generator.name();
+    let found = store.stats(shard, &name, 5).map_err(text)?;
+    same("how a job went", &found, &oracle.stats(shard, &name, 5).map_err(text)?)?;
     let after = generator.key();
     for after in [None, Some(&after)] {
         let found = store.open_runs(shard, after, 5).map_err(text)?;

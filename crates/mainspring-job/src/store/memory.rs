@@ -6,18 +6,19 @@
 //! Cost: O(log n) for each operation; `find`, `counts` and `Prune` walk what they look at. Does not survive
 //! the process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::Timestamp;
 
 use super::{
     Committed, Counts, Hint, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError,
 };
+use crate::audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 use crate::reason::Reason;
-use crate::record::{JobRecord, Mark};
+use crate::record::{JobRecord, LastRun, Mark, Rest};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -42,7 +43,10 @@ pub struct MemoryStore {
     /// The machine's start that its owner named, if it has acquired it and not released it.
     owned_since: Option<String>,
     jobs: BTreeMap<JobName, JobRecord>,
-    is_paused: bool,
+    paused: Option<Rest>,
+    /// The newest rows, and how many there were.
+    audit: VecDeque<Audited>,
+    audit_count: u64,
     pending: BTreeMap<OnceId, Once>,
     /// Names of pending jobs.
     names: BTreeMap<JobName, OnceId>,
@@ -83,19 +87,7 @@ impl MemoryStore {
             },
             Operation::Plan(run) => self.insert(run),
             Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
-            Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
-                let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
-                if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state)
-                {
-                    return Answer::Gone;
-                }
-                (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
-                run.crashes = *crashes;
-                run.reason.clone_from(reason);
-                let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
-                (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
-                Answer::New
-            }
+            Operation::End { .. } => self.end(operation),
             Operation::Clear { key, attempt } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
                 if run.attempt != *attempt || run.state != RunState::Running {
@@ -132,11 +124,52 @@ impl MemoryStore {
                 Answer::New
             }
             Operation::Prune { job, keep, before } => self.prune(job.as_ref(), *keep, *before),
-            Operation::PauseAll(is_paused) => {
-                self.is_paused = *is_paused;
+            Operation::PauseAll(paused) => {
+                self.paused.clone_from(paused);
                 Answer::New
             }
+            Operation::Audit(audit) => self.keep_audit(audit),
         }
+    }
+
+    fn end(&mut self, operation: &Operation) -> Answer {
+        let Operation::End { key, attempt, state, at, outcome, crashes, reason } = operation else {
+            unreachable!("only an end is given");
+        };
+        let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
+        if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state) {
+            return Answer::Gone;
+        }
+        (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());
+        run.crashes = *crashes;
+        run.reason.clone_from(reason);
+        if *state == RunState::Succeeded
+            && let Some(record) = self.jobs.get_mut(&key.job)
+        {
+            record.last_success = record.last_success.max(Some(*at));
+        }
+        let record = self.attempts.get_mut(&(key.clone(), *attempt)).expect("it has begun");
+        (record.ended, record.state, record.outcome) = (Some(*at), Some(*state), outcome.clone());
+        Answer::New
+    }
+
+    fn keep_audit(&mut self, audit: &Audit) -> Answer {
+        self.audit_count += 1;
+        self.audit.push_back(Audited { number: self.audit_count, audit: audit.clone() });
+        let most = usize::try_from(MAX_AUDIT_ROWS).unwrap_or(usize::MAX);
+        while most < self.audit.len() {
+            self.audit.pop_front();
+        }
+        Answer::New
+    }
+
+    /// The last run of a job that is over.
+    fn last_of(&self, job: &JobName) -> Option<LastRun> {
+        let runs = self.runs.range(RunKey::new(job.clone(), Timestamp::MIN)..);
+        let theirs = runs.map(|(_, run)| run).take_while(|run| run.key.job == *job);
+        let last = theirs.filter(|run| !run.state.is_open()).last()?;
+        let ended = last.ended.unwrap_or(last.planned);
+        Some(LastRun { nominal: last.key.nominal, series: last.key.series, state: last.state, ended })
     }
 
     fn submit(&mut self, once: &Once) -> Answer {
@@ -196,7 +229,7 @@ impl MemoryStore {
     }
 
     fn define(&mut self, mark: &Mark, source: &str, text: &str) -> Answer {
-        let new = JobRecord { mark: mark.clone(), source: None, text: String::new() };
+        let new = JobRecord::new(mark.clone(), None);
         let record = self.jobs.entry(mark.job.clone()).or_insert(new);
         record.source = Some(source.to_owned());
         text.clone_into(&mut record.text);
@@ -301,8 +334,10 @@ impl Reader for MemoryStore {
         Ok(found.map(|(_, once)| once.clone()).take(limit.min(MAX_PAGE)).collect())
     }
 
-    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, bool), StoreError> {
-        Ok((self.jobs.values().cloned().collect(), self.is_paused))
+    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+        let with_last =
+            |record: &JobRecord| JobRecord { last: self.last_of(&record.mark.job), ..record.clone() };
+        Ok((self.jobs.values().map(with_last).collect(), self.paused.clone()))
     }
 
     fn open_runs(
@@ -317,16 +352,11 @@ impl Reader for MemoryStore {
     }
 
     fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        let is_asked = |run: &&Run| {
-            let is_of_job = query.job.as_ref().is_none_or(|job| *job == run.key.job);
-            is_of_job && (query.states.is_empty() || query.states.contains(&run.state))
-        };
-        let rank = |key: &RunKey| (key.nominal, key.job.clone(), key.series);
-        let is_after = |run: &&Run| query.cursor.as_ref().is_none_or(|cursor| rank(&run.key) < rank(cursor));
-        let mut found: Vec<Run> = self.runs.values().filter(is_asked).filter(is_after).cloned().collect();
-        found.sort_by_key(|run| std::cmp::Reverse(rank(&run.key)));
+        let ranked = self.runs.values().filter_map(|run| Some((query.rank(run)?, run)));
+        let mut found: Vec<_> = ranked.collect();
+        found.sort_by(|(one, _), (other, _)| other.cmp(one));
         found.truncate(query.limit.min(MAX_PAGE));
-        Ok(found)
+        Ok(found.into_iter().map(|(_, run)| run.clone()).collect())
     }
 
     fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
@@ -353,5 +383,10 @@ impl Reader for MemoryStore {
             runs: count(|_| true),
             dead: count(|run| run.state == RunState::Dead),
         })
+    }
+
+    fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+        let found = self.audit.iter().rev().filter(|row| query.holds(row));
+        Ok(found.take(query.limit.min(MAX_PAGE)).cloned().collect())
     }
 }

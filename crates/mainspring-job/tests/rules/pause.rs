@@ -67,7 +67,7 @@ fn a_start_of_the_server_that_a_pause_leaves_out_is_on_record() {
     for scope in [Scope::All, Scope::Job(name("boot"))] {
         let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
         shell.end(0, Outcome::Succeeded);
-        shell.command(Command::Pause(scope.clone()));
+        shell.command(Command::Pause(scope.clone(), Rest::default()));
         shell.boot();
         let run = shell.runs("boot").pop().unwrap();
         assert_eq!(
@@ -98,4 +98,99 @@ fn of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_wa
     shell.end(1, Outcome::Succeeded);
     shell.command(Command::Resume(Scope::Job(name("j"))));
     assert_eq!((shell.started.len(), shell.started[2].attempt), (3, 2));
+}
+
+#[test]
+fn a_pause_for_a_while_ends_by_itself_also_after_a_restart() {
+    for scope in [Scope::All, Scope::Job(name("j"))] {
+        for restarts in [false, true] {
+            let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
+            let until: Timestamp = "2026-01-01T03:30:00Z".parse().unwrap();
+            let rest = Rest::new("the disk is being replaced").until(until);
+            assert_eq!(shell.command(Command::Pause(scope.clone(), rest.clone())), Reply::Done);
+            assert_eq!(shell.planner.next_due(), Some(until), "{scope:?}: the end is what it waits for");
+            if restarts {
+                shell.live("2026-01-01T02:00:00Z");
+                shell.boot();
+                let kept = match &scope {
+                    Scope::All => shell.planner.rest().cloned(),
+                    _ => shell.planner.jobs().next().map(|(_, mark)| mark.rest.clone()),
+                };
+                assert_eq!(kept, Some(rest));
+            }
+            shell.live("2026-01-01T03:29:59Z");
+            assert!(shell.started.is_empty(), "{scope:?} {restarts}");
+            shell.live("2026-01-01T03:30:00Z");
+            assert!(!shell.planner.is_paused() && !paused(&shell));
+            let skipped = shell.runs("j").pop().unwrap();
+            assert_eq!(
+                (skipped.state, skipped.span.map(|span| span.count)),
+                (RunState::SkippedPaused, Some(3))
+            );
+            shell.live("2026-01-01T04:00:00Z");
+            assert_eq!(shell.started.len(), 1, "{scope:?} {restarts}");
+        }
+    }
+}
+
+#[test]
+fn another_pause_takes_the_place_of_the_one_before() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
+    let scope = Scope::Job(name("j"));
+    let soon = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(scope.clone(), soon));
+    shell.command(Command::Pause(scope, Rest::new("for good")));
+    assert_eq!(shell.planner.next_of(&name("j")), None);
+    shell.live("2026-01-01T05:00:00Z");
+    assert!(shell.started.is_empty() && paused(&shell));
+    let long = Rest::new("x".repeat(2_000));
+    let refusal = Reply::Refused(Refusal::NoteTooLong);
+    assert_eq!(shell.command(Command::Pause(Scope::All, long)), refusal);
+}
+
+#[test]
+fn a_pause_that_ends_by_itself_leaves_the_failures_in_a_row() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=5")]);
+    let failures = |shell: &Shell| shell.planner.jobs().next().unwrap().1.failures;
+    shell.live("2026-01-01T01:00:00Z");
+    shell.end(0, failed());
+    let scope = Scope::Job(name("j"));
+    let rest = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(scope.clone(), rest));
+    shell.live("2026-01-01T01:30:00Z");
+    assert_eq!((paused(&shell), failures(&shell)), (false, 1));
+    shell.command(Command::Pause(scope.clone(), Rest::default()));
+    shell.command(Command::Resume(scope));
+    assert_eq!(failures(&shell), 0);
+}
+
+#[test]
+fn a_pause_for_a_while_gives_way_to_one_after_failures() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=1")]);
+    shell.live("2026-01-01T01:00:00Z");
+    let rest = Rest::new("new disk").until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(Scope::Job(name("j")), rest));
+    shell.end(0, failed());
+    shell.live("2026-01-01T03:00:00Z");
+    let (_, mark) = shell.planner.jobs().next().unwrap();
+    assert_eq!((mark.pause, &mark.rest), (Some(mainspring_job::Pause::Failures), &Rest::default()));
+    assert_eq!(shell.started.len(), 1);
+}
+
+#[test]
+fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
+    for (index, job) in ["j", "unknown", "j"].into_iter().enumerate() {
+        shell.tell(Input::Audit(Audit::new(shell.now, format!("user {index}"), "pause", job)));
+        let before = shell.batch_sizes.len();
+        shell.command(Command::Pause(Scope::Job(name(job)), Rest::default()));
+        if job == "j" {
+            assert_eq!(shell.batch_sizes[before..], [2], "the mark and the row are one batch");
+        }
+    }
+    // Nobody is named for this one.
+    shell.command(Command::Resume(Scope::All));
+    let rows = shell.store.audit(Shard::WHOLE, &AuditQuery::new(9)).unwrap();
+    let actors: Vec<&str> = rows.iter().map(|row| row.audit.actor.as_str()).collect();
+    assert_eq!(actors, ["user 2", "user 0"]);
 }

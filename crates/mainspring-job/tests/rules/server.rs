@@ -137,7 +137,7 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
         "the end and its retry are on disk: {}",
         shell.states("a")
     );
-    assert!(!shell.store.jobs(Shard::WHOLE).unwrap().1, "the store knows of no pause");
+    assert!(shell.store.jobs(Shard::WHOLE).unwrap().1.is_none(), "the store knows of no pause");
     shell.boot();
     assert!(started < shell.started.len(), "the next server starts again");
 }
@@ -147,7 +147,7 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
     let jobs = vec![job("stays", "@every 1h", ""), job("moves", "@every 1h", "")];
     let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs.clone());
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")))), Reply::Done);
+    assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")), Rest::default())), Reply::Done);
     let set = |source: &str, jobs: &[Job]| {
         Command::Apply(Definitions::new(source, jobs.to_vec()).with_prune(Prune::Remove))
     };

@@ -85,10 +85,10 @@ impl Shell {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
         self.planner = Planner::new(self.lease.epoch, self.limits).executing(self.executes);
-        let (jobs, is_paused) = self.store.jobs(Shard::WHOLE).unwrap();
+        let (jobs, paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };
-        self.tell(Input::Restore { jobs, former, runs, is_paused });
+        self.tell(Input::Restore { jobs, former, runs, paused });
         self.apply(self.jobs.clone());
         self.tell(Input::Begin { takeover: self.lease.takeover });
         self.tell(Input::Tick);

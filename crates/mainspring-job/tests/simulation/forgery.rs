@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Reason, Reply, Run, RunKey, RunState, Scope, Shard,
-    Store, Ticket,
+    Answer, Batch, Cause, Command, Operation, Owner, Reason, Reply, Rest, Run, RunKey, RunState, Scope,
+    Shard, Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -87,7 +87,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("rest::check_pauses", "a run starts after a pause", |world| {
         let index = started(world, |key, _| Script::index(&key.job).is_some())?;
         let Event::Started { at, .. } = world.log[index] else { return None };
-        let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All));
+        let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All, Rest::default()));
         let reply = Reply::Done;
         world.log.insert(index, Event::Acknowledged { ticket, command: command.clone(), reply });
         world.log.insert(index, Event::Asked { at, ticket, command });
@@ -98,7 +98,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let many = vec![world.log[index].clone(); 2_000];
         let refused = many.into_iter().map(|event| match event {
             Event::Wrote { batch, .. } => {
-                Event::Wrote { batch, operation: Operation::PauseAll(false), answer: Answer::New }
+                Event::Wrote { batch, operation: Operation::PauseAll(None), answer: Answer::New }
             }
             other => other,
         });

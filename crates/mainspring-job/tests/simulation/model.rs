@@ -264,8 +264,11 @@ impl<'s> Model<'s> {
                 let job = self.jobs.get_mut(name).unwrap();
                 (job.is_defined, job.mark.pause) = (false, None);
             }
-            Operation::PauseAll(is_paused) => self.is_all_paused = *is_paused,
-            Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Prune { .. } => (),
+            Operation::PauseAll(paused) => self.is_all_paused = paused.is_some(),
+            Operation::Submit(_)
+            | Operation::Withdraw { .. }
+            | Operation::Prune { .. }
+            | Operation::Audit(_) => (),
         }
     }
 }

@@ -79,7 +79,8 @@ pub(crate) enum Step {
     },
     Withdraw(usize),
     Cancel(usize),
-    Pause(Option<usize>),
+    /// The second is for how many seconds.
+    Pause(Option<usize>, Option<i64>),
     Resume(Option<usize>),
     Trigger(usize),
     Backfill(usize, i64),
@@ -340,6 +341,10 @@ fn change(random: &mut Random, job: usize) -> Change {
     random.pick(&[Change::None, Change::None, Change::Edit(job), Change::Edit(job), Change::Toggle(job)])
 }
 
+fn rest_seconds(random: &mut Random) -> Option<i64> {
+    random.one_in(2).then(|| random.pick(&[-60, 1, 59, 600, 7_200]))
+}
+
 fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
     let job = random.below(subject_count as u64) as usize;
     let pick = random.below(8) as usize;
@@ -371,8 +376,8 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         73..=75 => Step::Back(random.pick(&[1, 61, 3_600, 10_000])),
         76..=79 => Step::Gather(1 + random.below(4) as usize),
         80..=81 => Step::Withdraw(pick),
-        82 => Step::Pause(None),
-        83..=85 => Step::Pause(Some(job)),
+        82 => Step::Pause(None, rest_seconds(random)),
+        83..=85 => Step::Pause(Some(job), rest_seconds(random)),
         86..=87 => Step::Resume(None),
         88..=90 => Step::Resume(Some(job)),
         91..=94 => Step::RetryDead(pick),

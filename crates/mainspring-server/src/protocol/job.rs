@@ -4,6 +4,7 @@
 //!
 //! Does not say what state a job is in: `describe` does.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,18 @@ impl fmt::Display for JobState {
     }
 }
 
+/// How long something rests that was paused, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestWire {
+    /// When it ends by itself. `None`: not before somebody ends it.
+    pub until: Option<String>,
+    /// The same as civil time with its zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_civil: Option<String>,
+    /// What was said about it.
+    pub note: String,
+}
+
 /// Where a definition came from, for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,7 +80,23 @@ pub struct JobWire {
     pub state: String,
     #[serde(default)]
     pub state_code: JobState,
+    /// When it is due next, as its timetable says.
     pub next: Option<String>,
+    /// The same as civil time with its zone, that of its first trigger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_civil: Option<String>,
+    /// When the server will look at it next, if it will: at `next`, or before it where that is far away.
+    #[serde(default)]
+    pub armed: Option<String>,
+    /// The same as civil time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub armed_civil: Option<String>,
+    /// How long it rests, if somebody paused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<RestWire>,
+    /// Words by which jobs are chosen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     pub triggers: Vec<String>,
     pub action: String,
     pub policies: String,

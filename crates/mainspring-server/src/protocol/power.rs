@@ -25,16 +25,18 @@ impl Request {
         match self {
             Request::Status
             | Request::Health
-            | Request::List { .. }
+            | Request::List(_)
             | Request::Pending { .. }
             | Request::Show { .. }
-            | Request::History { .. }
+            | Request::History(_)
+            | Request::Audit(_)
+            | Request::Stats { .. }
             | Request::Logs { .. }
             | Request::Wait { .. }
             | Request::Export { .. }
             | Request::Find { .. } => Power::Looks,
             Request::Run { .. }
-            | Request::Pause { .. }
+            | Request::Pause(_)
             | Request::Resume { .. }
             | Request::Cancel { .. }
             | Request::Backfill { .. }

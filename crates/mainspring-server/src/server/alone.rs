@@ -17,15 +17,16 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, JobRecord, Reader, Shard};
 
-use super::asking::{Next, not_found, run_key};
+use super::asking::{Next, not_found, run_key, usage};
 use super::feed::Feed;
 use super::output::Outputs;
 use super::room::free_bytes;
+use super::work_texts::WorkText;
 use super::{describe, health, queries};
 use crate::error::Error;
 use crate::place::Place;
-use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, Request, Response};
-use mainspring_file::jobfile::JobFile;
+use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, ListWire, Request, Response};
+use mainspring_file::jobfile::{JobFile, Selector};
 use mainspring_file::source::Source;
 use mainspring_store::{Directory, SqliteStore};
 
@@ -59,8 +60,11 @@ impl Alone {
     /// When the store cannot be read, there is nothing of that name, or only a server can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
         let asking = match request {
-            Request::List { .. } => {
-                let jobs = self.records()?.iter().map(|(job, record)| self.job(job, record)).collect();
+            Request::List(ListWire { labels, .. }) => {
+                let selector = Selector::parse(labels).map_err(|error| refused(usage(error)))?;
+                let records = self.records()?;
+                let chosen = records.iter().filter(|(job, _)| selector.holds(&job.labels));
+                let jobs = chosen.map(|(job, record)| self.job(job, record)).collect();
                 queries::list(&mut self.store, jobs, None)
             }
             Request::Pending { after, limit } => queries::pending_start(after.as_deref())
@@ -74,14 +78,22 @@ impl Alone {
                 });
                 queries::show(&mut self.store, &wanted, known)
             }
-            Request::History { job, states, limit, cursor } => {
-                let job = job.as_deref().map(name).transpose()?;
-                let is_job = match &job {
-                    Some(wanted) => self.records()?.iter().any(|(known, _)| known.name == *wanted),
-                    None => true,
+            Request::History(asked) => {
+                let records = self.records()?;
+                let is_known =
+                    |wanted: &String| records.iter().any(|(known, _)| known.name.as_str() == wanted);
+                let is_job = asked.job.as_ref().is_none_or(is_known);
+                let is_member = |job: &Job| {
+                    let group = job.work.group.as_ref().map(JobName::as_str);
+                    group.is_some() && group == asked.group.as_deref()
                 };
-                queries::history_query(job, states, *limit, cursor.as_deref())
+                let members = records.iter().filter(|(job, _)| is_member(job));
+                let members = members.map(|(job, _)| job.name.clone()).collect();
+                queries::history_query(asked, members)
                     .and_then(|query| queries::history(&mut self.store, &query, is_job))
+            }
+            Request::Audit(asked) => {
+                queries::audit_query(asked).and_then(|query| queries::audit(&mut self.store, &query))
             }
             Request::Export { .. } => {
                 let texts = self.records()?.into_iter().map(|(_, record)| record.text).collect();
@@ -139,7 +151,8 @@ impl Alone {
     ///
     /// When it cannot be read.
     pub fn health(&mut self, place: &Place) -> Result<HealthWire, Error> {
-        let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let (records, rest) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let is_all_paused = rest.is_some();
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
         let free_bytes = free_bytes(place.directory());
@@ -149,8 +162,8 @@ impl Alone {
 
     /// The jobs that were not removed, each with its record.
     fn records(&mut self) -> Result<Vec<(Job, JobRecord)>, Error> {
-        let (records, is_all_paused) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
-        self.is_all_paused = is_all_paused;
+        let (records, rest) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        self.is_all_paused = rest.is_some();
         let defined = records.into_iter().filter_map(|record| {
             let source = Source::new(record.source.clone()?, record.text.clone());
             let placed = JobFile::parse(&source, &TimeZone::UTC).jobs.into_iter().next()?;
@@ -161,7 +174,7 @@ impl Alone {
 
     /// What is known of a job without a look at its runs: none is open.
     fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
-        let mut wire = describe::job(job, &record.mark, self.now);
+        let mut wire = describe::job(job, &record.mark, None, &WorkText::of(&job.work), self.now);
         if self.is_all_paused {
             describe::rest_with_all(&mut wire);
         }

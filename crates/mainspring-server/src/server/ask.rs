@@ -9,15 +9,14 @@
 //!
 //! Does not trust a client with more than the limits of the protocol.
 
-use jiff::Timestamp;
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Command, Definitions, Job, JobName, OnceId, Policies, Reader, Refusal, Reply, RunKey, Scope, Submission,
-    Ticket, Work, preview, rewind_preview,
+    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, Policies, Reader, Refusal,
+    Reply, Rest, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
 use super::asking::{
-    Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, usage,
+    Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage,
 };
 use super::clients::Clients;
 use super::feed::Feed;
@@ -27,7 +26,8 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, ErrorKind, ErrorWire, EveryWire, Power, Request, Response, SubmitWire, WorkWire,
+    AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, SubmitWire,
+    WorkWire,
 };
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
@@ -36,32 +36,36 @@ use mainspring_file::jobfile::JobFile;
 use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
 
+/// So many requests are worth a batch of their own while the store has nothing to write. With fewer, a slow disk would be flushed
+/// too often.
+const PORTION: usize = 512;
+
 /// How many waiting runs of a job one `cancel` ends.
 const MAX_CANCELLED: usize = 1_000;
 
 /// How many times a preview of a rewind shows: enough to see what it is about.
 const MAX_SHOWN: usize = 20;
 
-fn time(text: &str) -> Result<Timestamp, ErrorWire> {
-    text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
-}
-
 impl Server {
-    /// Takes requests of all clients in turn, until there is none or the time of this turn is over.
+    /// Takes requests of all clients in turn, until there is none or the time of this turn is over; or there are enough for a
+    /// batch that can be written while the others are read.
     pub(super) fn take_requests(&mut self, now: Moment) {
         self.clients.read(now);
-        let began = Moment::now();
+        let (began, mut taken_count) = (Moment::now(), 0);
         while self.takes_requests(now)
-            && let Some((asker, request, actor)) = self.clients.next_request()
+            && let Some((asker, asked)) = self.clients.next_request()
         {
-            self.take_request(asker, request, actor, now);
-            if TURN_TIME <= Moment::now().since(began) {
+            self.take_request(asker, asked, now);
+            taken_count += 1;
+            let is_portion = PORTION <= taken_count && self.owner.could_write();
+            if is_portion || TURN_TIME <= Moment::now().since(began) {
                 break;
             }
         }
     }
 
-    fn take_request(&mut self, asker: Asker, request: Request, actor: Option<String>, now: Moment) {
+    fn take_request(&mut self, asker: Asker, asked: Asked, now: Moment) {
+        let Asked { request, actor, comment, .. } = asked;
         if let Some(asking) = self.ask_of_listener(asker, &request, now) {
             return self.go_on(asker, asking);
         }
@@ -73,8 +77,10 @@ impl Server {
         if let Err(error) = admitted {
             return self.clients.answer(asker, Response::Error(error));
         }
-        if let Some(actor) = actor.filter(|_| request.power() != Power::Looks) {
-            self.say_actor(&actor, &request, now);
+        let audit = actor.filter(|_| is_audited(&request)).map(|actor| audit(actor, &request, comment, now));
+        match audit.transpose() {
+            Ok(audit) => self.begin_audit(asker, audit),
+            Err(error) => return self.clients.answer(asker, Response::Error(error)),
         }
         let asking = self.consider(request, now);
         self.go_on(asker, asking);
@@ -135,6 +141,9 @@ impl Server {
     }
 
     fn command(&mut self, purpose: Purpose, command: Command) {
+        if let Some(audit) = purpose.asker().and_then(|asker| self.clients.take_audit(asker)) {
+            self.owner.tell(Input::Audit(audit));
+        }
         let ticket = self.clients.ticket(purpose);
         self.owner.command(ticket, command);
     }
@@ -227,18 +236,18 @@ impl Server {
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
-            Request::List { after } => self.list(after.as_deref(), now),
+            Request::List(asked) => self.list(&asked, now),
             Request::Pending { after, limit } => {
                 let after = queries::pending_start(after.as_deref())?;
                 query(move |reader| queries::pending(reader, after, limit))
             }
             Request::Show { job } => self.show(&job, now),
-            Request::History { job, states, limit, cursor } => {
-                let job = job.as_deref().map(job_name).transpose()?;
-                let is_job = job.as_ref().is_none_or(|name| self.owner.planner().job(name).is_some());
-                let asked = queries::history_query(job, &states, limit, cursor.as_deref())?;
-                query(move |reader| queries::history(reader, &asked, is_job))
+            Request::History(asked) => self.history(&asked),
+            Request::Audit(asked) => {
+                let asked = queries::audit_query(&asked)?;
+                query(move |reader| queries::audit(reader, &asked))
             }
+            Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait } => {
                 let command = Command::Trigger(self.known(&job)?);
@@ -252,7 +261,15 @@ impl Server {
             Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
-            Request::Pause { job } => Ok(Next::Command(Command::Pause(scope(job)?))),
+            Request::Pause(PauseWire { job, until, note }) => {
+                let rest = Rest::new(checked_note(note)?);
+                let until = until.as_deref().map(time).transpose()?;
+                if until.is_some_and(|until| until <= now.wall) {
+                    return Err(usage("a pause ends after now"));
+                }
+                let rest = until.map_or(rest.clone(), |until| rest.until(until));
+                Ok(Next::Command(Command::Pause(scope(job)?, rest)))
+            }
             Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),
             Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
@@ -390,6 +407,40 @@ impl Server {
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
     run_key(text).ok_or_else(|| not_found(&format!("dead letter `{text}`")))
+}
+
+/// What is kept of who asks for a change.
+fn audit(actor: String, request: &Request, comment: Option<String>, now: Moment) -> Result<Audit, ErrorWire> {
+    let (action, target) = request.subject();
+    let of_pause = |request: &Request| match request {
+        Request::Pause(pause) => pause.note.clone(),
+        _ => String::new(),
+    };
+    let note = checked_note(comment.unwrap_or_else(|| of_pause(request)))?;
+    Ok(Audit::new(now.wall, actor, action, target.unwrap_or_default()).with_note(note))
+}
+
+/// A note that fits into a line of a list.
+fn checked_note(note: String) -> Result<String, ErrorWire> {
+    if MAX_NOTE_BYTES < note.len() || note.chars().any(char::is_control) {
+        return Err(usage(format!("a note has at most {MAX_NOTE_BYTES} bytes, and no control characters")));
+    }
+    Ok(note)
+}
+
+/// Whether it is kept who asks. Of what programs submit the job itself is the record: there may be thousands a second.
+fn is_audited(request: &Request) -> bool {
+    request.power() != Power::Looks && !matches!(request, Request::Submit(_)) && !is_preview(request)
+}
+
+/// Whether a request only tells what it would change.
+fn is_preview(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Backfill { preview: true, .. }
+            | Request::Rewind { preview: true, .. }
+            | Request::Apply { preview: true, .. }
+    )
 }
 
 /// Whether a request asks for new work.

@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use mainspring_job::{Command, Definitions, JobName, Reader, RunKey};
 
 use crate::protocol::{ErrorKind, ErrorWire, Response};
@@ -55,6 +56,10 @@ pub(super) fn usage(message: impl Into<String>) -> ErrorWire {
 
 pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
     JobName::new(text).map_err(|_| not_found(&format!("job `{text}`")))
+}
+
+pub(super) fn time(text: &str) -> Result<Timestamp, ErrorWire> {
+    text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
 }
 
 /// The key in the text of a run: `job@time` or `job@time#series`.

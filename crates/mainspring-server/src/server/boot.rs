@@ -14,7 +14,7 @@ use std::fs;
 use jiff::Timestamp;
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune, Query,
-    Reader as StoreReader, Run, RunState, Shard, Store, StoreError,
+    Reader as StoreReader, Rest, Run, RunState, Shard, Store, StoreError,
 };
 
 use super::clients::Clients;
@@ -29,6 +29,7 @@ use super::rate::Rates;
 use super::room::Room;
 use super::waits::LoopWaits;
 use super::work::Work;
+use super::work_texts::WorkTexts;
 use super::{Server, standard_output};
 use crate::alarm::Alarm;
 use crate::error::Error;
@@ -101,7 +102,8 @@ pub struct Stores {
 /// What the store held at the start.
 struct Stored {
     records: Vec<JobRecord>,
-    is_paused: bool,
+    /// How everything rests, if it is paused.
+    paused: Option<Rest>,
     /// The open runs.
     pages: Vec<Vec<Run>>,
     /// When runs of those jobs last succeeded whose silence is told.
@@ -110,14 +112,14 @@ struct Stored {
 
 impl Stored {
     fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
-        let (records, is_paused) = store.jobs(shard)?;
+        let (records, paused) = store.jobs(shard)?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
                 let heard = Stored::heard(store, shard, &records)?;
-                return Ok(Stored { records, is_paused, pages, heard });
+                return Ok(Stored { records, paused, pages, heard });
             }
             pages.push(page);
         }
@@ -171,6 +173,7 @@ impl Server {
             room,
             socket_note: None,
             is_said_full: false,
+            work_texts: WorkTexts::default(),
             work: Work::new(execution, place.output()),
             clients: Clients::listen(&place.socket(), rates, began)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
@@ -202,7 +205,7 @@ impl Server {
     }
 
     fn restore(&mut self, stored: Stored, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, is_paused, pages, heard } = stored;
+        let Stored { mut records, paused, pages, heard } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
@@ -227,10 +230,10 @@ impl Server {
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
         let sets: Vec<Definitions> = kept.chain(sets).chain(own).collect();
         let former = self.former(&records, &sets);
-        self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), is_paused });
+        self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), paused: paused.clone() });
         for runs in pages {
             let (jobs, former) = (Vec::new(), Vec::new());
-            self.owner.tell(Input::Restore { jobs, former, runs, is_paused });
+            self.owner.tell(Input::Restore { jobs, former, runs, paused: paused.clone() });
         }
         self.owner.tell_all(heard.into_iter().map(|(job, at)| Input::Heard { job, at }).collect());
         self.apply(Definitions::new(NOTIFICATIONS, Vec::new()).with_groups(vec![hook::group()]));

@@ -78,7 +78,7 @@ impl Changes {
             }
             Operation::Forget(job) => self.job(job),
             Operation::PauseAll(_) => self.is_all = true,
-            Operation::Clear { .. } | Operation::Prune { .. } => {}
+            Operation::Clear { .. } | Operation::Prune { .. } | Operation::Audit(_) => {}
         }
     }
 
@@ -124,6 +124,7 @@ impl Changes {
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use mainspring_job::Rest;
 
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
@@ -151,7 +152,10 @@ mod tests {
         );
         changes.watch(asked(8));
         assert_eq!(changes.take(now), None);
-        changes.note(&batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(true)]), now);
+        changes.note(
+            &batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(Some(Rest::default()))]),
+            now,
+        );
         let (asker, told) = changes.take(now).unwrap();
         assert_eq!(asker, asked(8));
         let states: Vec<(&str, &str)> =

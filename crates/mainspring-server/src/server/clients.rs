@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Instant;
 
-use mainspring_job::{RunKey, Ticket};
+use mainspring_job::{Audit, RunKey, Ticket};
 
 use super::asking::Asker;
 use super::feed::Feed;
@@ -105,14 +105,27 @@ impl Clients {
         self.peers.read(now);
     }
 
-    /// The next request, with who asks, and for whom if the server's own listener says so. A client that says it
-    /// is not believed.
-    pub(super) fn next_request(&mut self) -> Option<(Asker, Request, Option<String>)> {
-        let (client, Asked { id, actor, request }) = self.peers.next_request()?;
-        let follows = matches!(request, Request::Logs { follow: true, .. });
-        let asker = Asker { client, id, follows };
-        let actor = actor.filter(|_| self.is_listener(asker));
-        Some((asker, request, actor))
+    /// The next request, with the number of its connection, and who asks: for whom, if the server's own listener says so, and
+    /// else whose process it is. A client that names somebody is not believed.
+    pub(super) fn next_request(&mut self) -> Option<(Asker, Asked)> {
+        let (client, asked) = self.peers.next_request()?;
+        let follows = matches!(asked.request, Request::Logs { follow: true, .. });
+        let asker = Asker { client, id: asked.id, follows };
+        let peer = self.peers.get(client)?;
+        let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
+        Some((asker, Asked { actor, ..asked }))
+    }
+
+    /// Keeps who asks until the request is a command.
+    pub(super) fn begin_audit(&mut self, asker: Asker, audit: Option<Audit>) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.audit = audit;
+        }
+    }
+
+    /// Who asks; once. A client has one request under way until it is a command.
+    pub(super) fn take_audit(&mut self, asker: Asker) -> Option<Audit> {
+        self.peers.get(asker.client)?.audit.take()
     }
 
     /// Whether a client may wait now: for the end of a run, or for more output.
@@ -161,12 +174,7 @@ impl Clients {
 
     /// A ticket for a command, and what is to become of the reply. A client that gets it is waited for.
     pub(super) fn ticket(&mut self, purpose: Purpose) -> Ticket {
-        let asker = match &purpose {
-            Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
-                Some(asker)
-            }
-            Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
-        };
+        let asker = purpose.asker();
         if let Some(peer) = asker.and_then(|asker| self.peers.get(asker.client)) {
             peer.awaited_count += 1;
             peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait(_)));

@@ -5,18 +5,19 @@
 //! Does not ask the store: it is given what was found.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_job::{
-    Applied, Attempt, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause, Refusal,
-    Reply, Run,
+    Applied, Attempt, Audited, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, PROBATION, Pause,
+    Refusal, Reply, Rest, Run, Spread, Stats, Trigger,
 };
 
 use super::files::Served;
+use super::work_texts::{WorkText, summary};
 use crate::message::PROGRAM;
 use crate::protocol::{
-    AppliedWire, AttemptWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState, JobWire,
-    OnceWire, Response, RunWire, SourceCode,
+    AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState,
+    JobWire, OnceWire, Response, RestWire, RunWire, SourceCode, SpreadWire, StatsWire,
 };
-use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
@@ -37,7 +38,14 @@ fn may_be_due(job: &Job, mark: &Mark) -> bool {
     job.timetable.is_at_boot() || job.timetable.follows().next().is_some() && !is_done
 }
 
-pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
+/// `armed` is when the planner looks at it next.
+pub(super) fn job(
+    job: &Job,
+    mark: &Mark,
+    armed: Option<Timestamp>,
+    texts: &WorkText,
+    now: Timestamp,
+) -> JobWire {
     let next = next(job, mark, now);
     let state = match mark.pause {
         Some(Pause::Failures) => JobState::PausedAfterFailures,
@@ -47,15 +55,24 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
         None if next.is_none() && !may_be_due(job, mark) => JobState::Done,
         None => JobState::Active,
     };
-    let work = &job.work;
+    let (work, zone) = (&job.work, zone_of(job));
+    let next_civil = next.map(|next| civil(next, &zone));
     JobWire {
         name: job.name.to_string(),
         state: state.to_string(),
         state_code: state,
         next: next.map(|next| next.to_string()),
+        armed: armed.map(|armed| armed.to_string()),
+        armed_civil: match armed {
+            Some(armed) if Some(armed) != next => Some(civil(armed, &zone)),
+            armed => armed.and(next_civil.clone()),
+        },
+        next_civil,
+        rest: mark.pause.filter(|_| mark.rest != Rest::default()).map(|_| rest(&mark.rest, &zone)),
+        labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
-        action: summary(&work.action),
-        policies: work.policies.to_string(),
+        action: texts.action.clone(),
+        policies: texts.policies.clone(),
         group: work.group.as_ref().map(ToString::to_string),
         priority: work.priority,
         source: Origin::of(&job.source).to_string(),
@@ -70,16 +87,60 @@ pub(super) fn job(job: &Job, mark: &Mark, now: Timestamp) -> JobWire {
     }
 }
 
-/// Nothing is due while everything is paused.
-pub(super) fn rest_with_all(wire: &mut JobWire) {
-    wire.next = None;
-    if matches!(wire.state.as_str(), "active" | "in quarantine") {
-        wire.state = "paused with everything".to_owned();
+/// The zone in which people think of a job: that of its first schedule.
+fn zone_of(job: &Job) -> TimeZone {
+    let schedules = job.timetable.triggers().iter().filter_map(Trigger::schedule);
+    schedules.map(|schedule| schedule.zone().clone()).next().unwrap_or(TimeZone::UTC)
+}
+
+/// A time as people say it, with its zone: RFC 9557.
+fn civil(time: Timestamp, zone: &TimeZone) -> String {
+    time.to_zoned(zone.clone()).to_string()
+}
+
+/// How long something rests.
+pub(super) fn rest(rest: &Rest, zone: &TimeZone) -> RestWire {
+    RestWire {
+        until: rest.until.map(|until| until.to_string()),
+        until_civil: rest.until.map(|until| civil(until, zone)),
+        note: rest.note.clone(),
     }
 }
 
-fn summary(action: &mainspring_job::Action) -> String {
-    Body::decode(action).map_or_else(|error| error.to_string(), |body| body.summary())
+pub(super) fn audited(row: &Audited) -> AuditWire {
+    let audit = &row.audit;
+    AuditWire {
+        number: row.number,
+        at: audit.at.to_string(),
+        actor: audit.actor.clone(),
+        action: audit.action.clone(),
+        target: audit.target.clone(),
+        note: audit.note.clone(),
+    }
+}
+
+pub(super) fn stats(stats: &Stats) -> StatsWire {
+    let spread = |spread: Spread| SpreadWire {
+        median_s: spread.median.as_secs_f64(),
+        p95_s: spread.p95.as_secs_f64(),
+        most_s: spread.most.as_secs_f64(),
+    };
+    StatsWire {
+        runs: stats.runs,
+        succeeded: stats.succeeded,
+        unstarted: stats.unstarted,
+        duration: stats.duration.map(spread),
+        lateness: stats.lateness.map(spread),
+    }
+}
+
+/// Nothing is due while everything is paused.
+pub(super) fn rest_with_all(wire: &mut JobWire) {
+    (wire.next, wire.next_civil) = (None, None);
+    (wire.armed, wire.armed_civil) = (None, None);
+    if matches!(wire.state.as_str(), "active" | "in quarantine") {
+        wire.state = "paused with everything".to_owned();
+    }
 }
 
 pub(super) fn once(once: &Once) -> OnceWire {
@@ -156,7 +217,7 @@ pub(super) fn applied(applied: &Applied) -> AppliedWire {
 fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
-        Refusal::BackfillTooLarge | Refusal::KeyTooLong => ErrorKind::Usage,
+        Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::NoteTooLong => ErrorKind::Usage,
         Refusal::Conflict | Refusal::NotAhead => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
         _ => ErrorKind::Failed,

@@ -15,6 +15,7 @@
 use mainspring_job::Output;
 
 use super::Server;
+use super::store_thread::{load, load_ids};
 use mainspring_exec::clock::Moment;
 
 impl Server {
@@ -29,8 +30,8 @@ impl Server {
                     self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
-                Output::Load { up_to, limit } => self.owner.load(up_to, limit),
-                Output::LoadIds { after, up_to, limit } => self.owner.load_ids(after, up_to, limit),
+                Output::Load { up_to, limit } => self.owner.load(load(up_to, limit)),
+                Output::LoadIds { after, up_to, limit } => self.owner.load(load_ids(after, up_to, limit)),
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }

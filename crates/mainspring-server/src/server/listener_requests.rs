@@ -4,6 +4,8 @@
 //!
 //! Does not believe an actor that a client names.
 
+use mainspring_job::Audit;
+
 use super::Server;
 use super::asking::{Asker, Asking, Next};
 use crate::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
@@ -36,11 +38,14 @@ impl Server {
         }
     }
 
-    /// Says in the log which user asked for a change over the listener.
-    pub(super) fn say_actor(&mut self, actor: &str, request: &Request, now: Moment) {
-        let (command, of) = request.subject();
-        let what = of.map_or_else(|| command.to_owned(), |of| format!("{command} {of}"));
-        self.note(now.wall, &format!("{actor} asked over HTTP: {what}"));
+    /// Keeps who asks for a change until it is a command, and says in the log who asks over the listener.
+    pub(super) fn begin_audit(&mut self, asker: Asker, audit: Option<Audit>) {
+        if let Some(audit) = audit.as_ref().filter(|_| self.clients.is_listener(asker)) {
+            let Audit { actor, action, target, .. } = audit;
+            let of = if target.is_empty() { String::new() } else { format!(" {target}") };
+            self.note(audit.at, &format!("{actor} asked over HTTP: {action}{of}"));
+        }
+        self.clients.begin_audit(asker, audit);
     }
 
     /// Tells the listener what has changed, if it waits for that.

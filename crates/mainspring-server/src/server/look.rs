@@ -5,14 +5,16 @@
 //!
 //! Does not change anything.
 
-use mainspring_job::{Job, JobName, Mark, RunKey, RunState, Shard};
+use jiff::Timestamp;
+use mainspring_job::{Job, JobName, Load, Mark, RunKey, Shard};
 
-use super::asking::{Asking, Next, job_name, query, run_key, store_failed};
+use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
 use super::feed::Feed;
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
-use crate::protocol::{JobWire, MAX_ROWS, Response, StatusWire};
+use crate::protocol::{HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
 use mainspring_exec::clock::Moment;
+use mainspring_file::jobfile::Selector;
 
 /// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work waits meanwhile.
 const MAX_LISTED: usize = 250;
@@ -21,6 +23,9 @@ const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 
 /// How long the definitions of one answer are together, but for the last of them.
 const MAX_PAGE_BYTES: usize = 256 << 10;
+
+/// A job, how far it is, and when it is looked at next.
+type Found<'p> = (&'p Job, &'p Mark, Option<Timestamp>);
 
 impl Server {
     pub(super) fn status(&self, now: Moment) -> Asking {
@@ -31,6 +36,7 @@ impl Server {
             started: self.began.wall.to_string(),
             state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
             paused: self.owner.planner().is_paused(),
+            rest: self.owner.planner().rest().map(|rest| describe::rest(rest, &self.files.reader().zone)),
             jobs: self.owner.planner().jobs().count() as u64,
             open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
@@ -63,21 +69,31 @@ impl Server {
         best.map(|next| next.to_string())
     }
 
-    pub(super) fn list(&self, after: Option<&str>, now: Moment) -> Asking {
-        let (page, after) = self.page(after);
-        let jobs: Vec<JobWire> = page.into_iter().map(|(job, mark)| self.job(job, mark, now)).collect();
+    pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
+        let selector = Selector::parse(&asked.labels).map_err(usage)?;
+        if asked.after.is_none() {
+            let planner = self.owner.planner();
+            self.work_texts.forget_others(planner.jobs().count(), |name| planner.job(name).is_some());
+        }
+        let (page, after) = self.page(asked.after.as_deref(), &selector);
+        // Both are in the order of names, so one walk meets all of them.
+        let first = page.first().map(|(job, ..)| &job.name);
+        let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
+        let mut jobs: Vec<JobWire> = Vec::with_capacity(page.len());
+        for (job, mark, armed) in page {
+            while loads.next_if(|(name, _)| **name < job.name).is_some() {}
+            let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
+            jobs.push(self.job(job, mark, armed, load.unwrap_or_default(), now));
+        }
         query(move |reader| queries::list(reader, jobs, after))
     }
 
     /// What is known of a job without the store.
-    fn job(&self, job: &Job, mark: &Mark, now: Moment) -> JobWire {
-        let mut wire = describe::job(job, mark, now.wall);
+    fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, load: Load, now: Moment) -> JobWire {
+        let mut wire = describe::job(job, mark, armed, &self.work_texts.of(job), now.wall);
+        (wire.queued, wire.running) = (load.queued, load.running);
         if self.owner.planner().is_paused() {
             describe::rest_with_all(&mut wire);
-        }
-        for run in self.owner.planner().runs_of(&job.name) {
-            wire.running += usize::from(run.state == RunState::Running);
-            wire.queued += usize::from(run.state == RunState::Queued);
         }
         wire
     }
@@ -86,9 +102,30 @@ impl Server {
         let name = job_name(text)?;
         let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
-            JobWire { definition, ..self.job(job, mark, now) }
+            let armed = self.owner.planner().next_of(&name);
+            let load = self.owner.planner().load(&name);
+            JobWire { definition, ..self.job(job, mark, armed, load, now) }
         });
         query(move |reader| queries::show(reader, &name, known))
+    }
+
+    pub(super) fn history(&self, asked: &HistoryWire) -> Asking {
+        let job = asked.job.as_deref().map(job_name).transpose()?;
+        let is_job = job.as_ref().is_none_or(|name| self.owner.planner().job(name).is_some());
+        let group = asked.group.as_deref().map(queries::group_name).transpose()?;
+        let is_member = |(job, _): &(&Job, &Mark)| job.work.group == group;
+        let members = self.owner.planner().jobs().filter(|_| group.is_some()).filter(is_member);
+        let members = members.map(|(job, _)| job.name.clone()).collect();
+        let asked = queries::history_query(asked, members)?;
+        query(move |reader| queries::history(reader, &asked, is_job))
+    }
+
+    pub(super) fn stats(&self, text: &str) -> Asking {
+        let name = job_name(text)?;
+        if self.owner.planner().job(&name).is_none() {
+            return Err(not_found(&format!("job `{text}`")));
+        }
+        query(move |reader| queries::stats(reader, &name))
     }
 
     pub(super) fn logs(&self, of: &str) -> Asking {
@@ -105,20 +142,20 @@ impl Server {
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {
-        let (page, after) = self.page(after);
-        Response::Export { texts: page.into_iter().map(|(job, _)| job.text.clone()).collect(), after }
+        let (page, after) = self.page(after, &Selector::default());
+        Response::Export { texts: page.into_iter().map(|(job, ..)| job.text.clone()).collect(), after }
     }
 
     /// The jobs after a name that one answer has room for, and the name after which the next answer goes on.
-    fn page(&self, after: Option<&str>) -> (Vec<(&Job, &Mark)>, Option<String>) {
+    fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<Found<'_>>, Option<String>) {
         // A text that is no name is from no page of ours: the list begins anew.
         let after = after.and_then(|after| JobName::new(after).ok());
-        let jobs = self.owner.planner().jobs_after(after.as_ref());
+        let jobs = self.owner.planner().looks_after(after.as_ref());
         let mut bytes = 0;
-        let mut page: Vec<(&Job, &Mark)> = Vec::new();
-        for found in jobs {
+        let mut page: Vec<Found<'_>> = Vec::new();
+        for found in jobs.filter(|(job, ..)| selector.holds(&job.labels)) {
             if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
-                let after = page.last().map(|(job, _)| job.name.to_string());
+                let after = page.last().map(|(job, ..)| job.name.to_string());
                 return (page, after);
             }
             // What a list says of a job is in its definition as well.

@@ -17,14 +17,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, OnceId, Output, Planner, Reader, Store,
-    StoreError, Ticket,
+    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, Store, StoreError,
+    Ticket,
 };
 
 use super::asking::{Answered, Question};
 use super::execution::{Attempted, Executes};
 use super::questions::Questions;
-use super::store_thread::Report;
+use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use mainspring_exec::clock::Moment;
@@ -167,6 +167,11 @@ impl Owner {
         self.writer.has_more = true;
     }
 
+    /// Whether the store's thread would take a batch that is worth it.
+    pub(super) fn could_write(&self) -> bool {
+        self.writer.has_place()
+    }
+
     /// Leaves what the planner has decided for a later [`send_batches`](Self::send_batches).
     pub(super) fn hold_batches(&mut self) {
         self.writer.has_more = self.planner.has_batch();
@@ -190,12 +195,8 @@ impl Owner {
                 self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 News::Committed { was_full }
             }
-            Report::Loaded { pending, is_complete } => {
-                self.tell(Input::Loaded { pending, is_complete });
-                News::Nothing
-            }
-            Report::LoadedIds { ids, is_complete } => {
-                self.tell(Input::LoadedIds { ids, is_complete });
+            Report::Loaded(input) => {
+                self.tell(input);
                 News::Nothing
             }
             Report::Answered(answered) => News::Answered(answered),
@@ -220,14 +221,9 @@ impl Owner {
         self.writer.renew();
     }
 
-    /// Has the first pending one-shot jobs loaded.
-    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
-        self.writer.load(up_to, limit);
-    }
-
-    /// Has ids of pending one-shot jobs loaded.
-    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.writer.load_ids(after, up_to, limit);
+    /// Has read what the planner asked for, which is told it afterwards.
+    pub(super) fn load(&self, load: Load) {
+        self.writer.load(load);
     }
 
     /// Gives the shard up.

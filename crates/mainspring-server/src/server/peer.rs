@@ -18,6 +18,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use mainspring_job::Audit;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+
 use super::feed::Feed;
 use super::rate::Bucket;
 use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
@@ -81,11 +85,16 @@ pub(super) struct Peer {
     pub(super) bucket: Bucket,
     /// It is the server's own listener's: see [`listener`](super::listener).
     pub(super) is_listener: bool,
+    /// Whose process connected, as far as the operating system knows.
+    uid: Option<u32>,
+    /// Who asks for what with the request that is under way.
+    pub(super) audit: Option<Audit>,
 }
 
 impl Peer {
     pub(super) fn new(number: u64, stream: UnixStream, bucket: Bucket, now: Moment) -> io::Result<Peer> {
         stream.set_nonblocking(true)?;
+        let uid = getsockopt(&stream, PeerCredentials).ok().map(|found| found.uid());
         Ok(Peer {
             number,
             stream,
@@ -105,6 +114,8 @@ impl Peer {
             feed: None,
             bucket,
             is_listener: false,
+            uid,
+            audit: None,
         })
     }
 
@@ -173,6 +184,11 @@ impl Peer {
             let found = self.unread[from..].iter().position(|&byte| byte == b'\n');
             self.line = found.map_or(Line::NotBefore(self.unread.len()), |at| Line::Ends(from + at));
         }
+    }
+
+    /// Who asks, by the operating system.
+    pub(super) fn owner(&self) -> String {
+        self.uid.map_or_else(|| "unknown".to_owned(), |uid| format!("uid {uid}"))
     }
 
     /// There may be something to read.

@@ -24,3 +24,15 @@ pub(super) enum Purpose {
     /// The log, if anything is wrong: what was in force before the start, or was read at the start.
     Restored { source: String },
 }
+
+impl Purpose {
+    /// Who is told the reply, if a client is.
+    pub(super) fn asker(&self) -> Option<Asker> {
+        match self {
+            Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
+                Some(*asker)
+            }
+            Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
+        }
+    }
+}

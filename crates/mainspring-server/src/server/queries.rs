@@ -13,34 +13,60 @@
 use std::collections::HashMap;
 
 use jiff::{Span, Timestamp};
-use mainspring_job::{Cause, Command, JobName, OnceId, Reader, Run, RunKey, RunState, Shard, StoreError};
+use mainspring_job::{
+    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState, Shard,
+    StoreError,
+};
 
-use super::asking::{Asking, Next, not_found, run_key, store_failed, usage};
+use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
 use super::describe;
-use crate::protocol::{ErrorWire, JobWire, MAX_ROWS, Response};
+use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response};
+
+/// How many of a job's latest runs its statistics look at.
+const MAX_STATS_RUNS: usize = 200;
 
 /// How many runs that did not start are passed over to find the latest that did.
 const MAX_UNSTARTED: usize = 100;
 
-/// What is asked of `history`, understood.
+/// What is asked of the history. `members` are the jobs of the group that is asked for.
 ///
 /// # Errors
 ///
-/// When a state or a cursor is none.
+/// When a state, a cause, an order, a time or a cursor is none.
 pub(super) fn history_query(
-    job: Option<JobName>,
-    states: &[String],
-    limit: usize,
-    cursor: Option<&str>,
+    asked: &HistoryWire,
+    members: Vec<JobName>,
 ) -> Result<mainspring_job::Query, ErrorWire> {
     let state =
         |name: &String| RunState::from_name(name).ok_or_else(|| usage(format!("there is no state `{name}`")));
+    let cause =
+        |name: &str| Cause::from_name(name).ok_or_else(|| usage(format!("there is no cause `{name}`")));
     let no_run = |text: &str| usage(format!("`{text}` is no run"));
-    let mut query = mainspring_job::Query::new(limit.clamp(1, MAX_ROWS));
-    query.job = job;
-    query.states = states.iter().map(state).collect::<Result<_, _>>()?;
-    query.cursor = cursor.map(|text| run_key(text).ok_or_else(|| no_run(text))).transpose()?;
+    let mut query = mainspring_job::Query::new(asked.limit.clamp(1, MAX_ROWS));
+    query.job = asked.job.as_deref().map(job_name).transpose()?;
+    query.group = asked.group.as_deref().map(group_name).transpose()?;
+    query.members = members;
+    query.states = asked.states.iter().map(state).collect::<Result<_, _>>()?;
+    query.cause = asked.cause.as_deref().map(cause).transpose()?;
+    query.since = asked.since.as_deref().map(time).transpose()?;
+    query.until = asked.until.as_deref().map(time).transpose()?;
+    query.order = match asked.order.as_deref() {
+        None | Some("nominal") => Order::Nominal,
+        Some("ended") => Order::Ended,
+        Some(other) => return Err(usage(format!("there is no order `{other}`: nominal or ended"))),
+    };
+    let cursor = asked.cursor.as_deref();
+    query.cursor = cursor.map(|text| text.parse().map_err(|_| no_run(text))).transpose()?;
     Ok(query)
+}
+
+/// The name of a group.
+///
+/// # Errors
+///
+/// When it cannot be one.
+pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
+    JobName::new(text).map_err(|_| not_found(&format!("group `{text}`")))
 }
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
@@ -50,7 +76,11 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
         check_known(reader, name)?;
     }
     let is_full = runs.len() == query.limit;
-    let cursor = runs.last().filter(|_| is_full).map(|run| run.key.to_string());
+    let place = |run: &Run| match query.order {
+        Order::Ended => Cursor::of(run).to_string(),
+        _ => run.key.to_string(),
+    };
+    let cursor = runs.last().filter(|_| is_full).map(place);
     Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
 }
 
@@ -116,6 +146,31 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey) -> Asking {
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     let attempts = reader.attempts(Shard::WHOLE, key).map_err(store_failed)?;
     Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
+}
+
+/// A page of who asked for what.
+pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> Asking {
+    let rows = reader.audit(Shard::WHOLE, query).map_err(store_failed)?;
+    let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
+    Ok(Next::Answer(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before }))
+}
+
+/// What is asked of it.
+///
+/// # Errors
+///
+/// When a time is none.
+pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire> {
+    let mut query = AuditQuery::new(asked.limit.clamp(1, MAX_ROWS));
+    (query.actor, query.target) = (asked.actor.clone(), asked.target.clone());
+    (query.since, query.before) = (asked.since.as_deref().map(time).transpose()?, asked.before);
+    Ok(query)
+}
+
+/// How the latest runs of a job went.
+pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> Asking {
+    let stats = reader.stats(Shard::WHOLE, job, MAX_STATS_RUNS).map_err(store_failed)?;
+    Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
 }
 
 /// The place in the list of one-shot jobs at which a page begins.
@@ -198,7 +253,7 @@ fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreE
         return Ok(Some(once.name.to_string()));
     }
     let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
-    let cursor = Some(RunKey::new(id.name(), later));
+    let cursor = Some(RunKey::new(id.name(), later).into());
     let mut query = mainspring_job::Query::new(MAX_ROWS);
     query.cursor = cursor;
     let runs = reader.find(Shard::WHOLE, &query)?;

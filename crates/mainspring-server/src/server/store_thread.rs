@@ -27,7 +27,7 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Batch, Lease, MAX_PAGE, Once, OnceId, Reader, Store, StoreError};
+use mainspring_job::{Answer, Batch, Input, Lease, MAX_PAGE, OnceId, Reader, Shard, Store, StoreError};
 
 use super::asking::{Answered, Question};
 use mainspring_exec::bell::Ring;
@@ -40,21 +40,17 @@ const TRY_WAIT: Duration = Duration::from_millis(10);
 /// other has done its part: to be woken takes as long as a small batch, and twice in each. A batch on a fast disk takes about so long.
 pub(super) const SPIN: Duration = Duration::from_micros(200);
 
+/// What the planner is to be told of the store, and how it is read.
+pub(super) type Load = Box<dyn FnOnce(&mut dyn Reader, Shard) -> Result<Input, StoreError> + Send>;
+
 /// What the thread is to do.
 pub(super) enum Order {
     Commit(Batch),
     /// There may be room for what the store was too full for.
     Again,
     Renew,
-    Load {
-        up_to: Timestamp,
-        limit: usize,
-    },
-    LoadIds {
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    },
+    /// Read what the planner asked for.
+    Load(Load),
     Ask(Question),
     Release,
 }
@@ -69,14 +65,8 @@ pub(super) enum Report {
     Full,
     /// The first batch waits because the store is busy.
     Busy,
-    Loaded {
-        pending: Vec<Once>,
-        is_complete: bool,
-    },
-    LoadedIds {
-        ids: Vec<OnceId>,
-        is_complete: bool,
-    },
+    /// What the planner asked for.
+    Loaded(Input),
     Answered(Answered),
     /// What the store did of itself.
     Note(String),
@@ -168,16 +158,9 @@ impl StoreThread {
                 Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
                 Err(error) => return Err(error),
             },
-            Order::Load { up_to, limit } => {
-                let first = OnceId::first_at(Timestamp::MIN);
-                let read = self.store.load(self.lease.shard, first, up_to, limit);
-                let (pending, is_complete) = page(read, limit)?;
-                self.tell.say(Report::Loaded { pending, is_complete });
-            }
-            Order::LoadIds { after, up_to, limit } => {
-                let read = self.store.load_ids(self.lease.shard, after, up_to, limit);
-                let (ids, is_complete) = page(read, limit)?;
-                self.tell.say(Report::LoadedIds { ids, is_complete });
+            Order::Load(load) => {
+                let input = load(&mut *self.store, self.lease.shard)?;
+                self.tell.say(Report::Loaded(input));
             }
             Order::Ask(question) => {
                 let reader: &mut dyn Reader = &mut *self.store;
@@ -226,6 +209,23 @@ pub(super) fn spin<T>(since: Moment, longest: Duration, mut ask: impl FnMut() ->
         }
         thread::yield_now();
     }
+}
+
+/// The first pending one-shot jobs.
+pub(super) fn load(up_to: Timestamp, limit: usize) -> Load {
+    Box::new(move |reader, shard| {
+        let first = OnceId::first_at(Timestamp::MIN);
+        let (pending, is_complete) = page(reader.load(shard, first, up_to, limit), limit)?;
+        Ok(Input::Loaded { pending, is_complete })
+    })
+}
+
+/// Ids of pending one-shot jobs.
+pub(super) fn load_ids(after: OnceId, up_to: Timestamp, limit: usize) -> Load {
+    Box::new(move |reader, shard| {
+        let (ids, is_complete) = page(reader.load_ids(shard, after, up_to, limit), limit)?;
+        Ok(Input::LoadedIds { ids, is_complete })
+    })
 }
 
 /// What was read, and whether that was all. While the store is busy nothing is, and the planner asks again.

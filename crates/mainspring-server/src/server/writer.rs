@@ -18,11 +18,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use mainspring_job::{Batch, Lease, OnceId, Store, StoreError};
+use mainspring_job::{Batch, Lease, Store, StoreError};
 
 use super::asking::Question;
-use super::store_thread::{Order, Report, SPIN, StoreThread, Tell, spin};
+use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
@@ -120,8 +119,13 @@ impl Writer {
 
     /// Whether another batch is to be given.
     pub(super) fn takes_batch(&self) -> bool {
-        let is_worthwhile = self.in_flight.len() < MAX_IN_FLIGHT && WORTHWHILE <= self.backlog_count;
+        let is_worthwhile = self.has_place() && WORTHWHILE <= self.backlog_count;
         self.delay != Delay::Full && (self.in_flight.is_empty() || is_worthwhile)
+    }
+
+    /// Whether there is a place for another batch.
+    pub(super) fn has_place(&self) -> bool {
+        self.in_flight.len() < MAX_IN_FLIGHT
     }
 
     /// Whether all that was given is on disk.
@@ -168,13 +172,9 @@ impl Writer {
         self.order(Order::Renew);
     }
 
-    pub(super) fn load(&self, up_to: Timestamp, limit: usize) {
-        self.order(Order::Load { up_to, limit });
-    }
-
-    /// Reads ids of pending one-shot jobs.
-    pub(super) fn load_ids(&self, after: OnceId, up_to: Timestamp, limit: usize) {
-        self.order(Order::LoadIds { after, up_to, limit });
+    /// Reads what the planner asked for.
+    pub(super) fn load(&self, load: Load) {
+        self.order(Order::Load(load));
     }
 
     /// Asks the store that writes, where it has no reader.
@@ -316,7 +316,7 @@ mod tests {
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
-            writer.commit(Batch::new(number, vec![Operation::PauseAll(true)]), now);
+            writer.commit(Batch::new(number, vec![Operation::PauseAll(None)]), now);
             // From no wait to a wait that ends about when the report comes.
             let mut is_there = writer.linger(now, Duration::from_micros(number % 50));
             let report = loop {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
-use mainspring_server::protocol::{Request, Response};
+use mainspring_server::protocol::{PauseWire, Request, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -171,7 +171,11 @@ pub async fn resume(call: Call) -> Reply {
 async fn rest(call: Call, code: &'static str, note: Option<String>) -> Reply {
     let job = call.parameter("job").to_owned();
     let request = match code {
-        "pause" => Request::Pause { job: Some(job.clone()) },
+        "pause" => Request::Pause(PauseWire {
+            job: Some(job.clone()),
+            note: note.clone().unwrap_or_default(),
+            ..PauseWire::default()
+        }),
         _ => Request::Resume { job: Some(job.clone()) },
     };
     call.app.change(call.who()?, request).await?;
@@ -188,7 +192,8 @@ async fn rest(call: Call, code: &'static str, note: Option<String>) -> Reply {
 /// What the loop says.
 pub async fn pause_all(call: Call) -> Reply {
     let noted = call.noted()?;
-    call.app.change(call.who()?, Request::Pause { job: None }).await?;
+    let pause = PauseWire { note: noted.note.clone().unwrap_or_default(), ..PauseWire::default() };
+    call.app.change(call.who()?, Request::Pause(pause)).await?;
     call.log("pause", "paused everything", None, None, noted.note.as_deref());
     ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
 }

@@ -54,7 +54,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, actor: _ } = serde_json::from_slice(&call.body)
+    let Asked { id, request, actor: _, comment: _ } = serde_json::from_slice(&call.body)
         .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
@@ -155,7 +155,10 @@ mod tests {
             scope_of(&Request::Apply { files: Vec::new(), prune: false, preview: true }),
             Some(Scope::Define)
         );
-        assert_eq!(scope_of(&Request::Pause { job: None }), Some(Scope::Operate));
+        assert_eq!(
+            scope_of(&Request::Pause(mainspring_server::protocol::PauseWire::default())),
+            Some(Scope::Operate)
+        );
         assert_eq!(scope_of(&Request::Status), Some(Scope::Look));
         assert_eq!((scope_of(&Request::LoginCode), scope_of(&Request::Watch)), (None, None));
     }

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::audit::{Audit, AuditQuery};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::{Failure, Outcome};
 use crate::reason::Reason;
-use crate::record::{Mark, Pause};
+use crate::record::{Mark, Pause, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::Query;
+use crate::store::{Cursor, Order, Query};
 use crate::timetable::Span;
 use crate::work::{Action, Work};
 
@@ -127,6 +128,11 @@ impl Generator {
         run
     }
 
+    fn rest(&mut self) -> Rest {
+        let until = if self.one_in(2) { Some(self.time()) } else { None };
+        Rest { until, note: ["", "a 'note'\n"][usize::from(until.is_some())].to_owned() }
+    }
+
     fn mark(&mut self) -> Mark {
         let pause = [None, Some(Pause::Asked), Some(Pause::Failures), Some(Pause::Crashes)]
             [usize::try_from(self.below(4)).expect("three fits")];
@@ -138,6 +144,7 @@ impl Generator {
             crashes: 1,
             backfills: 3,
             pause,
+            rest: if pause == Some(Pause::Asked) { self.rest() } else { Rest::default() },
             timetable: "@daily UTC cron".to_owned(),
         }
     }
@@ -184,7 +191,11 @@ impl Generator {
             17 if self.one_in(4) => Operation::Rewind(self.mark()),
             17 => Operation::Mark(self.mark()),
             18 if self.one_in(2) => Operation::Forget(self.name()),
-            18 => Operation::PauseAll(self.one_in(2)),
+            18 if self.one_in(3) => {
+                let actor = ["ada", "bob"][usize::from(self.one_in(2))];
+                Operation::Audit(Audit::new(self.time(), actor, "pause", self.name().as_str()).with_note("é"))
+            }
+            18 => Operation::PauseAll(if self.one_in(2) { Some(self.rest()) } else { None }),
             _ => {
                 let job = if self.one_in(3) { None } else { Some(self.name()) };
                 let keep = u32::try_from(1 + self.below(3)).expect("three fits");
@@ -198,9 +209,33 @@ impl Generator {
     }
 
     pub(super) fn query(&mut self) -> Query {
-        let states = if self.one_in(2) { vec![self.state(), self.state()] } else { Vec::new() };
-        let job = if self.one_in(2) { Some(self.name()) } else { None };
-        let cursor = if self.one_in(2) { Some(self.key()) } else { None };
-        Query { job, states, cursor, limit: usize::try_from(1 + self.below(5)).expect("five fits") }
+        let mut query = Query::new(usize::try_from(1 + self.below(5)).expect("five fits"));
+        if self.one_in(2) {
+            query.states = vec![self.state(), self.state()];
+        }
+        query.job = if self.one_in(2) { Some(self.name()) } else { None };
+        query.group = if self.one_in(4) { Some(self.name()) } else { None };
+        query.members = if self.one_in(2) { vec![self.name()] } else { Vec::new() };
+        query.cause = if self.one_in(4) {
+            Some(Cause::ALL[usize::try_from(self.below(6)).expect("five fits")])
+        } else {
+            None
+        };
+        query.since = if self.one_in(4) { Some(self.time()) } else { None };
+        query.until = if self.one_in(4) { Some(self.time()) } else { None };
+        query.order = [Order::Nominal, Order::Ended][usize::from(self.one_in(2))];
+        if self.one_in(2) {
+            query.cursor = Some(Cursor { key: self.key(), ended: Some(self.time()) });
+        }
+        query
+    }
+
+    pub(super) fn audit_query(&mut self) -> AuditQuery {
+        let mut query = AuditQuery::new(usize::try_from(1 + self.below(5)).expect("five fits"));
+        query.actor = if self.one_in(2) { Some("ada".to_owned()) } else { None };
+        query.target = if self.one_in(2) { Some(self.name().to_string()) } else { None };
+        query.since = if self.one_in(3) { Some(self.time()) } else { None };
+        query.before = if self.one_in(3) { Some(self.below(9)) } else { None };
+        query
     }
 }

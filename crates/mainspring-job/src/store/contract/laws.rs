@@ -5,11 +5,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::ground::{Ground, Held, committed, same, text};
+use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
-use crate::operation::{Answer, Batch, Operation, Takeover};
+use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation, Takeover};
 use crate::outcome::Outcome;
-use crate::record::Mark;
+use crate::record::{JobRecord, LastRun, Mark, Rest};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
@@ -35,6 +36,8 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("a key or a name that is taken is answered with its holder", taken),
         ("pages have no gaps and keep the order", pages),
         ("a watermark moves back for another timetable only", watermark),
+        ("a job's record has its last run, and when one last succeeded", last_kept),
+        ("who asked for what is kept, the newest first, and no more than the limit", audited),
         ("a run moves only as its states allow", moves),
         ("a dead letter that is tried again has its attempts forgiven, and only then", forgiven),
     ]
@@ -65,20 +68,28 @@ pub(super) fn key() -> RunKey {
 
 fn opened<G: Ground>(ground: &mut G) -> Result<(G::Store, Lease), String> {
     let mut store = ground.fresh();
-    let lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let lease = acquired(&mut store)?;
     Ok((store, lease))
+}
+
+fn acquired<S: Store>(store: &mut S) -> Result<Lease, String> {
+    store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)
 }
 
 fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
     let (mut store, lease) = opened(ground)?;
-    let operations =
-        [Operation::Plan(running(&key())), Operation::Submit(once(1, 99)), Operation::PauseAll(true)];
+    let operations = [
+        Operation::Plan(running(&key())),
+        Operation::Submit(once(1, 99)),
+        Operation::PauseAll(Some(Rest::new("a note").until(at(100)))),
+    ];
     same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
     let mut store = ground.reopened(store);
     same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &Some(running(&key())))?;
     let pending = store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
     same("pending", &pending, &vec![once(1, 99)])?;
-    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &true)
+    let rest = Rest::new("a note").until(at(100));
+    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &Some(rest))
 }
 
 fn applied_once<G: Ground>(ground: &mut G) -> Held {
@@ -275,6 +286,99 @@ fn watermark<G: Ground>(ground: &mut G) -> Held {
     committed(&mut store, lease, 2, &[Operation::Mark(other.clone())])?;
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     same("marks of another timetable", &jobs[0].mark, &other)
+}
+
+fn last_kept<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let define = Operation::Define {
+        mark: Mark::new(name("job"), at(0), String::new()),
+        source: String::new(),
+        text: String::new(),
+    };
+    let keyed = |nominal| RunKey { nominal: at(nominal), ..key() };
+    let end = |nominal, state| {
+        let (attempt, outcome, reason) = (1, Some(Outcome::Succeeded), None);
+        Operation::End {
+            key: keyed(nominal),
+            attempt,
+            state,
+            at: at(nominal + 5),
+            outcome,
+            crashes: 0,
+            reason,
+        }
+    };
+    let (failed, scheduled) = (RunState::Failed, RunState::Scheduled);
+    let again = Operation::Move {
+        key: keyed(120),
+        from: failed,
+        to: scheduled,
+        due: at(130),
+        at: at(126),
+        reason: None,
+    };
+    let runs = [60, 120, 180].map(|nominal| Operation::Plan(running(&keyed(nominal))));
+    let prune = Operation::Prune { job: Some(name("job")), keep: 0, before: at(0) };
+    // What is planned before the job is defined counts too.
+    let [first, second, third] = runs;
+    let rounds = [
+        (vec![first, second, define], None),
+        (vec![end(60, RunState::Succeeded)], Some((60, RunState::Succeeded))),
+        (vec![end(120, failed), third], Some((120, failed))),
+        (vec![again], Some((60, RunState::Succeeded))),
+        (vec![end(180, failed)], Some((180, failed))),
+        (vec![prune], None),
+    ];
+    let mut lease = lease;
+    for (number, (operations, expected)) in (1..).zip(rounds) {
+        committed(&mut store, lease, 1, &operations)?;
+        store = ground.reopened(store);
+        lease = acquired(&mut store)?;
+        let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+        let last = |record: &JobRecord| (record.last, record.last_success);
+        let expected_last =
+            expected.map(|(nominal, state)| LastRun::new(at(nominal), 0, state, at(nominal + 5)));
+        let success = (1 < number).then(|| at(65));
+        same("last", &jobs.iter().map(last).collect(), &vec![(expected_last, success)])?;
+        let ended = store.last_ended(Shard::WHOLE, &[name("job")]).map_err(text)?;
+        let found: Vec<RunKey> = ended.into_iter().map(|run| run.key).collect();
+        let key = expected.map(|(nominal, _)| keyed(nominal));
+        same("the last run", &found, &key.into_iter().collect())?;
+    }
+    Ok(())
+}
+
+fn audited<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let row = |number: u64| {
+        let seconds = i64::try_from(number).unwrap_or(0);
+        Audit::new(at(seconds), "ada", "pause", format!("job-{}", number % 3)).with_note("because")
+    };
+    let batch_size = u64::try_from(MAX_BATCH_OPERATIONS).unwrap_or(1);
+    let batch_count = MAX_AUDIT_ROWS / batch_size + 2;
+    for number in 1..=batch_count {
+        let first = (number - 1) * batch_size + 1;
+        let operations: Vec<Operation> =
+            (first..first + batch_size).map(|number| Operation::Audit(row(number))).collect();
+        committed(&mut store, lease, number, &operations)?;
+    }
+    let mut store = ground.reopened(store);
+    let latest = batch_count * batch_size;
+    let mut query = AuditQuery::new(2);
+    query.target = Some("job-1".to_owned());
+    query.before = Some(latest);
+    let found = store.audit(Shard::WHOLE, &query).map_err(text)?;
+    let expected: Vec<u64> = (1..latest).rev().filter(|number| number % 3 == 1).take(2).collect();
+    same("numbers", &found.iter().map(|row| row.number).collect(), &expected)?;
+    same(
+        "rows",
+        &found.iter().map(|row| row.audit.clone()).collect::<Vec<_>>(),
+        &expected.iter().copied().map(row).collect(),
+    )?;
+    let oldest = latest - MAX_AUDIT_ROWS;
+    let beyond = AuditQuery { before: Some(oldest + 2), ..AuditQuery::new(9) };
+    let found = store.audit(Shard::WHOLE, &beyond).map_err(text)?;
+    same("the oldest rows", &found.iter().map(|row| row.number).collect(), &vec![oldest + 1])
 }
 
 fn moves<G: Ground>(ground: &mut G) -> Held {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mainspring_job::jiff::Timestamp;
 use mainspring_job::{
     Answer, CatchUp, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Reply, RunState, Scope, Ticket,
 };
@@ -12,10 +13,11 @@ use crate::simulation::event::Event;
 use crate::simulation::model::Model;
 use crate::simulation::world::World;
 
-/// After a pause is acknowledged nothing of it starts, until somebody asks to resume.
+/// After a pause is acknowledged nothing of it starts, until somebody asks to resume or the rest is over.
 pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
-    // Each scope that is paused, since which command, and whether that has been acknowledged.
-    let mut paused: BTreeMap<Option<JobName>, (Ticket, bool)> = BTreeMap::new();
+    // Each scope that is paused, since which command, whether that has been acknowledged, and until when at
+    // least.
+    let mut paused: BTreeMap<Option<JobName>, (Ticket, bool, Timestamp)> = BTreeMap::new();
     let named = |scope: &Scope| match scope {
         Scope::All => None,
         Scope::Job(name) => Some(name.clone()),
@@ -23,12 +25,14 @@ pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
     };
     for event in &world.log {
         match event {
-            Event::Asked { ticket, command: Command::Pause(scope), .. } => {
-                paused.entry(named(scope)).or_insert((*ticket, false));
+            Event::Asked { ticket, command: Command::Pause(scope, rest), .. } => {
+                let until = rest.until.unwrap_or(Timestamp::MAX);
+                let entry = paused.entry(named(scope)).or_insert((*ticket, false, until));
+                entry.2 = entry.2.min(until);
             }
-            Event::Acknowledged { ticket, command: Command::Pause(scope), reply: Reply::Done } => {
-                let entry = paused.get_mut(&named(scope)).filter(|(asked, _)| asked == ticket);
-                if let Some((_, is_acknowledged)) = entry {
+            Event::Acknowledged { ticket, command: Command::Pause(scope, _), reply: Reply::Done } => {
+                let entry = paused.get_mut(&named(scope)).filter(|(asked, ..)| asked == ticket);
+                if let Some((_, is_acknowledged, _)) = entry {
                     *is_acknowledged = true;
                 }
             }
@@ -40,8 +44,11 @@ pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
                 let is_there = |name: &JobName| definitions.jobs.iter().any(|job| job.name == *name);
                 name.as_ref().is_none_or(is_there)
             }),
-            Event::Started { key, cause, .. } => {
-                let is_paused = |name| paused.get(&name).is_some_and(|(_, is_acknowledged)| *is_acknowledged);
+            Event::Started { key, cause, high_water, .. } => {
+                let is_paused = |name| {
+                    let found = paused.get(&name).filter(|(_, is_acknowledged, _)| *is_acknowledged);
+                    found.is_some_and(|(.., until)| high_water < until)
+                };
                 ensure!(!is_paused(None), "out of policy: {key} started while everything was paused");
                 let may = matches!(cause, Cause::Request | Cause::Once) || !is_paused(Some(key.job.clone()));
                 ensure!(may, "out of policy: {key} started while its job was paused");

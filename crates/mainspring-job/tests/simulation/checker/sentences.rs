@@ -209,6 +209,11 @@ const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     ("While everything is paused nothing starts at all.", &["rest::check_pauses"]),
+    ("`pause --until TIME` ends by itself, also after a restart.", &["rest::check_pauses"]),
+    ("`--note TEXT` says to others why: `show`, `status` and `audit` have it.", &[]),
+    ("Another `pause` takes the place of the one before.", &["rest::check_pauses"]),
+    ("It gives way to a pause for failures or crashes.", &["quarantine::check"]),
+    ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
     ("Forward is as if the server had been away: see above.", &["coverage::check"]),
     (
         "Back, nothing that is on record fires again: a job rests until the clock has caught up with \

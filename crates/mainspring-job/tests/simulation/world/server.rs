@@ -63,7 +63,7 @@ impl World<'_> {
         (limits.max_running, limits.max_open) = (self.script.max_running, self.script.max_open);
         (limits.page, limits.per_turn) = (3, 16);
         self.planner = Planner::new(self.lease.epoch, limits);
-        let (jobs, is_paused) = self.disk.jobs(Shard::WHOLE).unwrap();
+        let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
         let mut runs = Vec::new();
         loop {
             let page = self.disk.open_runs(Shard::WHOLE, runs.last().map(|run: &Run| &run.key), 4).unwrap();
@@ -75,7 +75,7 @@ impl World<'_> {
         let (jobs, runs) = self.flaw.bend(self.now, jobs, runs);
         let indices = 0..self.script.subjects.len();
         let former = indices.flat_map(|index| [0, 1].map(|times| self.script.job(index, times).clone()));
-        let restore = Input::Restore { jobs, former: former.collect(), runs, is_paused };
+        let restore = Input::Restore { jobs, former: former.collect(), runs, paused };
         let definitions = self.definitions();
         self.log.push(Event::Asked { at: self.now, ticket: Ticket(0), command: definitions.clone() });
         let definitions = Input::Command { ticket: Ticket(0), command: definitions };

@@ -1,0 +1,278 @@
+//! What is asked of a store for people, and what is told of it.
+//!
+//! ```text
+//!  Query { job, group, states, cause, since, until, order } ──▶ page of runs ── last one ──▶ Cursor ──▶ next page
+//! ```
+//!
+//! Cost: none; a store answers a page by a range of an index.
+//!
+//! Does not ask.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::name::JobName;
+use crate::run::{Cause, KeyError, Run, RunKey};
+use crate::state::RunState;
+
+/// By which time runs are ordered, and bounded: the latest first.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Order;
+///
+/// assert_eq!(Order::default(), Order::Nominal);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Order {
+    /// The nominal time.
+    #[default]
+    Nominal,
+    /// The time at which they ended. Runs that have none are left out.
+    Ended,
+}
+
+/// A place in an answer: that of one run.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Cause, Cursor, Run, RunKey, RunState};
+///
+/// let time = "2026-11-21T02:30:00Z".parse()?;
+/// let run = Run::new(RunKey::new("backup".parse()?, time), Cause::Trigger, RunState::Queued, time, time);
+/// let cursor = Cursor::of(&run);
+/// assert_eq!(cursor.to_string().parse(), Ok(cursor), "as programs are given it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cursor {
+    /// Which run.
+    pub key: RunKey,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+}
+
+impl Cursor {
+    /// The place of a run.
+    pub fn of(run: &Run) -> Cursor {
+        Cursor { key: run.key.clone(), ended: run.ended }
+    }
+}
+
+/// The place of a run, as far as the nominal time says it.
+impl From<RunKey> for Cursor {
+    fn from(key: RunKey) -> Cursor {
+        Cursor { key, ended: None }
+    }
+}
+
+/// The key, and before it the end and `|` if there is one.
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ended {
+            Some(ended) => write!(f, "{ended}|{}", self.key),
+            None => write!(f, "{}", self.key),
+        }
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = KeyError;
+
+    /// # Errors
+    /// When it is not what [`Cursor`] shows.
+    fn from_str(text: &str) -> Result<Cursor, KeyError> {
+        match text.split_once('|') {
+            Some((ended, key)) => {
+                Ok(Cursor { key: key.parse()?, ended: Some(ended.parse().map_err(|_| KeyError::Run)?) })
+            }
+            None => Ok(Cursor { key: text.parse()?, ended: None }),
+        }
+    }
+}
+
+/// Asks for a page of runs.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Cursor, MemoryStore, Query, Reader, Shard};
+///
+/// let mut store = MemoryStore::new();
+/// let mut query = Query::new(50).of("backup".parse()?);
+/// let page = store.find(Shard::WHOLE, &query)?;
+/// // The next page begins after the last of this one.
+/// query.cursor = page.last().map(Cursor::of);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Default)]
+#[non_exhaustive]
+pub struct Query {
+    /// Only runs of this job.
+    pub job: Option<JobName>,
+    /// Only runs of this group: of one-shot jobs that name it, and of [`members`](Self::members).
+    pub group: Option<JobName>,
+    /// The jobs of the group, as the planner knows them. Without a group it means nothing.
+    pub members: Vec<JobName>,
+    /// Only runs in these states; all if it is empty.
+    pub states: Vec<RunState>,
+    /// Only runs with this cause.
+    pub cause: Option<Cause>,
+    /// Only runs whose time, by the order, is this one or later.
+    pub since: Option<Timestamp>,
+    /// Only runs whose time, by the order, is before this one.
+    pub until: Option<Timestamp>,
+    /// By which time.
+    pub order: Order,
+    /// Only runs that come after this place in the order of the answer: that of the last run of the page
+    /// before.
+    pub cursor: Option<Cursor>,
+    /// At most so many, and at most [`MAX_PAGE`](crate::MAX_PAGE).
+    pub limit: usize,
+}
+
+impl Query {
+    /// Asks for at most so many runs of all jobs, in all states.
+    pub fn new(limit: usize) -> Query {
+        Query { limit, ..Query::default() }
+    }
+
+    /// Asks for the runs of this job only.
+    #[must_use]
+    pub fn of(self, job: JobName) -> Query {
+        Query { job: Some(job), ..self }
+    }
+
+    /// Where a run stands in the order of the answer: the greatest first. `None` if it is not asked for.
+    pub fn rank(&self, run: &Run) -> Option<(Timestamp, JobName, Timestamp, u32)> {
+        let is_of_group = self.group.as_ref().is_none_or(|group| {
+            let named = run.work.as_ref().and_then(|work| work.group.as_ref());
+            named == Some(group) || self.members.contains(&run.key.job)
+        });
+        let is_asked = self.job.as_ref().is_none_or(|job| *job == run.key.job)
+            && is_of_group
+            && (self.states.is_empty() || self.states.contains(&run.state))
+            && self.cause.is_none_or(|cause| cause == run.cause);
+        let rank = self.rank_of(&Cursor::of(run)).filter(|_| is_asked)?;
+        let is_within = self.since.is_none_or(|since| since <= rank.0)
+            && self.until.is_none_or(|until| rank.0 < until)
+            && self.cursor.as_ref().is_none_or(|cursor| self.rank_of(cursor).is_some_and(|last| rank < last));
+        is_within.then_some(rank)
+    }
+
+    fn rank_of(&self, place: &Cursor) -> Option<(Timestamp, JobName, Timestamp, u32)> {
+        let Cursor { key, ended } = place;
+        let time = match self.order {
+            Order::Nominal => key.nominal,
+            Order::Ended => (*ended)?,
+        };
+        Some((time, key.job.clone(), key.nominal, key.series))
+    }
+}
+
+/// How much a store holds.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Reader, Shard};
+///
+/// let counts = MemoryStore::new().counts(Shard::WHOLE)?;
+/// assert_eq!((counts.jobs, counts.pending, counts.dead), (0, 0, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Jobs, without those that were removed.
+    pub jobs: u64,
+    /// Pending one-shot jobs.
+    pub pending: u64,
+    /// Runs that are scheduled, queued or running.
+    pub open: u64,
+    /// Runs in all states.
+    pub runs: u64,
+    /// Dead letters.
+    pub dead: u64,
+}
+
+/// How the latest runs of a job went.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{MemoryStore, Reader, Shard};
+///
+/// let stats = MemoryStore::new().stats(Shard::WHOLE, &"backup".parse()?, 100)?;
+/// assert_eq!((stats.runs, stats.duration), (0, None), "it has not run yet");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// How many runs that ended were looked at.
+    pub runs: u64,
+    /// How many of them succeeded.
+    pub succeeded: u64,
+    /// How many never started: missed, skipped, withdrawn.
+    pub unstarted: u64,
+    /// From the start of the last attempt to its end, of those that started.
+    pub duration: Option<Spread>,
+    /// From when a run was due to the start of its first and only attempt, of those with one.
+    pub lateness: Option<Spread>,
+}
+
+impl Stats {
+    /// What runs that are over say.
+    pub fn of(runs: &[Run]) -> Stats {
+        let between = |from: Timestamp, to: Timestamp| {
+            Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
+        };
+        let started = |run: &Run| Some((run.started?, run.ended?));
+        let lateness = |run: &Run| Some(between(run.due, run.started.filter(|_| run.attempt == 1)?));
+        let count = |is_counted: &dyn Fn(&Run) -> bool| {
+            u64::try_from(runs.iter().filter(|run| is_counted(run)).count()).unwrap_or(u64::MAX)
+        };
+        Stats {
+            runs: count(&|_| true),
+            succeeded: count(&|run| run.state == RunState::Succeeded),
+            unstarted: count(&|run| run.started.is_none()),
+            duration: Spread::of(
+                runs.iter().filter_map(started).map(|(from, to)| between(from, to)).collect(),
+            ),
+            lateness: Spread::of(runs.iter().filter_map(lateness).collect()),
+        }
+    }
+}
+
+/// How long something took, of several times.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+/// use mainspring_job::Spread;
+///
+/// let spread = Spread::of((1..=100).map(Duration::from_secs).collect()).expect("there are some");
+/// assert_eq!((spread.median.as_secs(), spread.p95.as_secs(), spread.most.as_secs()), (50, 95, 100));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Spread {
+    /// Half of them took at most so long.
+    pub median: Duration,
+    /// 95 of 100 took at most so long.
+    pub p95: Duration,
+    /// The longest.
+    pub most: Duration,
+}
+
+impl Spread {
+    /// `None` if there is none.
+    pub fn of(mut times: Vec<Duration>) -> Option<Spread> {
+        times.sort_unstable();
+        let at = |percent: usize| times[(times.len() * percent).div_ceil(100).max(1) - 1];
+        (!times.is_empty()).then(|| Spread { median: at(50), p95: at(95), most: at(100) })
+    }
+}

@@ -1,0 +1,64 @@
+//! Who asked for what, and how a job's runs went.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not ask the store: `queries` does.
+
+use serde::{Deserialize, Serialize};
+
+/// Which rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AuditAskWire {
+    /// Only of this actor.
+    pub actor: Option<String>,
+    /// Only about this job, run or one-shot job.
+    pub target: Option<String>,
+    /// Only at or after this time.
+    pub since: Option<String>,
+    /// Only rows with smaller numbers: the last of the page before.
+    pub before: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// What somebody asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of `audit`")]
+pub struct AuditWire {
+    pub number: u64,
+    pub at: String,
+    /// `uid 1000` for who came over the socket, else the name of a token.
+    pub actor: String,
+    /// The command.
+    pub action: String,
+    /// A job, a run or a one-shot job; empty for everything.
+    pub target: String,
+    pub note: String,
+}
+
+/// How the latest runs of a job went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StatsWire {
+    /// How many runs that ended were looked at.
+    pub runs: u64,
+    /// How many of them succeeded.
+    pub succeeded: u64,
+    /// How many never started.
+    pub unstarted: u64,
+    /// How long they took.
+    pub duration: Option<SpreadWire>,
+    /// How long after they were due they started.
+    pub lateness: Option<SpreadWire>,
+}
+
+/// How long something took, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SpreadWire {
+    /// Half of them at most.
+    pub median_s: f64,
+    /// 95 of 100 at most.
+    pub p95_s: f64,
+    /// The longest.
+    pub most_s: f64,
+}

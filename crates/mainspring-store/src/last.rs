@@ -1,0 +1,59 @@
+//! The last run of each job that is over, kept in the job's own row, so that a list of jobs needs no look at
+//! their runs.
+//!
+//! ```text
+//!  a run ends ───────────────▶ came: it is the last, unless one with a later nominal time is
+//!  it opens again, is pruned ─▶ left: if it was the last, the last is looked for anew
+//! ```
+//!
+//! Cost: an update of the job's row for each end; the row is written with most ends in any case. Looking anew
+//! reads the job's runs from the latest back to the first that is over.
+//!
+//! Does not know one-shot jobs: they have no row.
+
+use jiff::Timestamp;
+use mainspring_job::{JobName, RunKey, RunState, StoreError};
+use rusqlite::{Connection, params};
+
+use super::fault::mapped;
+use super::row::nanoseconds;
+
+/// A run is over.
+pub(super) fn came(
+    connection: &Connection,
+    key: &RunKey,
+    state: RunState,
+    ended: Timestamp,
+) -> Result<(), StoreError> {
+    let sql =
+        "UPDATE job SET last_nominal = ?2, last_series = ?3, last_state = ?4, last_ended = ?5 WHERE name = ?1
+        AND (last_nominal IS NULL OR (last_nominal, last_series) <= (?2, ?3))";
+    let (job, nominal, ended) = (key.job.as_str(), nanoseconds(key.nominal), nanoseconds(ended));
+    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
+    statement.execute(params![job, nominal, key.series, state.name(), ended]).map_err(mapped)?;
+    if state == RunState::Succeeded {
+        let sql = "UPDATE job SET last_success = max(coalesce(last_success, ?2), ?2) WHERE name = ?1";
+        connection.prepare_cached(sql).map_err(mapped)?.execute(params![job, ended]).map_err(mapped)?;
+    }
+    Ok(())
+}
+
+/// A run is open again, or not there any more.
+pub(super) fn left(connection: &Connection, key: &RunKey) -> Result<(), StoreError> {
+    let sql = "SELECT 1 FROM job WHERE name = ?1 AND last_nominal = ?2 AND last_series = ?3";
+    let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];
+    if connection.prepare_cached(sql).map_err(mapped)?.exists(values).map_err(mapped)? {
+        look(connection, &key.job)?;
+    }
+    Ok(())
+}
+
+/// Looks for the last run of a job.
+pub(super) fn look(connection: &Connection, job: &JobName) -> Result<(), StoreError> {
+    let sql = "UPDATE job SET (last_nominal, last_series, last_state, last_ended) =
+        (SELECT nominal, series, state, coalesce(ended, planned) FROM run WHERE run.job = ?1
+            AND state NOT IN ('scheduled', 'queued', 'running') ORDER BY nominal DESC, series DESC LIMIT 1)
+        WHERE name = ?1";
+    connection.prepare_cached(sql).map_err(mapped)?.execute(params![job.as_str()]).map_err(mapped)?;
+    Ok(())
+}
