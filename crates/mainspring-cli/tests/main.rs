@@ -10,6 +10,7 @@ mod check;
 mod codes;
 mod doctor;
 mod durable;
+mod embedded;
 #[cfg(feature = "web")]
 mod equal;
 mod fault;

@@ -90,3 +90,7 @@ pub use jiff;
 pub use mainspring_job::{
     self, Attempt, CatchUp, DeadLetters, JobName, Outcome, Overlap, Policies, Reason, RunKey, RunState,
 };
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed.md")]
+struct Guide;
