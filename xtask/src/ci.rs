@@ -34,7 +34,11 @@ const STEPS: [Step; 15] = [
         arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
-    Step { name: "tests", arguments: &["test", "--workspace", "--all-features"], environment: &[] },
+    Step {
+        name: "tests",
+        arguments: &["test", "--workspace", "--all-features", "--no-fail-fast"],
+        environment: &[],
+    },
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step { name: "the packages", arguments: &["xtask", "package"], environment: &[] },
     Step {

@@ -48,6 +48,16 @@ const TOOLS: &[Tool] = &[
         skipped: "the counts of instructions",
     },
     Tool {
+        packages: &["postgresql-15"],
+        is_there: || Path::new("/usr/lib/postgresql/15/bin/initdb").exists(),
+        skipped: "the store that several servers share, in a real database",
+    },
+    Tool {
+        packages: &["pgbouncer"],
+        is_there: || Path::new("/usr/sbin/pgbouncer").exists(),
+        skipped: "the same store through a pooler in transaction mode",
+    },
+    Tool {
         packages: &["python3-minimal"],
         is_there: || is_there("python3"),
         skipped: "security trials that call what the kernel has no command for",

@@ -71,6 +71,10 @@ pub struct ProcessBody {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<(String, u64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_max: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_max: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub stdin: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,

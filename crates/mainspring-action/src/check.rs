@@ -10,7 +10,10 @@
 use std::path::Path;
 
 use crate::body::{Body, ProcessBody, SecretBody, WebhookBody};
-use crate::names::{LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, OnServerDeath, has_body};
+use crate::names::{
+    CPU_PERCENT, LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, MIN_MEMORY_BYTES, OnServerDeath,
+    has_body,
+};
 use crate::template::Template;
 
 /// The niceness that the kernel knows: setpriority(2).
@@ -66,6 +69,12 @@ fn check_process(body: &ProcessBody) -> Result<(), String> {
     }
     if let Some((name, _)) = body.limits.iter().find(|(name, _)| !LIMIT_NAMES.contains(&name.as_str())) {
         return Err(format!("limits: there is no limit called {name}"));
+    }
+    if body.memory_max.is_some_and(|bytes| bytes < MIN_MEMORY_BYTES) {
+        return Err(format!("memory_max: expected at least {MIN_MEMORY_BYTES} bytes"));
+    }
+    if body.cpu_max.is_some_and(|percent| !CPU_PERCENT.contains(&percent)) {
+        return Err("cpu_max: expected from 1 to 1000000 per cent of a processor".to_owned());
     }
     check_output(body.output_bytes)?;
     match body.on_server_death.as_deref() {

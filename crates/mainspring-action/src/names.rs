@@ -9,6 +9,7 @@
 //!
 //! Source: setrlimit(2), crontab(5) of Debian's cron 3.0pl1, RFC 9110 for the bodies of requests.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The shell, unless the job names another: crontab(5).
@@ -51,6 +52,14 @@ pub const LIMIT_NAMES: [&str; 9] = [
     "processes",
     "locked_bytes",
 ];
+
+/// The least memory that a job may be held to: a shell and a program need as much, and what is less is a slip
+/// of the unit.
+pub const MIN_MEMORY_BYTES: u64 = 1 << 20;
+
+/// The least and the most of a processor's time that a job may be held to, in hundredths of one processor:
+/// what the kernel takes with its usual period, and more processors than a machine has.
+pub const CPU_PERCENT: RangeInclusive<u32> = 1..=1_000_000;
 
 /// Whether a request of this method may carry a body.
 pub fn has_body(method: &str) -> bool {

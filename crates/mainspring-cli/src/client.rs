@@ -7,6 +7,7 @@
 //! Source: unix(7).
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use mainspring_exec::span::Span;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{Answered, Asked, Request, Response};
+use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
 pub mod http;
 
@@ -146,6 +148,24 @@ impl Client {
                 _ => {}
             }
         }
+    }
+
+    /// Waits for something to read from a server on this machine, as long as `output` has a reader; returns whether it
+    /// has. What follows the output of jobs for a reader that has gone would stay until the next line.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system has no memory left.
+    pub fn waits_with_reader(&self, output: BorrowedFd<'_>) -> Result<bool, Error> {
+        let Channel::Socket(socket) = &self.channel else { return Ok(!is_left(output)) };
+        while socket.reader.buffer().is_empty() && !is_readable(socket.reader.get_ref().as_fd()) {
+            if is_left(output) {
+                return Ok(false);
+            }
+            wait_for_any(&[socket.reader.get_ref().as_fd()], &[], &[output], None)
+                .map_err(|error| self.broken(error))?;
+        }
+        Ok(true)
     }
 
     fn broken(&self, source: io::Error) -> Error {

@@ -33,6 +33,8 @@ mod top;
 mod translate;
 mod upcoming;
 
+pub use manual::show_help;
+
 use printing::{
     beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_name, zone_or_system,
 };

@@ -9,17 +9,16 @@ use mainspring_server::exit::Exit;
 use mainspring_server::message;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let done = match Cli::try_parse() {
+        Ok(cli) => commands::execute(cli.command),
         // It repeats what was typed, such as the name of a file that another user gave it.
         Err(error) if error.use_stderr() => {
             message::say(&error.render().to_string());
             return ExitCode::from(Exit::Usage);
         }
-        // Help, or the version.
-        Err(error) => error.exit(),
+        Err(help) => commands::show_help(&help),
     };
-    let exit = commands::execute(cli.command).unwrap_or_else(|error| {
+    let exit = done.unwrap_or_else(|error| {
         message::complain(&error);
         error.exit()
     });

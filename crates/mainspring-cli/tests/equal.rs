@@ -31,9 +31,36 @@ fn assert_within(ours: &Value, theirs: &Value, at: &str) {
 /// A command, the part of its document, method and path, the body, the part of that document.
 type Row<'r> = (&'r [&'r str], &'r str, &'r str, &'r str, Value, &'r str);
 
+fn assert_same(site: &Site, token: &str, (command, part, method, path, body, other): Row<'_>) {
+    let ours = match command[0] {
+        "explain" | "translate" => serde_json::from_str(&crate::program::mainspring(command).stdout).unwrap(),
+        _ => site.served.json(command),
+    };
+    let path = format!("/api/v1{path}");
+    let theirs = match method {
+        "GET" => site.get(&path, token),
+        _ => site.post(&path, token, &body.to_string()),
+    };
+    let theirs = theirs.json();
+    let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
+    let ours = ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}"));
+    assert!(!ours.as_array().is_some_and(Vec::is_empty), "{command:?} has nothing to compare");
+    assert_within(ours, theirs, &path);
+}
+
+fn assert_doctor_and_health_agree(site: &Site, token: &str) {
+    let doctor = site.served.json(&["doctor", "--json"]);
+    let health = site.get("/api/v1/health", token).json();
+    let ours = doctor["findings"].as_array().unwrap();
+    for finding in health["findings"].as_array().unwrap() {
+        let is_same = |other: &&Value| ["subject", "level"].iter().all(|name| other[name] == finding[name]);
+        assert!(ours.iter().any(|other| is_same(&other)), "doctor has no {finding} in {ours:?}");
+    }
+}
+
 #[test]
 fn the_api_says_what_the_command_line_says() {
-    let dead = "[jobs.dying]\nat = 2100-01-01T00:00:00Z\ndead_letters = \"always\"\nshell = 'exit 3'\n";
+    let dead = "[jobs.dying]\nlabels = { team = 'ops' }\nat = 2100-01-01T00:00:00Z\ndead_letters = \"always\"\nshell = 'exit 3'\n";
     let site = Site::start("http-equal", &format!("{IDLE}{dead}"), &[]);
     let token = site.token("mara", Scope::Look);
     site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
@@ -50,7 +77,20 @@ fn the_api_says_what_the_command_line_says() {
     let explain = [&["explain", expression][..], &options].concat();
     let translate = ["translate", expression, "--to", "quartz", "--json"];
     let nothing = Value::Null;
-    let rows: [Row<'_>; 11] = [
+    site.served.says(&["pause", "dying", "--until", "2099-01-01T00:00:00Z", "--note", "new disk"], 0, "");
+    let by_end = ["history", "--by-end", "--cause", "request", "--json"];
+    let rows: [Row<'_>; 15] = [
+        (&["show", "dying", "--json"], "/job", "GET", "/jobs/dying", nothing.clone(), ""),
+        (&["audit", "--json"], "/audit/rows", "GET", "/audit", nothing.clone(), "/items"),
+        (
+            &["list", "--label", "team=ops", "--json"],
+            "/jobs/jobs",
+            "GET",
+            "/jobs?label=team=ops",
+            nothing.clone(),
+            "/items",
+        ),
+        (&by_end, "/runs/runs", "GET", "/runs?cause=request", nothing.clone(), "/items"),
         (&["status", "--json"], "/status", "GET", "/status", nothing.clone(), ""),
         (&["list", "--json"], "/jobs/jobs", "GET", "/jobs", nothing.clone(), "/items"),
         (&["list", "--pending", "--json"], "/jobs/pending", "GET", "/once", nothing.clone(), "/items"),
@@ -70,31 +110,8 @@ fn the_api_says_what_the_command_line_says() {
         (&explain, "/from", "POST", "/explain", asked.clone(), "/from"),
         (&translate, "/translation", "POST", "/explain", asked, "/translations/1/translation"),
     ];
-    for (command, part, method, path, body, other) in rows {
-        let ours = match command[0] {
-            "explain" | "translate" => {
-                serde_json::from_str(&crate::program::mainspring(command).stdout).unwrap()
-            }
-            _ => site.served.json(command),
-        };
-        let path = format!("/api/v1{path}");
-        let theirs = match method {
-            "GET" => site.get(&path, &token),
-            _ => site.post(&path, &token, &body.to_string()),
-        };
-        let theirs = theirs.json();
-        let theirs = theirs.pointer(other).unwrap_or_else(|| panic!("{path}: {theirs}"));
-        let ours = ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}"));
-        assert!(!ours.as_array().is_some_and(Vec::is_empty), "{command:?} has nothing to compare");
-        assert_within(ours, theirs, &path);
-    }
-    let doctor = site.served.json(&["doctor", "--json"]);
-    let health = site.get("/api/v1/health", &token).json();
-    let ours = doctor["findings"].as_array().unwrap();
-    for finding in health["findings"].as_array().unwrap() {
-        let is_same = |other: &&Value| ["subject", "level"].iter().all(|name| other[name] == finding[name]);
-        assert!(ours.iter().any(|other| is_same(&other)), "doctor has no {finding} in {ours:?}");
-    }
+    rows.into_iter().for_each(|row| assert_same(&site, &token, row));
+    assert_doctor_and_health_agree(&site, &token);
     let missing = site.get("/api/v1/jobs/none", &token);
     assert_eq!((missing.status, missing.json()["detail"].as_str()), (404, Some("there is no job `none`")));
     site.served.says(&["show", "none"], 4, "there is no job `none`");

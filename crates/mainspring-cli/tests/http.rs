@@ -167,8 +167,11 @@ fn jobs_are_run_paused_and_resumed_and_the_log_says_who_asked() {
     assert_eq!(site.post("/api/v1/resume", &token, "{}").json()["paused"], false);
     let audit = site.get("/api/v1/audit?job=idle", &token).json();
     let codes: Vec<&str> =
-        audit["items"].as_array().unwrap().iter().map(|entry| entry["code"].as_str().unwrap()).collect();
+        audit["items"].as_array().unwrap().iter().map(|entry| entry["action"].as_str().unwrap()).collect();
     assert_eq!(codes, ["resume", "pause", "run"]);
+    let everything = site.get("/api/v1/audit?q=everything", &token).json();
+    assert_eq!(everything["items"].as_array().unwrap().len(), 2, "{everything}");
+    assert_eq!(everything["items"][0]["text"], "resume everything");
     assert_eq!(audit["items"][1]["note"], "for a while");
     let all = json!({ "do": "run", "of": "jobs", "filter": { "q": "id" }, "preview": true }).to_string();
     assert_eq!(
@@ -180,6 +183,77 @@ fn jobs_are_run_paused_and_resumed_and_the_log_says_who_asked() {
     assert_eq!(site.post("/api/v1/actions", &token, &wrong).json()["type"], "urn:mainspring:problem:changed");
     let (_, lines, _) = site.served.running.stop();
     assert!(lines.iter().any(|line| line.contains("mara asked over HTTP: run idle")), "{lines:#?}");
+}
+
+#[test]
+fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
+    let jobs = format!(
+        "{IDLE}[jobs.b]\nat = 2100-01-01T00:00:00Z\nzone = 'Asia/Tokyo'\nrun = ['true']\nlabels = {{ team = 'ops' }}\n"
+    );
+    let site = Site::start("http-pause", &jobs, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let until = "2099-01-01T00:00:00Z";
+    let rest = json!({ "note": "new disk", "until": until });
+    let paused = site.post("/api/v1/jobs/b/pause", &token, &rest.to_string()).json();
+    assert_eq!(paused["rest"], site.served.json(&["show", "b", "--json"])["job"]["rest"]);
+    let pause = &paused["pause"];
+    assert_eq!(
+        [&pause["note"], &pause["until"], &pause["by"], &pause["civil"]["until"]],
+        ["new disk", until, "mara", "2099-01-01T09:00:00+09:00[Asia/Tokyo]"]
+    );
+    site.served.says(&["show", "b"], 0, "new disk");
+    for wrong in [r#"{"until":"2000-01-01T00:00:00Z"}"#, r#"{"until":"soon"}"#, r#"{"note":"a\nb"}"#] {
+        assert_eq!(site.post("/api/v1/jobs/b/pause", &token, wrong).status, 422, "{wrong}");
+        assert_eq!(site.post("/api/v1/pause", &token, wrong).status, 422, "{wrong}");
+    }
+    let everything = site.post("/api/v1/pause", &token, &rest.to_string()).json();
+    assert_eq!((&everything["pause"]["until"], &everything["pause"]["by"]), (&json!(until), &json!("mara")));
+    assert_eq!(everything["rest"], site.served.json(&["status", "--json"])["status"]["rest"]);
+    site.post("/api/v1/resume", &token, r#"{"note":"it is in"}"#);
+    let many = json!({
+        "do": "pause", "of": "jobs", "filter": { "label": "team=ops" }, "note": "again", "until": until, "expected": 1
+    });
+    let accepted = site.post("/api/v1/actions", &token, &many.to_string()).json();
+    let path = format!("/{}", accepted["href"].as_str().unwrap());
+    while site.get(&path, &token).json()["state"] == "running" {}
+    assert_eq!(site.get("/api/v1/jobs/b", &token).json()["pause"]["note"], "again");
+    let audit = site.served.json(&["audit", "--json"])["audit"]["rows"].clone();
+    assert_eq!((&audit[0]["actor"], &audit[0]["note"]), (&json!("mara"), &json!("again")), "{audit}");
+    assert_eq!(audit[1]["note"], "it is in", "{audit}");
+    site.stop();
+}
+
+#[test]
+fn runs_are_told_by_their_ends_page_by_page() {
+    let site = Site::start("http-order", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    (0..5).for_each(|_| site.served.says(&["run", "idle", "--wait"], 0, "succeeded"));
+    let all = site.get("/api/v1/runs?state=succeeded", &token).json();
+    let name = |run: &serde_json::Value| run["run"].as_str().unwrap().to_owned();
+    let wanted: Vec<String> = all["items"].as_array().unwrap().iter().map(name).collect();
+    assert_eq!((wanted.len(), &all["total"]), (5, &json!(5)));
+    for order in ["ended", "nominal"] {
+        let (mut found, mut after) = (Vec::new(), String::new());
+        loop {
+            let after_text = after.replace('|', "%7C").replace('+', "%2B").replace('#', "%23");
+            let path = format!("/api/v1/runs?job=idle&order={order}&limit=2&after={after_text}");
+            let page = site.get(&path, &token).json();
+            found.extend(page["items"].as_array().unwrap().iter().map(name));
+            let Some(next) = page["next"].as_str() else { break };
+            after = next.to_owned();
+        }
+        found.retain(|run| wanted.contains(run));
+        assert_eq!(found.len(), 5, "{order}: {found:?}");
+        let ends: Vec<&String> = wanted.iter().collect();
+        assert_eq!(found.iter().collect::<Vec<_>>(), ends, "{order}");
+    }
+    let third = &all["items"][2]["ended"];
+    let count = |query: String| site.get(&query, &token).json()["items"].as_array().unwrap().len();
+    assert_eq!(count(format!("/api/v1/runs?since={}", third.as_str().unwrap())), 3);
+    assert_eq!(count(format!("/api/v1/runs?until={}", third.as_str().unwrap())), 2);
+    assert_eq!((count("/api/v1/runs?cause=request".into()), count("/api/v1/runs?cause=once".into())), (5, 0));
+    assert_eq!(site.get("/api/v1/runs?cause=luck", &token).status, 400);
+    site.stop();
 }
 
 #[test]
@@ -199,6 +273,10 @@ fn output_is_bytes_and_never_a_page() {
     assert!(String::from_utf8_lossy(&whole.body).contains("<script>alert(1)</script>"), "{whole:?}");
     let tail = site.get(&format!("{path}?tail=1"), &token);
     assert!(tail.status == 206 && tail.body.ends_with(b" 3\n") && !tail.body.contains(&b'<'), "{tail:?}");
+    assert_eq!(site.get(&format!("{path}?attempt=1"), &token).body, whole.body);
+    assert!(site.get(&format!("{path}?attempt=2"), &token).body.is_empty(), "there was one attempt");
+    assert!(site.get(&format!("{path}?attempt=1&tail=1"), &token).body.ends_with(b" 3\n"));
+    assert_eq!(site.get(&format!("{path}?attempt=0"), &token).status, 400);
     let bearer = format!("Bearer {token}");
     let range = |range: &str| site.send("GET", &path, &[("Authorization", &bearer), ("Range", range)], "");
     assert_eq!(range("bytes=0-3").body, whole.body[..4]);

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod after;
+mod cgroups;
 mod check;
 mod codes;
 mod doctor;
@@ -15,6 +16,7 @@ mod embedded;
 mod equal;
 mod fault;
 mod golden;
+mod habits;
 #[cfg(feature = "web")]
 mod hostile;
 #[cfg(feature = "web")]

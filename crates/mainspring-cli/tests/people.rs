@@ -66,6 +66,23 @@ fn what_waits_once_is_listed_shown_and_exported() {
 }
 
 #[test]
+fn a_line_that_is_longer_than_a_piece_comes_back_as_one() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\n\
+                shell = 'head -c 20000 /dev/zero | tr \\\\0 y; echo; echo short; head -c 9000 /dev/zero | tr \\\\0 z'\n";
+    let mut served = Served::start("long-line", jobs);
+    served.running.wait_for(&["long", "end    exit status 0"]);
+    let text = served.ask(&["logs", "long"]).stdout;
+    assert_eq!(text, format!("{}\nshort\n{}\n", "y".repeat(20_000), "z".repeat(9_000)));
+    let json = served.ask(&["logs", "long", "--json"]).stdout;
+    let marks: Vec<bool> = json.lines().map(|line| line.contains("\"goes_on\":true")).collect();
+    assert_eq!(marks, [true, true, false, false, true, false]);
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    assert_eq!(mainspring(&["logs", "long", "--data", &data]).stdout, text);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
     let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\noutput_bytes = 2000\nshell = 'echo BEGIN; seq 100000; echo END'\n";
     let mut served = Served::start("long-output", jobs);

@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 use mainspring_action::body::Body;
 use mainspring_exec::bell::{Bell, Ring, bell};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::output::Piece;
 use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
@@ -221,6 +222,10 @@ fn end(under_way: &UnderWay, outcome: Outcome, cause: Option<KillCause>, now: Mo
 }
 
 impl Execution for Handlers {
+    fn note(&self) -> Option<String> {
+        None
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
@@ -299,7 +304,8 @@ impl Execution for Handlers {
         while let Ok((number, line)) = self.lines.try_recv() {
             // What a function writes that is left to itself has no place any more.
             if let Some(under_way) = self.under_way.get(&number) {
-                line.lines().for_each(|line| reports.line(&under_way.attempted, Stream::Stdout, line));
+                line.lines()
+                    .for_each(|line| reports.line(&under_way.attempted, Stream::Stdout, &Piece::line(line)));
             }
         }
         while let Ok((number, outcome)) = self.receiver.try_recv() {

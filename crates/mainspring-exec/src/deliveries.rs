@@ -12,7 +12,6 @@
 //!
 //! Does not keep idle threads: starting one costs less than a thousandth of a request.
 
-use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use std::{fmt, thread};
 use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
-use crate::output::LineSplitter;
+use crate::output::{LineSplitter, Piece};
 use crate::process::Outcome;
 use crate::run::{End, KillCause, Reports, Stream};
 use crate::shortage::is_shortage;
@@ -193,11 +192,12 @@ impl<K> UnderWay<K> {
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
     let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after, masks } = delivered;
     let mut splitter = LineSplitter::new(masks);
-    let mut each = |line: Cow<'_, str>| reports.line(&delivery.key, Stream::Stdout, &line);
+    let mut each = |piece: Piece<'_>| reports.line(&delivery.key, Stream::Stdout, &piece);
     splitter.push(&answer, &mut each);
     splitter.finish(&mut each);
     if 0 < dropped_bytes {
-        reports.line(&delivery.key, Stream::Note, "the rest of the answer is left out: it is too long");
+        let text = Piece::line("the rest of the answer is left out: it is too long");
+        reports.line(&delivery.key, Stream::Note, &text);
     }
     let end = End {
         outcome: Some(outcome),

@@ -18,10 +18,11 @@
 //!
 //! Does not poll, does not know jobs or schedules, and does not keep a run that ended.
 
-use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
+use std::{fmt, io};
 
+use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
 use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
@@ -75,6 +76,7 @@ pub struct Executor<K> {
     last_number: u64,
     capacity: usize,
     buffer: Vec<u8>,
+    cgroups: Option<Cgroups>,
 }
 
 /// A run with its wait.
@@ -101,7 +103,13 @@ impl<K> Executor<K> {
             last_number: 0,
             capacity: capacity.min(MAX_RUNNING),
             buffer: vec![0; READ_BYTES],
+            cgroups: None,
         }
+    }
+
+    /// The same with a cgroup for each run.
+    pub fn with_cgroups(self, cgroups: Option<Cgroups>) -> Executor<K> {
+        Executor { cgroups, ..self }
     }
 }
 
@@ -124,12 +132,26 @@ impl<K: PartialEq> Executor<K> {
         }
         let is_starting = self.runs.iter_mut().any(|held| held.run.is_starting());
         let wait = if is_starting { LATER_START_WAIT } else { START_WAIT };
-        let run = Run::start(spec, variables, key, now, wait).map_err(Refused::Start)?;
+        let cgroup = self.cgroup(spec).map_err(Refused::Start)?;
+        let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(Refused::Start)?;
         let pid = run.pid();
         self.last_number += 1;
         self.runs.push(Held { number: self.last_number, run, armed: None });
         self.arm(now);
         Ok(pid)
+    }
+
+    /// The cgroup of a new run. Without one a run goes on in its process group, unless it is to be held to
+    /// something.
+    fn cgroup(&mut self, spec: &ProcessSpec) -> Result<Option<Cgroup>, StartError> {
+        let added = match &mut self.cgroups {
+            Some(cgroups) => cgroups.add(&spec.share),
+            None => Err(io::Error::new(io::ErrorKind::Unsupported, "no cgroup is delegated to the server")),
+        };
+        match added {
+            Err(error) if !spec.share.is_all() => Err(StartError::Cgroup(error)),
+            added => Ok(added.ok()),
+        }
     }
 
     /// Whether no further run can be started now.
@@ -143,7 +165,7 @@ impl<K: PartialEq> Executor<K> {
         if let Some(at) = self.runs.iter().position(|held| held.run.is_lingering()) {
             let mut held = self.runs.remove(at);
             self.waits.arm(&mut held.armed, None, held.number, now);
-            held.run.close(now, reports);
+            close(held, &mut self.cgroups, now, reports);
         }
     }
 
@@ -161,7 +183,7 @@ impl<K: PartialEq> Executor<K> {
         }
         for mut held in self.runs.extract_if(.., |held| held.run.is_over()) {
             self.waits.arm(&mut held.armed, None, held.number, now);
-            held.run.close(now, reports);
+            close(held, &mut self.cgroups, now, reports);
         }
         self.arm(now);
     }
@@ -225,8 +247,15 @@ impl<K: PartialEq> Executor<K> {
     /// let go.
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.waits = Waits::default();
-        for Held { run, .. } in self.runs.drain(..) {
-            run.close(now, reports);
+        for held in self.runs.drain(..) {
+            close(held, &mut self.cgroups, now, reports);
         }
+    }
+}
+
+fn close<K>(held: Held<K>, cgroups: &mut Option<Cgroups>, now: Moment, reports: &mut dyn Reports<K>) {
+    let cgroup = held.run.close(now, reports);
+    if let (Some(cgroup), Some(cgroups)) = (cgroup, cgroups) {
+        cgroups.remove(cgroup);
     }
 }

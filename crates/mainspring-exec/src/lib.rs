@@ -6,9 +6,9 @@
 //!             webhook ─▶ deliveries: a thread for each, which rings a bell
 //! ```
 //!
-//! [`descriptors`] says how much may run at once, [`secret`] and [`signature`] what is read when something
-//! starts, and [`orphans`] reaps what jobs leave behind. The clocks are read in [`clock`] alone; what is
-//! waited for stands in [`waits`].
+//! [`cgroup`] keeps a run and all that it starts together, [`descriptors`] says how much may run at once,
+//! [`secret`] and [`signature`] what is read when something starts, and [`orphans`] reaps what jobs leave
+//! behind. The clocks are read in [`clock`] alone; what is waited for stands in [`waits`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!
@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 
 pub mod bell;
+pub mod cgroup;
 pub mod clock;
 #[cfg(feature = "webhooks")]
 pub mod deliveries;

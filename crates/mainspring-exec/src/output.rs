@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between
-//! characters. So much of it is kept back that a secret which a cut would go through is whole before it is
-//! cut: masked text is cut, never text to be masked. Bytes that are not UTF-8 become U+FFFD.
+//! characters; all but the last say that the line goes on. So much of it is kept back that a secret which a
+//! cut would go through is whole before it is cut: masked text is cut, never text to be masked. Bytes that
+//! are not UTF-8 become U+FFFD.
 //!
 //! Cost: each byte is looked at once for the line's end, and once or twice for each secret; at most one piece
 //! and the longest secret are kept.
@@ -33,8 +34,24 @@ pub enum Stream {
     Note,
 }
 
-/// What is given each line.
-pub type EachLine<'a> = dyn FnMut(Cow<'_, str>) + 'a;
+/// A line without its end, or a piece of one that is too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The text.
+    pub text: Cow<'a, str>,
+    /// Whether the line goes on with the next piece of the same stream.
+    pub goes_on: bool,
+}
+
+impl<'a> Piece<'a> {
+    /// A line, or the last piece of one.
+    pub fn line(text: impl Into<Cow<'a, str>>) -> Piece<'a> {
+        Piece { text: text.into(), goes_on: false }
+    }
+}
+
+/// What is given each line, in pieces if it is too long.
+pub type EachLine<'a> = dyn FnMut(Piece<'_>) + 'a;
 
 /// Cuts a stream of bytes into lines, and takes secrets out of them.
 #[derive(Debug, Default)]
@@ -60,7 +77,7 @@ impl LineSplitter {
                     self.keep(text);
                     self.keep_begun();
                     self.cut_pieces(each);
-                    each(self.masks.apply(&self.kept));
+                    each(Piece::line(self.masks.apply(&self.kept)));
                     self.kept.clear();
                 }
                 None => {
@@ -76,7 +93,7 @@ impl LineSplitter {
         self.keep_begun();
         self.cut_pieces(each);
         if !self.kept.is_empty() {
-            each(self.masks.apply(&self.kept));
+            each(Piece::line(self.masks.apply(&self.kept)));
             self.kept.clear();
         }
     }
@@ -114,7 +131,7 @@ impl LineSplitter {
         let mut start = 0;
         while most < self.kept.len() - start {
             let end = self.kept.floor_char_boundary(start + MAX_OUTPUT_LINE_BYTES);
-            each(Cow::Borrowed(&self.kept[start..end]));
+            each(Piece { text: Cow::Borrowed(&self.kept[start..end]), goes_on: true });
             start = end;
         }
         self.kept.drain(..start);
@@ -145,9 +162,9 @@ mod tests {
         let mut lines = Vec::new();
         let mut splitter = LineSplitter::default();
         for chunk in chunks {
-            splitter.push(chunk, &mut |line| lines.push(line.into_owned()));
+            splitter.push(chunk, &mut |piece| lines.push(piece.text.into_owned()));
         }
-        splitter.finish(&mut |line| lines.push(line.into_owned()));
+        splitter.finish(&mut |piece| lines.push(piece.text.into_owned()));
         lines
     }
 
@@ -174,6 +191,20 @@ mod tests {
     }
 
     #[test]
+    fn every_piece_but_the_last_says_that_its_line_goes_on() {
+        let limit = MAX_OUTPUT_LINE_BYTES;
+        let text = [vec![b'x'; 2 * limit + 1], b"\nshort\n".to_vec(), vec![b'y'; limit + 1]].concat();
+        for step in [1, 1_000, text.len()] {
+            let (mut marks, mut splitter) = (Vec::new(), LineSplitter::default());
+            let mut each = |piece: Piece<'_>| marks.push((piece.text.len(), piece.goes_on));
+            text.chunks(step).for_each(|bytes| splitter.push(bytes, &mut each));
+            splitter.finish(&mut each);
+            assert_eq!(marks[..4], [(limit, true), (limit, true), (1, false), (5, false)], "step {step}");
+            assert_eq!(marks[4..], [(limit, true), (1, false)], "step {step}");
+        }
+    }
+
+    #[test]
     fn pieces_are_cut_between_characters() {
         let text = format!("x{}", "€".repeat(MAX_OUTPUT_LINE_BYTES));
         let pieces = lines(&[text.as_bytes()]);
@@ -192,9 +223,9 @@ mod tests {
                 let mut splitter = LineSplitter::new(masks);
                 let mut pieces = Vec::new();
                 for chunk in text.as_bytes().chunks(step.min(text.len())) {
-                    splitter.push(chunk, &mut |line| pieces.push(line.into_owned()));
+                    splitter.push(chunk, &mut |piece| pieces.push(piece.text.into_owned()));
                 }
-                splitter.finish(&mut |line| pieces.push(line.into_owned()));
+                splitter.finish(&mut |piece| pieces.push(piece.text.into_owned()));
                 assert_eq!(pieces.concat(), text.replace(secret, "***"), "at {at}");
                 assert!(pieces.iter().all(|piece| piece.len() <= MAX_OUTPUT_LINE_BYTES + secret.len()));
             }

@@ -141,7 +141,7 @@ mod tests {
 
     fn read(output: &mut OutputPipe) -> Vec<String> {
         let mut lines = Vec::new();
-        output.read(&mut [0; 1024], &mut |line| lines.push(line.into_owned()));
+        output.read(&mut [0; 1024], &mut |piece| lines.push(piece.text.into_owned()));
         lines
     }
 

@@ -11,13 +11,13 @@
 //!
 //! Cost: one fork; `outcome` is one system call.
 //!
-//! Does not follow a process that leaves the group (`setsid`): nothing can signal it as a part of the run.
+//! Does not follow a process that leaves the group (`setsid`): the cgroup of the run does, where it has one.
 //!
 //! Source: cron's do_command.c does the same with a session; waitid(2), WNOWAIT.
 
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -77,8 +77,9 @@ pub struct Streams {
 }
 
 impl Process {
-    /// Starts what `spec` says with pipes for what it writes, and for what it reads if it has input.
-    /// `variables` come on top of its environment. Returned with it is what must be taken out of its output.
+    /// Starts what `spec` says, in this cgroup if there is one, with pipes for what it writes, and for what
+    /// it reads if it has input. `variables` come on top of its environment. Returned with it is what must be
+    /// taken out of its output.
     ///
     /// # Errors
     ///
@@ -87,6 +88,7 @@ impl Process {
     pub fn spawn(
         spec: &ProcessSpec,
         variables: &[(String, String)],
+        cgroup: Option<BorrowedFd<'_>>,
         wait: Duration,
     ) -> Result<(Process, Streams, Masks), StartError> {
         let (environment, masks) = launch::environment(spec, variables).map_err(StartError::Secret)?;
@@ -104,8 +106,8 @@ impl Process {
             },
         };
         let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
-        let (pid, failure) =
-            sys::start(&launch, streams).map_err(|error| StartError::Program(spec.program.clone(), error))?;
+        let (pid, failure) = sys::start(&launch, streams, cgroup)
+            .map_err(|error| StartError::Program(spec.program.clone(), error))?;
         let named = Named {
             program: spec.program.clone(),
             directory: spec.directory.clone(),
@@ -262,6 +264,8 @@ pub enum StartError {
     Secret(SecretError),
     /// A pipe could not be made ready.
     Pipe(io::Error),
+    /// There is no cgroup that could hold it to what it may have.
+    Cgroup(io::Error),
 }
 
 impl StartError {
@@ -271,7 +275,8 @@ impl StartError {
             StartError::Directory(_, error)
             | StartError::Program(_, error)
             | StartError::User { error, .. }
-            | StartError::Pipe(error) => is_shortage(error),
+            | StartError::Pipe(error)
+            | StartError::Cgroup(error) => is_shortage(error),
             StartError::Secret(error) => is_shortage(error.cause()),
         }
     }
@@ -290,6 +295,7 @@ impl fmt::Display for StartError {
             StartError::User { user, error } => write!(f, "cannot become the user {user}: {error}"),
             StartError::Secret(error) => error.fmt(f),
             StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
+            StartError::Cgroup(error) => write!(f, "cannot keep memory_max or cpu_max: {error}"),
         }
     }
 }
@@ -300,7 +306,8 @@ impl std::error::Error for StartError {
             StartError::Directory(_, error)
             | StartError::Program(_, error)
             | StartError::User { error, .. }
-            | StartError::Pipe(error) => Some(error),
+            | StartError::Pipe(error)
+            | StartError::Cgroup(error) => Some(error),
             StartError::Secret(error) => Some(error),
         }
     }

@@ -24,9 +24,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
 
+use crate::cgroup::Cgroup;
 use crate::clock::Moment;
-use crate::output::EachLine;
 pub use crate::output::Stream;
+use crate::output::{EachLine, Piece};
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Outcome, Process, StartError};
 use crate::secret::Masks;
@@ -37,10 +38,14 @@ use crate::tail::{TAIL_BYTES_MAX, Tail};
 /// How long after the end of a program its output may still be held open before its end is reported.
 pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
 
+/// How often is looked whether what outlives a killed program has ended. Short against the grace of a kill,
+/// and few looks for a run that takes all of that.
+const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
+
 /// Hears what becomes of runs that the loop knows as `K`.
 pub trait Reports<K> {
-    /// A run wrote a line; secrets are masked in it.
-    fn line(&mut self, run: &K, stream: Stream, text: &str);
+    /// A run wrote a line, or a piece of a long one; secrets are masked in it.
+    fn line(&mut self, run: &K, stream: Stream, piece: &Piece<'_>);
     /// A run ended. Lines may still come of it, if its output is held open.
     fn ended(&mut self, run: &K, end: &End);
 }
@@ -97,6 +102,8 @@ pub enum KillCause {
 pub struct Run<K> {
     key: K,
     process: Process,
+    /// What holds it and all that it has started.
+    cgroup: Option<Cgroup>,
     input: Option<InputPipe>,
     output: Output,
     started: Moment,
@@ -106,6 +113,8 @@ pub struct Run<K> {
     /// How and when the program ended, or was first seen to have ended.
     ended: Option<(Outcome, Moment)>,
     end_is_reported: bool,
+    /// When a deadline came last.
+    looked: Option<Moment>,
 }
 
 /// Where a kill sequence stands.
@@ -118,20 +127,21 @@ struct Killing {
 }
 
 impl<K> Run<K> {
-    /// Starts what `spec` says, with `variables` on top of its environment, and waits so long for it to be
-    /// executed.
+    /// Starts what `spec` says in a cgroup, with `variables` on top of its environment, and waits so long for
+    /// it to be executed.
     ///
     /// # Errors
     ///
     /// See [`StartError`]; nothing runs then.
-    pub fn start(
+    pub(crate) fn start(
         spec: &ProcessSpec,
         variables: &[(String, String)],
         key: K,
-        now: Moment,
-        wait: Duration,
+        (now, wait): (Moment, Duration),
+        cgroup: Option<Cgroup>,
     ) -> Result<Run<K>, StartError> {
-        let (process, streams, masks) = Process::spawn(spec, variables, wait)?;
+        let entry = cgroup.as_ref().map(Cgroup::entry);
+        let (process, streams, masks) = Process::spawn(spec, variables, entry, wait)?;
         let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
         let stderr = OutputPipe::new(streams.stderr, masks.clone()).map_err(StartError::Pipe)?;
         let input = match (streams.stdin, &spec.input) {
@@ -141,6 +151,7 @@ impl<K> Run<K> {
         Ok(Run {
             key,
             process,
+            cgroup,
             input,
             output: Output::new(stdout, stderr, masks, spec.output_bytes_max),
             started: now,
@@ -149,6 +160,7 @@ impl<K> Run<K> {
             killing: None,
             ended: None,
             end_is_reported: false,
+            looked: None,
         })
     }
 
@@ -194,6 +206,7 @@ impl<K> Run<K> {
     /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end
     /// although the output is still held open. Nothing before.
     pub fn elapse(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.looked = Some(now);
         self.advance_killing(now);
         let ended =
             self.ended.clone().filter(|(_, at)| !self.end_is_reported && OUTPUT_WAIT <= now.since(*at));
@@ -214,13 +227,13 @@ impl<K> Run<K> {
     /// Kills the whole group at once.
     pub fn kill_at_once(&mut self, now: Moment) {
         let cause = self.killing.map_or(KillCause::Asked, |killing| killing.cause);
-        self.process.signal(Signal::SIGKILL);
+        self.send(Signal::SIGKILL);
         self.killing = Some(Killing { cause, step_index: self.kill.0.len() + 1, since: now });
     }
 
     /// Whether nothing more can come of this run.
     pub fn is_over(&self) -> bool {
-        self.ended.is_some() && self.output.is_closed()
+        self.ended.is_some() && self.output.is_closed() && !self.is_outlived()
     }
 
     /// Whether its end is reported, and something in the background holds its output open.
@@ -231,7 +244,8 @@ impl<K> Run<K> {
     /// When time alone changes something: its timeout, the next step of killing, the end of the wait for its
     /// output. `None`: never.
     pub fn deadline(&self) -> Option<Instant> {
-        self.kill_deadline().into_iter().chain(self.output_deadline()).min()
+        let deadlines = [self.kill_deadline(), self.output_deadline(), self.survivors_deadline()];
+        deadlines.into_iter().flatten().min()
     }
 
     fn kill_deadline(&self) -> Option<Instant> {
@@ -252,6 +266,13 @@ impl<K> Run<K> {
         at.monotonic.checked_add(OUTPUT_WAIT)
     }
 
+    /// When to look again whether what outlives the program has ended: nothing tells of that.
+    fn survivors_deadline(&self) -> Option<Instant> {
+        let (_, at) = self.ended.as_ref().filter(|_| self.output.is_closed() && self.is_outlived())?;
+        let looked = self.looked.map_or(at.monotonic, |looked| looked.monotonic);
+        looked.checked_add(SURVIVORS_LOOK)
+    }
+
     /// Adds what to poll: pipes with output to read, then a pipe that takes input.
     pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
         readable.extend(self.output.stdout.fd());
@@ -259,14 +280,19 @@ impl<K> Run<K> {
         writable.extend(self.input.as_ref().and_then(InputPipe::fd));
     }
 
-    /// Ends the run whatever its state, and frees the number of its group.
-    pub fn close(mut self, now: Moment, reports: &mut dyn Reports<K>) {
+    /// Ends the run whatever its state, and frees the number of its group. Returned is its cgroup, to be
+    /// removed.
+    pub(crate) fn close(mut self, now: Moment, reports: &mut dyn Reports<K>) -> Option<Cgroup> {
+        if self.is_outlived() {
+            self.send(Signal::SIGKILL);
+        }
         self.output.close(&self.key, reports);
         if !self.end_is_reported {
             let (outcome, at) = self.ended.take().map_or((None, now), |(outcome, at)| (Some(outcome), at));
             self.report_end(outcome, at, reports);
         }
         self.process.reap();
+        self.cgroup
     }
 
     fn advance_killing(&mut self, now: Moment) {
@@ -288,11 +314,25 @@ impl<K> Run<K> {
 
     fn carry_out(&mut self, killing: Killing) {
         if let Some(step) = self.kill.step(killing.step_index) {
-            self.process.signal(step.signal);
+            self.send(step.signal);
             // A stopped process sees a signal only when it is continued.
             self.process.signal(Signal::SIGCONT);
         }
         self.killing = Some(killing);
+    }
+
+    /// Sends a signal to the group of processes, and SIGKILL to the cgroup, too: what has left the one is in
+    /// the other.
+    fn send(&self, signal: Signal) {
+        self.process.signal(signal);
+        if let (Signal::SIGKILL, Some(cgroup)) = (signal, &self.cgroup) {
+            cgroup.kill();
+        }
+    }
+
+    /// Whether it is being killed and something that it started is still there, in its cgroup.
+    fn is_outlived(&self) -> bool {
+        self.killing.is_some() && self.cgroup.as_ref().is_some_and(Cgroup::is_populated)
     }
 
     fn report_end(&mut self, outcome: Option<Outcome>, at: Moment, reports: &mut dyn Reports<K>) {
@@ -357,7 +397,7 @@ impl Output {
 
     fn report_tail<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
         if !self.tail.is_empty() {
-            let mut each = |stream, line: &str| reports.line(key, stream, line);
+            let mut each = |stream, piece: &Piece<'_>| reports.line(key, stream, piece);
             self.dropped_bytes += self.tail.take(&self.masks, &mut each).bytes;
         }
     }
@@ -371,17 +411,19 @@ impl Output {
     ) {
         let Output { stdout, stderr, head_bytes, tail, is_in_tail, .. } = self;
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
-            act(pipe, &mut |line| {
-                let line_bytes = line.len() as u64 + 1;
+            act(pipe, &mut |piece| {
+                let line_bytes = piece.text.len() as u64 + u64::from(!piece.goes_on);
                 // What follows a line that has no place has none either: a head with holes in it would
                 // mislead.
                 *is_in_tail |= *head_bytes < line_bytes;
                 if *is_in_tail {
-                    tail.push(stream, line.as_bytes());
-                    tail.push(stream, b"\n");
+                    tail.push(stream, piece.text.as_bytes());
+                    if !piece.goes_on {
+                        tail.push(stream, b"\n");
+                    }
                 } else {
                     *head_bytes -= line_bytes;
-                    reports.line(key, stream, &line);
+                    reports.line(key, stream, &piece);
                 }
             });
         }

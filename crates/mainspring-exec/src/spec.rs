@@ -23,6 +23,7 @@ use std::time::Duration;
 use nix::sys::resource::Resource;
 use nix::sys::signal::Signal;
 
+use crate::cgroup::Share;
 use crate::secret::SecretVariable;
 use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
 use mainspring_host::accounts::Account;
@@ -52,6 +53,8 @@ pub struct ProcessSpec {
     pub nice: Option<i32>,
     /// Its resource limits.
     pub limits: Vec<Limit>,
+    /// How much it may have with all that it starts, which needs a cgroup.
+    pub share: Share,
     /// Its standard input.
     pub input: Option<String>,
     /// How long it may run before it is killed.
@@ -81,6 +84,7 @@ impl ProcessSpec {
             umask: None,
             nice: None,
             limits: Vec::new(),
+            share: Share::default(),
             input: None,
             timeout: None,
             kill: KillSequence::default(),

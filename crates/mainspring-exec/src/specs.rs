@@ -16,6 +16,7 @@ use std::fmt;
 use mainspring_job::{Policies, Signal as PolicySignal};
 use nix::sys::signal::Signal;
 
+use crate::cgroup::Share;
 use crate::secret::{SecretForm, SecretVariable};
 use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use mainspring_action::body::{MailBody, ProcessBody, SecretBody};
@@ -73,6 +74,7 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         umask: body.umask,
         nice: body.nice,
         limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
+        share: Share { memory_bytes_max: body.memory_max, cpu_percent_max: body.cpu_max },
         input: body.stdin.clone(),
         timeout: policies.timeout.after,
         kill: kill_sequence(policies),

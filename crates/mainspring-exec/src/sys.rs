@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
+//! write                    a cgroup of its own, where there is one: all that it starts is in it from here on
 //! setsid                   no terminal, and a process group of its own
 //! dup2, close_range        standard input, output and error; all else is closed, whatever opened it
 //! keyctl                   for another user a session keyring of its own, which is empty
@@ -106,7 +107,11 @@ pub(crate) const FAILURE_BYTES: usize = 8;
 ///
 /// When there is no pipe or no process.
 #[expect(unsafe_code, reason = "there is no safe fork")]
-pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result<(Pid, OwnedFd)> {
+pub(crate) fn start(
+    launch: &Launch,
+    streams: [BorrowedFd<'_>; 3],
+    cgroup: Option<BorrowedFd<'_>>,
+) -> io::Result<(Pid, OwnedFd)> {
     let (failure, failure_writer) = pipe2(OFlag::O_CLOEXEC)?;
     let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
         texts.iter().map(|text| text.as_ptr()).chain([null()]).collect()
@@ -119,6 +124,7 @@ pub(crate) fn start(launch: &Launch, streams: [BorrowedFd<'_>; 3]) -> io::Result
         launch,
         streams: streams.map(|stream| stream.as_raw_fd()),
         failure: failure_writer.as_raw_fd(),
+        cgroup: cgroup.map(|entry| entry.as_raw_fd()),
         arguments: pointers(&launch.arguments),
         script,
         environment: pointers(&launch.environment),
@@ -179,6 +185,8 @@ struct Child<'l> {
     streams: [RawFd; 3],
     /// Where it tells of its failure.
     failure: RawFd,
+    /// Where it enters its cgroup.
+    cgroup: Option<RawFd>,
     arguments: Vec<*const libc::c_char>,
     script: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
@@ -207,6 +215,9 @@ impl Child<'_> {
         let of = |step: Step| move |error: Errno| (step, error);
         let launch = self.launch;
         hear(&self.changed).map_err(of(Step::Settings))?;
+        if let Some(entry) = self.cgroup {
+            enter(entry).map_err(of(Step::Settings))?;
+        }
         setsid().map_err(of(Step::Settings))?;
         self.take_descriptors().map_err(of(Step::Settings))?;
         if launch.identity.is_some() {
@@ -331,6 +342,15 @@ fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
         })?;
     }
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+}
+
+/// Enters a cgroup by its file of processes. Runs in the child.
+#[expect(unsafe_code, reason = "what std and nix have for files wants to own or borrow them")]
+fn enter(entry: RawFd) -> Result<(), Errno> {
+    const OURSELVES: &[u8; 1] = b"0";
+    // SAFETY: write reads one byte of a constant; the descriptor is open in the parent, which holds it over
+    // the fork.
+    Errno::result(unsafe { libc::write(entry, OURSELVES.as_ptr().cast(), OURSELVES.len()) }).map(drop)
 }
 
 /// Leaves the session keyring of the user who started the server for a new one. Runs in the child.

@@ -16,7 +16,7 @@
 
 use std::collections::VecDeque;
 
-use crate::output::{LineSplitter, Stream};
+use crate::output::{LineSplitter, Piece, Stream};
 use crate::secret::Masks;
 
 /// The longest tail: some hundreds of lines, and 16 MiB for as many runs as there may be.
@@ -91,7 +91,7 @@ impl Tail {
 
     /// Ends the tail: gives its lines to `each`, after a note if anything is left out before them. Returns
     /// how much that is.
-    pub fn take(&mut self, masks: &Masks, each: &mut dyn FnMut(Stream, &str)) -> LeftOut {
+    pub fn take(&mut self, masks: &Masks, each: &mut dyn FnMut(Stream, &Piece<'_>)) -> LeftOut {
         for stream in [Stream::Stdout, Stream::Stderr] {
             if std::mem::take(&mut self.is_cut[index(stream)]) {
                 self.drop_torn_line(stream, masks.longest_bytes().saturating_sub(1));
@@ -100,17 +100,18 @@ impl Tail {
         let left_out = std::mem::take(&mut self.left_out);
         if 0 < left_out.bytes {
             let LeftOut { lines, bytes } = left_out;
-            each(Stream::Note, &format!("{lines} lines ({bytes} bytes) are left out here"));
+            let text = format!("{lines} lines ({bytes} bytes) are left out here");
+            each(Stream::Note, &Piece::line(text));
         }
         let mut splitters = [LineSplitter::new(masks.clone()), LineSplitter::new(masks.clone())];
         for mut chunk in self.chunks.drain(..) {
             let stream = chunk.stream;
             let splitter = &mut splitters[index(stream)];
-            splitter.push(chunk.bytes.make_contiguous(), &mut |line| each(stream, &line));
+            splitter.push(chunk.bytes.make_contiguous(), &mut |piece| each(stream, &piece));
         }
         self.bytes = 0;
         for (splitter, stream) in splitters.iter_mut().zip([Stream::Stdout, Stream::Stderr]) {
-            splitter.finish(&mut |line| each(stream, &line));
+            splitter.finish(&mut |piece| each(stream, &piece));
         }
         left_out
     }
@@ -162,7 +163,8 @@ mod tests {
 
     fn taken(tail: &mut Tail, masks: &Masks) -> (Vec<String>, LeftOut) {
         let mut lines = Vec::new();
-        let left_out = tail.take(masks, &mut |stream, line| lines.push(format!("{stream:?} {line}")));
+        let left_out =
+            tail.take(masks, &mut |stream, piece| lines.push(format!("{stream:?} {}", piece.text)));
         assert!(tail.is_empty());
         (lines, left_out)
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::executor::{Executor, Refused};
+use mainspring_exec::output::Piece;
 use mainspring_exec::pipe::READ_BYTES;
 use mainspring_exec::process::Outcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
@@ -26,13 +27,13 @@ struct Heard {
 }
 
 impl Reports<u32> for Heard {
-    fn line(&mut self, _run: &u32, stream: Stream, text: &str) {
+    fn line(&mut self, _run: &u32, stream: Stream, piece: &Piece<'_>) {
         let mark = match stream {
             Stream::Stdout => "",
             Stream::Stderr => "! ",
             Stream::Note => "~ ",
         };
-        self.lines.push(format!("{mark}{text}"));
+        self.lines.push(format!("{mark}{}", piece.text));
     }
 
     fn ended(&mut self, _run: &u32, end: &End) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use mainspring_action::template::{Template, Values};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::{Deliveries, MAX_DELIVERIES, NotSent};
+use mainspring_exec::output::Piece;
 use mainspring_exec::process::Outcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::secret::{SecretForm, SecretVariable};
@@ -250,8 +251,8 @@ struct Heard {
 }
 
 impl Reports<u32> for Heard {
-    fn line(&mut self, run: &u32, _stream: Stream, text: &str) {
-        self.lines.push(format!("{run} {text}"));
+    fn line(&mut self, run: &u32, _stream: Stream, piece: &Piece<'_>) {
+        self.lines.push(format!("{run} {}", piece.text));
     }
 
     fn ended(&mut self, run: &u32, end: &End) {

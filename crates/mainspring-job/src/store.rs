@@ -42,6 +42,7 @@
 //! |---|---|---|
 //! | `Fenced` | no | stops at once: another one owns the jobs now |
 //! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
+//! | `Held`, of `acquire` alone | | stands by, and tries again when the lease of the other may have run out |
 //! | `Unknown` | perhaps | sends the same batch again until it is told |
 //! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
 //! | `Io`, `Corrupt` | perhaps | stops: after a failed flush it is unknown what is on disk until it is read again |
@@ -259,7 +260,7 @@ pub trait Store: Reader {
     /// Takes ownership of a shard; every earlier owner is fenced out.
     ///
     /// # Errors
-    /// `Busy` while another holds it and cannot be fenced.
+    /// `Held` while the lease of another lasts. A store whose leases last as long as it is open has none.
     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError>;
 
     /// Says that the owner is still there.

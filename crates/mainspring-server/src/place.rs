@@ -1,7 +1,8 @@
 //! The data directory: where it is, and what is in it.
 //!
 //! ```text
-//! $MAINSPRING_DATA, or for root /var/lib/mainspring, or else $XDG_STATE_HOME/mainspring, $HOME/.local/state/mainspring
+//! $MAINSPRING_DATA, or for root /var/lib/mainspring, or else $XDG_STATE_HOME/mainspring, $HOME/.local/state/mainspring,
+//! that folder in the home of the user database
 //!   mainspring.db      the store
 //!   mainspring.sock    where the server answers, mode 0600
 //!   mainspring.lock    held by the server that runs; its number is in it
@@ -17,12 +18,13 @@
 //!
 //! Source: the XDG base directories, <https://specifications.freedesktop.org/basedir-spec/latest/>.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, io};
 
-use nix::unistd::Uid;
+use nix::unistd::{AccessFlags, Uid, access};
 
 use crate::error::Error;
+use mainspring_host::accounts::Account;
 use mainspring_host::folder::make_folder;
 
 /// The variable that names the data directory.
@@ -44,7 +46,7 @@ impl Place {
             true => PathBuf::from("/var/lib/mainspring"),
             false => named("XDG_STATE_HOME")
                 .or_else(|| Some(named("HOME")?.join(".local/state")))
-                .unwrap_or_else(|| PathBuf::from("."))
+                .unwrap_or_else(|| home().join(".local/state"))
                 .join("mainspring"),
         };
         let directory = given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual);
@@ -84,8 +86,27 @@ impl Place {
     pub fn make(&self) -> Result<(), Error> {
         make_folder(&self.directory)
             .map(drop)
-            .map_err(|source| Error::Data { path: self.directory.clone(), source })
+            .map_err(|source| Error::Data { path: self.directory.clone(), source: self.hinted(source) })
     }
+
+    /// Adds which folder would do instead: a volume of a container often belongs to root and a group.
+    fn hinted(&self, source: io::Error) -> io::Error {
+        let directory = &self.directory;
+        if source.kind() != io::ErrorKind::PermissionDenied {
+            return source;
+        }
+        let text = match directory.is_dir() && access(directory, AccessFlags::W_OK).is_ok() {
+            true if Uid::effective().is_root() => return source,
+            true => format!("or have a folder made in it: --data {}", directory.join("mainspring").display()),
+            false => format!("--data or ${VARIABLE} names another folder"),
+        };
+        io::Error::new(source.kind(), format!("{source}; {text}"))
+    }
+}
+
+/// The home that the user database knows: a server in a container may have no HOME.
+fn home() -> PathBuf {
+    Account::ourselves().map_or_else(|_| PathBuf::from("/"), |account| account.home)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ mod audit;
 mod expression;
 mod health;
 mod job;
+mod metrics;
 mod page;
 mod power;
 mod question;
@@ -37,6 +38,7 @@ pub use expression::{
 };
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, RestWire, SourceCode};
+pub use metrics::{BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, MetricsWire};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
@@ -123,6 +125,8 @@ pub enum Request {
     Audit(AuditAskWire),
     /// How the latest runs of a job went.
     Stats { job: String },
+    /// What was counted and measured since the server began. The server's own listener alone may ask.
+    Metrics,
     /// A code with which a browser signs in.
     LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.
@@ -217,6 +221,7 @@ pub enum Response {
         before: Option<u64>,
     },
     Stats(StatsWire),
+    Metrics(Box<MetricsWire>),
     LoginCode(LoginWire),
     Changes(ChangesWire),
 }
@@ -401,6 +406,9 @@ pub struct LineWire {
     pub attempt: u32,
     pub time: String,
     pub stream: String,
+    /// Whether the line was too long for one piece, and the next of this stream goes on with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
     pub text: String,
 }
 

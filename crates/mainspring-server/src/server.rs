@@ -58,6 +58,7 @@ pub mod listener;
 mod listener_requests;
 pub mod login_codes;
 mod look;
+mod meters;
 pub mod output;
 mod owner;
 mod peer;
@@ -143,6 +144,7 @@ impl Server {
     pub fn run(mut self) -> Result<(), Error> {
         loop {
             let mut now = Moment::now();
+            let began = now;
             self.hear(now);
             self.act(now)?;
             // What clients ask meanwhile is read when they have their answers: what they ask for next comes
@@ -154,6 +156,7 @@ impl Server {
             if self.is_done(now) {
                 return self.finish();
             }
+            self.listener.meters.turn(Moment::now().since(began));
             self.wait(now)?;
         }
     }
@@ -211,7 +214,11 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            self.owner.send_batches(now, |batch| self.listener.changes.note(batch, now));
+            let listener = &mut self.listener;
+            self.owner.send_batches(now, |batch| {
+                listener.changes.note(batch, now);
+                listener.meters.note(batch);
+            });
             let is_quiet = outputs.is_empty();
             self.perform(outputs);
             if is_quiet && self.owner.is_quiet(now) {

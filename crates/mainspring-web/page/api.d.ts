@@ -77,6 +77,7 @@ export interface Status {
   started: Instant;
   state: string;
   paused: boolean;
+  rest?: Rest;
   jobs: number;
   pending: number;
   open: number;
@@ -167,10 +168,14 @@ export interface Job {
   /** The words of `list`. */
   state: string;
   state_code: JobState;
-  /** The armed entry of the agenda: when something will really happen. */
+  /** When it is due next, as its timetable says. */
   next: Instant | null;
-  /** (+) What the timetable says. Not equal to `next` is a fault, and stands in `troubles`. */
-  computed_next: Instant | null;
+  next_civil?: Civil;
+  /** When the server will look at it next: at `next`, or before it where that is far away. Later than `next`,
+   * or null beside it, is a fault, and stands in `troubles`. */
+  armed: Instant | null;
+  armed_civil?: Civil;
+  rest?: Rest;
   triggers: string[];
   /** (+) Beside each trigger: what it means. */
   sentences: string[];
@@ -182,7 +187,6 @@ export interface Job {
   labels: Record<string, string>;
   priority: number;
   source: string;
-  /** (+) */
   source_code: "file" | "command" | "program";
   /** (+) The line of the file. */
   source_line: number | null;
@@ -212,14 +216,22 @@ export interface Square {
   duration_ms: number | null;
 }
 
+/** RestWire: how long something rests that was paused. */
+export interface Rest {
+  /** When it ends by itself; null: not before somebody ends it. */
+  until: Instant | null;
+  until_civil?: Civil;
+  note: string;
+}
+
 export interface Pause {
   reason_code: "asked" | "failures" | "crashes";
   reason: string;
   note: string | null;
-  /** Null where the server does not know it. */
+  /** Null in lists, and where the audit does not have it. */
   since: Instant | null;
   until: Instant | null;
-  /** Who paused it; null if the server did, or does not know. */
+  /** Who paused it; null in lists, if the server did, and where the audit does not have it. */
   by: string | null;
   civil: Civils;
 }
@@ -245,7 +257,7 @@ export interface JobDetail extends Job {
 
 // POST jobs/{job}/run      {at: Instant}                     -> 202 Started, 200 if that run was there
 // POST jobs/{job}/pause    {note: string, until?: Instant}   -> JobDetail
-// POST jobs/{job}/resume   {}                                -> JobDetail
+// POST jobs/{job}/resume   {note?: string}                   -> JobDetail
 // POST pause, resume       the same for everything           -> Status
 // POST jobs/{job}/backfill {from, to, preview, expected?}    -> 200 BackfillPreview; 202 Accepted
 
@@ -386,7 +398,7 @@ export interface Attempt {
 
 // GET runs/{run}/output?attempt,tail   Range   ->   200 or 206, text/plain; charset=utf-8
 //
-// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`. `tail=N` asks for the last N
+// The bytes of the file, whose lines are `INSTANT ATTEMPT stdout|stderr TEXT`, with `+` behind the stream where the next line of it goes on. `tail=N` asks for the last N
 // lines, at most 256 KiB of them, and is answered by 206 with Content-Range. `X-Complete: true` says that
 // nothing follows.
 //
@@ -549,18 +561,25 @@ export interface Lane {
 
 // GET audit?since,actor,job,after,limit  ->  List<AuditEntry> -----------------------------------------------
 
+/** AuditWire, and (+). */
 export interface AuditEntry {
-  id: number;
+  /** Counts up. */
+  number: number;
   at: Instant;
+  /** `uid 1000` for who came over the socket, else the name of a token. */
   actor: string;
-  /** Where from: `socket`, an address, or the proxy's. */
-  origin: string;
-  /** run, pause, resume, cancel, retry, drop, backfill, apply, define, remove, sign_in, .. */
-  code: string;
+  /** The command: run, pause, resume, cancel, dead_retry, dead_drop, backfill, apply, define, remove, .. */
+  action: string;
+  /** A job, a run or a one-shot job; empty for everything. */
+  target: string;
+  /** What was said about it; empty if nothing was. */
+  note: string;
+  /** (+) Where from. */
+  origin: "socket" | "HTTP";
+  /** (+) */
   text: string;
   job: string | null;
   run: string | null;
-  note: string | null;
   /** In the zone of the server. */
   civil: Civils;
 }
@@ -577,7 +596,7 @@ export interface Events {
   "file.changed": { file: string };
   "once.changed": { id: string };
   "clock.jumped": { by_ms: number };
-  "audit.added": { id: number };
+  "audit.added": Record<string, never>;
   "server.ending": Record<string, never>;
   /** Every 15 seconds, without an id: by this the page knows that the stream lives. */
   beat: Record<string, never>;

@@ -22,13 +22,12 @@ use mainspring_server::place::Place;
 use mainspring_server::protocol::{Request, Response};
 
 use crate::assets::Assets;
-use crate::audit::Audit;
 use crate::bulk::Bulk;
 use crate::catalogue::Catalogue;
 use crate::feed::Feed;
 use crate::lock::locked;
 use crate::meter::Meter;
-use crate::pool::Pool;
+use crate::pool::{Actor, Pool};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::{Sessions, Who};
@@ -60,8 +59,6 @@ pub struct App {
     pub catalogue: Catalogue,
     /// What happens.
     pub feed: Arc<Feed>,
-    /// What people asked.
-    pub audit: Audit,
     /// What is done to many at once.
     pub bulk: Bulk,
     /// What is counted.
@@ -88,7 +85,6 @@ impl App {
             output: place.output(),
             catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(Feed::new(Moment::now().wall)),
-            audit: Audit::default(),
             bulk: Bulk::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
@@ -157,12 +153,12 @@ impl App {
                 found.ok_or_else(unknown)?
             }
             SignIn::Code(code) => {
-                let answer = self.pool.ask(None, Request::Redeem { code }).await;
+                let answer = self.pool.ask(Actor::default(), Request::Redeem { code }).await;
                 let Ok(Response::LoginCode(_)) = answer else { return Err(unknown()) };
                 self.allowed(Who { name: "local".to_owned(), scope: Scope::Define, token: None })
             }
         };
-        self.audit.add(now, &who.name, "sign_in", "signed in", None, None, None);
+        say(&format!("mainspring: {} signed in over HTTP\n", who.name));
         let cookie = locked(&self.sessions).begin(who, now);
         cookie.map_err(|error| Problem::new(Code::Failed, format!("no session can be begun: {error}")))
     }
@@ -187,14 +183,21 @@ impl App {
         }
     }
 
-    /// Asks the loop for a change, in somebody's name.
+    /// Asks the loop for a change, in somebody's name, with what they say about it.
     ///
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn change(&self, who: &Who, request: Request) -> Result<Response, Problem> {
-        let answer = self.pool.ask(Some(who.name.clone()), request).await;
-        self.catalogue.forget();
+    pub async fn change(
+        &self,
+        who: &Who,
+        comment: Option<String>,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let actor = Actor { name: Some(who.name.clone()), comment };
+        let of = request.subject().1.map(str::to_owned);
+        let answer = self.pool.ask(actor, request).await;
+        self.catalogue.touch(of.as_deref());
         answer.map_err(Problem::from)
     }
 }

@@ -37,28 +37,16 @@ pub enum Deed {
 }
 
 impl Deed {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Deed::Run => "run",
-            Deed::Pause => "pause",
-            Deed::Resume => "resume",
-            Deed::Cancel => "cancel",
-            Deed::Retry => "retry",
-            Deed::Drop => "drop",
-        }
-    }
-
     /// Whether it is done to jobs, and not to runs.
     pub const fn is_for_jobs(self) -> bool {
         matches!(self, Deed::Run | Deed::Pause | Deed::Resume)
     }
 
-    /// What the loop is asked.
-    pub fn request(self, id: String) -> Request {
+    /// What the loop is asked. A pause keeps until when it lasts, and the note.
+    pub fn request(self, id: String, until: Option<String>, note: Option<String>) -> Request {
         match self {
             Deed::Run => Request::Run { job: id, wait: false },
-            Deed::Pause => Request::Pause(PauseWire { job: Some(id), ..PauseWire::default() }),
+            Deed::Pause => Request::Pause(PauseWire { job: Some(id), until, note: note.unwrap_or_default() }),
             Deed::Resume => Request::Resume { job: Some(id) },
             Deed::Cancel => Request::Cancel { of: id },
             Deed::Retry => Request::DeadRetry { run: id },

@@ -2,16 +2,17 @@
 //! went.
 //!
 //! ```text
-//! List and Export of the loop ─▶ JobWire + Plan (timetable, zone, sentences), again after FRESH
+//! List and Export of the loop ─▶ JobWire + Plan (timetable, zone, sentences), again after FRESH;
+//! while changes are watched ─▶ Show of each job that changed, and of no other
 //! History of one job, where its document has changed ─▶ Recent (last runs, median, 95th percentile)
 //! ```
 //!
-//! Cost: a page of 250 jobs is a question; a definition is read once, and the runs of a job once for each
-//! change of it.
+//! Cost: a page of 250 jobs is a question, and a job that changed is one; a definition is read once, and the
+//! runs of a job once for each change of it. One request reads at a time, and the others share what it found.
 //!
 //! Does not decide what a job does: the loop has the last word, and these are its documents.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
 use mainspring_job::{After, Ending, Timetable, Trigger};
-use mainspring_server::protocol::{HistoryWire, JobWire, ListWire, Request, Response, RunWire};
+use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
 use crate::lock::locked;
 use crate::pool::Pool;
@@ -29,6 +30,9 @@ use crate::problem::{Code, Problem};
 
 /// How old the list of jobs may be: many pages that ask at once share one, and nobody sees the difference.
 const FRESH: Duration = Duration::from_millis(250);
+
+/// So many jobs are asked for one by one; more that changed at once are found faster in the list of all.
+const MAX_ASKED_ALONE: usize = 200;
 
 /// How many runs of a job are looked at for its medians.
 const RECENT_RUNS: usize = 100;
@@ -92,9 +96,38 @@ pub struct Recent {
 /// What tells one state of a job's history from the next.
 type Mark = (u64, usize, usize, Option<(String, String, u32)>);
 
+/// All jobs, in the order of their names.
+pub type Jobs = Arc<Vec<Arc<Known>>>;
+
+/// Which jobs have changed since they were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Stale {
+    /// Any of them may have.
+    #[default]
+    All,
+    /// Only jobs with these names.
+    Some(BTreeSet<String>),
+}
+
+impl Stale {
+    fn add(&mut self, job: &str) {
+        match self {
+            Stale::All => {}
+            Stale::Some(names) if names.len() < MAX_ASKED_ALONE => {
+                names.insert(job.to_owned());
+            }
+            Stale::Some(_) => *self = Stale::All,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Kept {
-    jobs: Option<(Moment, Arc<Vec<Arc<Known>>>)>,
+    jobs: Option<(Moment, Jobs)>,
+    /// Whether all changes are told as they happen.
+    is_watched: bool,
+    /// What changed since.
+    stale: Stale,
     /// By the text of the definition.
     plans: HashMap<String, Option<Arc<Plan>>>,
     recent: HashMap<String, (Mark, Arc<Recent>)>,
@@ -105,6 +138,8 @@ struct Kept {
 pub struct Catalogue {
     zone: TimeZone,
     kept: Mutex<Kept>,
+    /// One request asks the loop, and the others wait for what it finds.
+    asking: tokio::sync::Mutex<()>,
 }
 
 /// What the loop answers where it answers something else.
@@ -112,15 +147,59 @@ pub fn strange() -> Problem {
     Problem::new(Code::Failed, "the server answers something else than was asked")
 }
 
+/// What is asked for at the moment. If it is not ended, because the loop said no or the client went away, it
+/// is stale as before.
+struct Asking<'c> {
+    catalogue: &'c Catalogue,
+    stale: Stale,
+}
+
+impl Asking<'_> {
+    fn end(mut self) {
+        self.stale = Stale::Some(BTreeSet::new());
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        let mut kept = locked(&self.catalogue.kept);
+        match &self.stale {
+            Stale::All => kept.stale = Stale::All,
+            Stale::Some(names) => names.iter().for_each(|name| kept.stale.add(name)),
+        }
+    }
+}
+
 impl Catalogue {
     /// One that knows nothing. `zone` is that of jobs which name none.
     pub fn new(zone: TimeZone) -> Catalogue {
-        Catalogue { zone, kept: Mutex::new(Kept::default()) }
+        Catalogue { zone, kept: Mutex::new(Kept::default()), asking: tokio::sync::Mutex::new(()) }
     }
 
-    /// Asks again next time.
-    pub fn forget(&self) {
-        locked(&self.kept).jobs = None;
+    /// Notes what has changed. From now on nothing else has.
+    pub fn note(&self, changes: &ChangesWire) {
+        let mut kept = locked(&self.kept);
+        kept.is_watched = true;
+        // An empty name is all of them.
+        if changes.is_cut_short || changes.jobs.iter().any(String::is_empty) {
+            kept.stale = Stale::All;
+        }
+        let jobs = changes.runs.iter().map(|run| &run.job).chain(&changes.jobs);
+        jobs.for_each(|job| kept.stale.add(job));
+    }
+
+    /// Changes are not told any more.
+    pub fn end_watch(&self) {
+        locked(&self.kept).is_watched = false;
+    }
+
+    /// Something was changed from here: a job, the job of a run, or it is not known what.
+    pub fn touch(&self, of: Option<&str>) {
+        let mut kept = locked(&self.kept);
+        match of.filter(|_| kept.is_watched) {
+            Some(of) => kept.stale.add(of.split('@').next().unwrap_or(of)),
+            None => kept.stale = Stale::All,
+        }
     }
 
     /// All jobs, in the order of their names.
@@ -128,13 +207,30 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn jobs(&self, pool: &Arc<Pool>) -> Result<Arc<Vec<Arc<Known>>>, Problem> {
+    pub async fn jobs(&self, pool: &Arc<Pool>) -> Result<Jobs, Problem> {
+        let _alone = self.asking.lock().await;
         let now = Moment::now();
-        if let Some((asked, jobs)) = &locked(&self.kept).jobs
-            && now.since(*asked) < FRESH
-        {
-            return Ok(Arc::clone(jobs));
-        }
+        let (known, asking) = {
+            let mut kept = locked(&self.kept);
+            let is_watched = kept.is_watched;
+            let known = kept.jobs.clone().filter(|(asked, _)| is_watched || now.since(*asked) < FRESH);
+            // What changes from here on is noted anew.
+            let stale = std::mem::replace(&mut kept.stale, Stale::Some(BTreeSet::new()));
+            let stale = if known.is_none() { Stale::All } else { stale };
+            (known, Asking { catalogue: self, stale })
+        };
+        let jobs = match (&asking.stale, known) {
+            (Stale::Some(names), Some((_, jobs))) if names.is_empty() => return Ok(jobs),
+            (Stale::Some(names), Some((_, jobs))) => self.renewed(pool, &jobs, names).await?,
+            _ => self.all(pool).await?,
+        };
+        asking.end();
+        locked(&self.kept).jobs = Some((now, Arc::clone(&jobs)));
+        Ok(jobs)
+    }
+
+    /// Asks for all of them.
+    async fn all(&self, pool: &Arc<Pool>) -> Result<Jobs, Problem> {
         let mut wires = Vec::new();
         let mut after = None;
         loop {
@@ -156,9 +252,45 @@ impl Catalogue {
                 break;
             }
         }
-        let jobs = Arc::new(self.join(wires, texts));
-        locked(&self.kept).jobs = Some((now, Arc::clone(&jobs)));
-        Ok(jobs)
+        Ok(Arc::new(self.join(wires, texts)))
+    }
+
+    /// Asks for those that changed.
+    async fn renewed(
+        &self,
+        pool: &Arc<Pool>,
+        known: &Jobs,
+        stale: &BTreeSet<String>,
+    ) -> Result<Jobs, Problem> {
+        let mut jobs = Vec::clone(known);
+        for name in stale {
+            let place = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name));
+            let found = match pool.look(Request::Show { job: name.clone() }).await {
+                Ok(Response::Job(wire)) => Some(self.known(*wire)),
+                // A one-shot job of that name.
+                Ok(_) => None,
+                Err(problem) if problem.code == Code::NotFound => None,
+                Err(problem) => return Err(problem),
+            };
+            match (place, found) {
+                (Ok(index), Some(found)) => jobs[index] = found,
+                (Err(index), Some(found)) => jobs.insert(index, found),
+                (Ok(index), None) => {
+                    jobs.remove(index);
+                }
+                (Err(_), None) => {}
+            }
+        }
+        Ok(Arc::new(jobs))
+    }
+
+    /// A job as `show` has it: with its definition.
+    fn known(&self, mut wire: JobWire) -> Arc<Known> {
+        let definition = std::mem::take(&mut wire.definition);
+        let mut kept = locked(&self.kept);
+        let read = || read(&definition, &self.zone);
+        let plan = kept.plans.entry(definition.clone()).or_insert_with(read).clone();
+        Arc::new(Known { wire, definition, plan })
     }
 
     /// Puts documents and definitions together, by their names.
@@ -294,6 +426,40 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_changed_is_asked_for_alone_while_changes_are_watched() {
+        let catalogue = Catalogue::new(TimeZone::UTC);
+        let stale = || locked(&catalogue.kept).stale.clone();
+        let begin = || locked(&catalogue.kept).stale = Stale::Some(BTreeSet::new());
+        let names = |names: &[&str]| Stale::Some(names.iter().map(|name| (*name).to_owned()).collect());
+        assert_eq!(stale(), Stale::All, "nothing is known");
+        begin();
+        catalogue.touch(Some("a"));
+        assert_eq!(stale(), Stale::All, "what others change is not told");
+        let change = |jobs: &[&str]| ChangesWire {
+            jobs: jobs.iter().map(|job| (*job).to_owned()).collect(),
+            ..ChangesWire::default()
+        };
+        catalogue.note(&change(&["x"]));
+        assert_eq!(stale(), Stale::All, "what was before the first change is not told either");
+        begin();
+        catalogue.note(&change(&["b"]));
+        catalogue.touch(Some("a@2026-01-01T00:00:00Z"));
+        assert_eq!(stale(), names(&["a", "b"]));
+        let asking = Asking { catalogue: &catalogue, stale: stale() };
+        begin();
+        catalogue.note(&change(&["c"]));
+        drop(asking);
+        assert_eq!(stale(), names(&["a", "b", "c"]), "what was not answered is asked again");
+        Asking { catalogue: &catalogue, stale: Stale::All }.end();
+        assert_eq!(stale(), names(&["a", "b", "c"]));
+        catalogue.note(&change(&[""]));
+        assert_eq!(stale(), Stale::All, "everything was paused");
+        begin();
+        (0..=MAX_ASKED_ALONE).for_each(|number| catalogue.note(&change(&[&format!("j{number}")])));
+        assert_eq!(stale(), Stale::All);
+    }
 
     #[test]
     fn a_definition_has_a_name_a_zone_and_sentences() {

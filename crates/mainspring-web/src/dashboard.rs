@@ -47,7 +47,53 @@ const PANELS: &[Panel] = &[
         "timeseries",
         "short",
         12,
-        &[("sum by (job) (rate(mainspring_job_runs_total[5m])) * 60", "{{job}}")],
+        &[("sum by (state) (rate(mainspring_runs_ended_total[5m])) * 60", "{{state}}")],
+    ),
+    (
+        "Missed and skipped, an hour",
+        "timeseries",
+        "short",
+        12,
+        &[
+            (
+                "sum by (job, reason) (increase(mainspring_occurrences_missed_total[1h])) > 0",
+                "{{job}} missed: {{reason}}",
+            ),
+            (
+                "sum by (job, reason) (increase(mainspring_occurrences_skipped_total[1h])) > 0",
+                "{{job}} skipped: {{reason}}",
+            ),
+        ],
+    ),
+    (
+        "How late runs start",
+        "timeseries",
+        "s",
+        12,
+        &[
+            ("histogram_quantile(0.5, rate(mainspring_run_start_lateness_seconds_bucket[5m]))", "median"),
+            ("histogram_quantile(0.95, rate(mainspring_run_start_lateness_seconds_bucket[5m]))", "95 of 100"),
+        ],
+    ),
+    (
+        "How long runs take, 95 of 100",
+        "timeseries",
+        "s",
+        12,
+        &[(
+            "histogram_quantile(0.95, sum by (job, le) (rate(mainspring_run_duration_seconds_bucket[1h])))",
+            "{{job}}",
+        )],
+    ),
+    (
+        "Turns of the loop and commits, 99 of 100",
+        "timeseries",
+        "s",
+        12,
+        &[
+            ("histogram_quantile(0.99, rate(mainspring_loop_turn_seconds_bucket[5m]))", "turn"),
+            ("histogram_quantile(0.99, rate(mainspring_commit_seconds_bucket[5m]))", "commit"),
+        ],
     ),
     ("Failures in a row", "timeseries", "short", 12, &[("mainspring_job_failures_in_a_row > 0", "{{job}}")]),
     (
@@ -124,7 +170,8 @@ fn names(expression: &str) -> impl Iterator<Item = &str> {
     let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.filter_map(|word| word.strip_prefix("mainspring_")).map(|name| {
         let is_known = |name: &str| ROWS.iter().any(|row| row.0 == name);
-        name.strip_suffix("_total").filter(|name| is_known(name)).unwrap_or(name)
+        let of_kind = ["_total", "_bucket"].iter().find_map(|suffix| name.strip_suffix(suffix));
+        of_kind.filter(|name| is_known(name)).unwrap_or(name)
     })
 }
 

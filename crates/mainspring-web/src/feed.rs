@@ -127,6 +127,9 @@ impl Feed {
         if changes.once {
             ring.add("once.changed", &json!({ "id": "" }));
         }
+        if changes.audit {
+            ring.add("audit.added", &json!({}));
+        }
         if changes.is_cut_short {
             ring.add("reset", &json!({}));
         }

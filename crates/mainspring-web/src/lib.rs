@@ -17,7 +17,6 @@
 pub mod api;
 pub mod app;
 pub mod assets;
-pub mod audit;
 pub mod bulk;
 pub mod call;
 pub mod catalogue;

@@ -43,7 +43,7 @@ use crate::app::App;
 use crate::feed::REST;
 use crate::lock::locked;
 use crate::openapi::document;
-use crate::pool::{CONNECTIONS, Connection, Pool};
+use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
 use crate::router::{Port, router, serve};
 use crate::settings::{Address, Settings};
 use crate::write_timeout::WriteTimeout;
@@ -196,13 +196,14 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     let Some(mut watch) = watch else { return };
     loop {
         while app.feed.stream_count() == 0 {
+            app.catalogue.end_watch();
             if watch.until_end(app.feed.listeners.notified()).await.is_none() {
                 return;
             }
         }
-        match watch.ask(None, Request::Watch).await {
+        match watch.ask(Actor::default(), Request::Watch).await {
             Ok(Response::Changes(changes)) => {
-                app.catalogue.forget();
+                app.catalogue.note(&changes);
                 app.feed.tell(&changes);
             }
             _ => return,

@@ -2,18 +2,25 @@
 //!
 //! The table is [`ROWS`]: the manual's list and the check of the shipped rules are made of it. A job has its
 //! series as long as it exists, from its definition on, so that an alert does not wait for the first failure.
-//! Beyond [`MAX_JOBS`] jobs the rest has none.
+//! Beyond [`MAX_METERED_JOBS`] jobs the rest has one together, `_other`; one-shot jobs are `_once`.
 //!
 //! Cost: the list of jobs, and some strings for each.
 //!
-//! Does not keep anything between two scrapes.
+//! Does not keep anything between two scrapes: the loop counts.
 //!
 //! Source: OpenMetrics 1.0, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
-use mainspring_server::protocol::{JobWire, Request, Response, StatusWire};
+use mainspring_server::protocol::{
+    BOUNDS_S, HistogramWire, JobMetricsWire, JobWire, MAX_METERED_JOBS, MetricsWire, Request, Response,
+    StatusWire,
+};
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -22,53 +29,139 @@ use prometheus_client::registry::Registry;
 use crate::app::App;
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
-use crate::view::{state_code, zone_name, zone_of};
+use crate::view::{is_mismatched, state_code, zone_name, zone_of};
 
-/// How many jobs have series of their own: each costs a monitoring system memory for weeks.
-pub const MAX_JOBS: usize = 200;
+/// What a metric is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows, from 0 at the start of the server.
+    Counter,
+    /// It is what is now.
+    Gauge,
+    /// It counts how often something took how long.
+    Histogram,
+}
 
-/// The metrics that there are: name without its prefix, whether it is a counter, labels, what it says.
-pub const ROWS: &[(&str, bool, &str, &str)] = &[
-    ("job_runs", true, "job", "Occurrences that became runs since the job was defined"),
-    ("job_next_run_timestamp_seconds", false, "job", "When the job is due next"),
+/// The buckets of how long attempts took, by job: every second one of the loop's, so that 200 jobs have not
+/// 4,000 series more.
+const JOB_BUCKET_STEP: usize = 2;
+
+/// The metrics that there are: name without its prefix, what it is, labels, what it says.
+pub const ROWS: &[(&str, Kind, &str, &str)] = &[
+    ("runs_started", Kind::Counter, "job, cause", "Runs that started"),
+    ("runs_ended", Kind::Counter, "job, state", "Runs that are over"),
+    (
+        "occurrences_missed",
+        Kind::Counter,
+        "job, reason",
+        "Occurrences that did not run because nothing ran at their time",
+    ),
+    (
+        "occurrences_skipped",
+        Kind::Counter,
+        "job, reason",
+        "Occurrences that did not run because of another run or a pause",
+    ),
+    ("retries", Kind::Counter, "job", "Attempts after the first"),
+    ("run_duration_seconds", Kind::Histogram, "job", "How long attempts took"),
+    (
+        "run_start_lateness_seconds",
+        Kind::Histogram,
+        "",
+        "How long after they were due runs started for the first time",
+    ),
+    ("loop_turn_seconds", Kind::Histogram, "", "How long the turns of the loop took, between two waits"),
+    ("commit_seconds", Kind::Histogram, "", "How long batches took to be on disk"),
+    ("commit_operations", Kind::Counter, "", "Changes in those batches"),
+    ("agenda_mismatches", Kind::Gauge, "", "Jobs that are due before the server looks at them: a fault"),
+    ("job_runs", Kind::Counter, "job", "Occurrences that became runs since the job was defined"),
+    (
+        "job_next_run_timestamp_seconds",
+        Kind::Gauge,
+        "job",
+        "When the server looks at the job next, if that is when it is due",
+    ),
     (
         "job_last_success_timestamp_seconds",
-        false,
+        Kind::Gauge,
         "job",
         "When a run of the job last succeeded, if its last run did",
     ),
-    ("job_failures_in_a_row", false, "job", "How many runs failed since the last success"),
-    ("job_paused", false, "job, reason", "1 while the job rests"),
-    ("job_info", false, "job, group, source, zone", "1 for each job"),
-    ("runs_running", false, "job", "Runs that go on"),
-    ("runs_queued", false, "job", "Runs that wait for a place"),
-    ("jobs", false, "", "Jobs with a definition"),
-    ("runs_open", false, "", "Runs that are scheduled, queued or running"),
-    ("runs_kept", false, "", "Runs in the history"),
-    ("dead_letters", false, "", "Runs that failed for good and wait for somebody"),
-    ("once_pending", false, "", "One-shot jobs that wait"),
-    ("file_problems", false, "file", "1 while a file of jobs has problems"),
+    ("job_failures_in_a_row", Kind::Gauge, "job", "How many runs failed since the last success"),
+    ("job_paused", Kind::Gauge, "job, reason", "1 while the job rests"),
+    ("job_info", Kind::Gauge, "job, group, source, zone", "1 for each job"),
+    ("runs_running", Kind::Gauge, "job", "Runs that go on"),
+    ("runs_queued", Kind::Gauge, "job", "Runs that wait for a place"),
+    ("jobs", Kind::Gauge, "", "Jobs with a definition"),
+    ("runs_open", Kind::Gauge, "", "Runs that are scheduled, queued or running"),
+    ("runs_kept", Kind::Gauge, "", "Runs in the history"),
+    ("dead_letters", Kind::Gauge, "", "Runs that failed for good and wait for somebody"),
+    ("once_pending", Kind::Gauge, "", "One-shot jobs that wait"),
+    ("file_problems", Kind::Gauge, "file", "1 while a file of jobs has problems"),
     (
         "config_last_reload_success_timestamp_seconds",
-        false,
+        Kind::Gauge,
         "file",
         "When the set in force of a file was read",
     ),
-    ("troubles", false, "", "What keeps the server from doing all that it should"),
-    ("paused", false, "", "1 while everything rests"),
-    ("disk_free_bytes", false, "", "Room in the file system of the data directory"),
-    ("epoch", false, "", "The number of the owner of the store"),
-    ("refused", true, "", "Requests that were refused because clients asked too fast"),
-    ("sse_clients", false, "", "Streams that are open"),
-    ("http_connections", false, "", "Connections over HTTP that are open"),
-    ("http_requests", true, "route, method, code", "Answers over HTTP"),
-    ("build_info", false, "version", "1"),
+    ("troubles", Kind::Gauge, "", "What keeps the server from doing all that it should"),
+    ("paused", Kind::Gauge, "", "1 while everything rests"),
+    ("disk_free_bytes", Kind::Gauge, "", "Room in the file system of the data directory"),
+    ("epoch", Kind::Gauge, "", "The number of the owner of the store"),
+    ("refused", Kind::Counter, "", "Requests that were refused because clients asked too fast"),
+    ("sse_clients", Kind::Gauge, "", "Streams that are open"),
+    ("http_connections", Kind::Gauge, "", "Connections over HTTP that are open"),
+    ("http_requests", Kind::Counter, "route, method, code", "Answers over HTTP"),
+    ("build_info", Kind::Gauge, "version", "1"),
 ];
 
 type Labels = Vec<(String, String)>;
 
 fn help(name: &str) -> &'static str {
     ROWS.iter().find(|row| row.0 == name).map_or("", |row| row.3)
+}
+
+/// A histogram that was filled elsewhere.
+#[derive(Debug)]
+struct Filled {
+    wire: HistogramWire,
+    step: usize,
+}
+
+impl EncodeMetric for Filled {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
+        let mut buckets: Vec<(f64, u64)> = Vec::new();
+        let mut gathered = 0;
+        for (index, bound) in BOUNDS_S.iter().copied().chain([f64::INFINITY]).enumerate() {
+            gathered += self.wire.counts.get(index).copied().unwrap_or(0);
+            if index % self.step == 0 || bound.is_infinite() {
+                buckets.push((bound, std::mem::take(&mut gathered)));
+            }
+        }
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        encoder.encode_histogram::<[(String, String); 0]>(self.wire.sum_s, count, &buckets, None)
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
+}
+
+/// The histograms of jobs.
+#[derive(Debug)]
+struct FilledFamily(Vec<(Labels, Filled)>);
+
+impl EncodeMetric for FilledFamily {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
+        for (labels, filled) in &self.0 {
+            filled.encode(encoder.encode_family(labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Histogram
+    }
 }
 
 /// Metrics of one scrape.
@@ -83,6 +176,10 @@ impl Sheet {
 
     fn counter(&mut self, name: &str, value: u64) {
         self.0.register(name, help(name), ConstCounter::new(value));
+    }
+
+    fn histogram(&mut self, name: &str, wire: &HistogramWire) {
+        self.0.register(name, help(name), Filled { wire: wire.clone(), step: 1 });
     }
 
     fn gauges(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, f64)>) {
@@ -126,8 +223,12 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let mut sheet = Sheet(Registry::with_prefix("mainspring"));
-    let known: Vec<&Known> = jobs.iter().take(MAX_JOBS).map(|known| &**known).collect();
+    let known: Vec<&Known> = jobs.iter().take(MAX_METERED_JOBS).map(|known| &**known).collect();
     of_jobs(app, &mut sheet, &known);
+    let Response::Metrics(counted) = app.pool.look(Request::Metrics).await? else { return Err(strange()) };
+    of_runs(&mut sheet, &known, *counted);
+    let mismatched = jobs.iter().filter(|known| is_mismatched(&known.wire)).count();
+    sheet.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(&mut sheet, &status);
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
@@ -152,7 +253,11 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
             .collect::<Vec<_>>()
     };
     sheet.counters("job_runs", jobs.iter().map(|known| (named(&known.wire), known.wire.runs)));
-    sheet.gauges("job_next_run_timestamp_seconds", of(|wire| seconds(wire.next.as_ref())));
+    // A look that is earlier is one of several on the way to a time that is far away.
+    sheet.gauges(
+        "job_next_run_timestamp_seconds",
+        of(|wire| seconds(wire.armed.as_ref().filter(|armed| wire.next.as_ref() == Some(armed)))),
+    );
     let success =
         of(|wire| seconds(wire.last.as_ref().filter(|run| run.state == "succeeded")?.ended.as_ref()));
     sheet.gauges("job_last_success_timestamp_seconds", success);
@@ -174,6 +279,46 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
         ([named(wire), labels].concat(), 1.0)
     });
     sheet.gauges("job_info", info);
+}
+
+/// What was counted since the start. A job that has done nothing yet has its series, so that an alert sees
+/// the first failure as a change.
+fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
+    let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations } = counted;
+    let mut of: Vec<(String, JobMetricsWire)> = Vec::with_capacity(jobs.len() + 2);
+    for known in jobs {
+        let name = &known.wire.name;
+        of.push((name.clone(), by_name.remove(name).unwrap_or_default()));
+    }
+    of.extend([("_other".to_owned(), others), ("_once".to_owned(), once)]);
+    type Counts = fn(&JobMetricsWire) -> &BTreeMap<String, u64>;
+    let counters: [(&str, &str, Counts, &[&str]); 4] = [
+        ("runs_started", "cause", |job| &job.started, &["trigger"]),
+        ("runs_ended", "state", |job| &job.ended, &["succeeded", "failed"]),
+        ("occurrences_missed", "reason", |job| &job.missed, &["server_down"]),
+        ("occurrences_skipped", "reason", |job| &job.skipped, &["earlier_running"]),
+    ];
+    for (name, by, counts, always) in counters {
+        let mut rows = Vec::new();
+        for (job, counted) in &of {
+            let counts = counts(counted);
+            let absent = always.iter().filter(|value| !counts.contains_key(**value)).map(|value| (*value, 0));
+            for (value, count) in counts.iter().map(|(value, count)| (value.as_str(), *count)).chain(absent) {
+                rows.push((vec![label("job", job), label(by, value)], count));
+            }
+        }
+        sheet.counters(name, rows);
+    }
+    sheet.counters("retries", of.iter().map(|(job, counted)| (vec![label("job", job)], counted.retries)));
+    let durations = of.into_iter().map(|(job, counted)| {
+        (vec![label("job", &job)], Filled { wire: counted.duration, step: JOB_BUCKET_STEP })
+    });
+    let name = "run_duration_seconds";
+    sheet.0.register(name, help(name), FilledFamily(durations.collect()));
+    sheet.histogram("run_start_lateness_seconds", &lateness);
+    sheet.histogram("loop_turn_seconds", &turn);
+    sheet.histogram("commit_seconds", &commit);
+    sheet.counter("commit_operations", operations);
 }
 
 fn of_server(sheet: &mut Sheet, status: &StatusWire) {
@@ -205,6 +350,40 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
 mod tests {
     use super::*;
 
+    /// The name of a series without what its kind adds.
+    fn plain(name: &str, kind: Kind) -> &str {
+        let suffixes: &[&str] = match kind {
+            Kind::Counter => &["_total"],
+            Kind::Histogram => &["_bucket", "_sum", "_count"],
+            Kind::Gauge => &[""],
+        };
+        suffixes.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or("")
+    }
+
+    #[test]
+    fn a_histogram_is_written_with_all_its_buckets_and_a_job_from_the_first_day() {
+        let mut sheet = Sheet(Registry::with_prefix("mainspring"));
+        let mut counted = MetricsWire::default();
+        for seconds in [1, 100_000] {
+            counted.lateness.add(std::time::Duration::from_secs(seconds));
+        }
+        counted.once.duration.add(std::time::Duration::from_millis(2));
+        of_runs(&mut sheet, &[], counted);
+        let mut text = String::new();
+        encode(&mut text, &sheet.0).unwrap();
+        for line in [
+            "mainspring_run_start_lateness_seconds_bucket{le=\"0.3\"} 0",
+            "mainspring_run_start_lateness_seconds_bucket{le=\"1.0\"} 1",
+            "mainspring_run_start_lateness_seconds_bucket{le=\"+Inf\"} 2",
+            "mainspring_run_start_lateness_seconds_count 2",
+            "mainspring_run_duration_seconds_bucket{le=\"0.001\",job=\"_once\"} 0",
+            "mainspring_run_duration_seconds_bucket{le=\"0.01\",job=\"_once\"} 1",
+            "mainspring_runs_ended_total{job=\"_other\",state=\"failed\"} 0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+    }
+
     #[test]
     fn the_shipped_rules_ask_for_metrics_that_there_are() {
         let rules = include_str!("../../../examples/prometheus-rules.yml");
@@ -213,8 +392,7 @@ mod tests {
         let mut count = 0;
         for word in expressions.flat_map(|text| text.split(move |c: char| !is_part(c))) {
             let Some(name) = word.strip_prefix("mainspring_") else { continue };
-            let found =
-                ROWS.iter().any(|row| row.0 == name || (row.1 && name.strip_suffix("_total") == Some(row.0)));
+            let found = ROWS.iter().any(|row| row.0 == plain(name, row.1));
             assert!(found, "{name}");
             count += 1;
         }

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! `schemas.json` is written by hand, beside `page/api.d.ts`, which says the same to the page. Two tests hold
-//! it to the code: the page's compares both files, and that of the program compares the schemas with what a
-//! real server answers. schemars would need a type for each document; they are made of those of the command
-//! line and some fields more, by name.
+//! it to the code: `page/tests/unit/schemas.test.js` compares both files, and `cargo xtask contract` compares
+//! the schemas with what a real server answers. schemars would need a type for each document; they are made
+//! of those of the command line and some fields more, by name.
 //!
 //! Cost: some hundred kilobytes for a moment, for each who asks.
 //!
@@ -42,7 +42,11 @@ fn time() -> Value {
 const QUERY: &[Parameter] = &[
     ("actor", text, "only what this person or program did"),
     ("after", text, "the page that begins behind this: `next` of the page before"),
-    ("attempt", || json!({ "type": "integer", "minimum": 1 }), "only this attempt"),
+    (
+        "attempt",
+        || json!({ "type": "integer", "minimum": 1, "maximum": 4_294_967_295_u64 }),
+        "only this attempt",
+    ),
     ("cause", text, "only runs with this cause"),
     ("from", time, "from this time on"),
     ("group", text, "only of this group"),

@@ -31,6 +31,15 @@ pub const CONNECTIONS: usize = 8;
 /// How long an answer is waited for: the loop answers within milliseconds unless the disk does not write.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Who asks for a change, and what is said about it: for the audit of the store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Actor {
+    /// The name of a token or user; `None` for what only looks.
+    pub name: Option<String>,
+    /// What is said about the change.
+    pub comment: Option<String>,
+}
+
 /// The connections to the loop.
 #[derive(Debug)]
 pub struct Pool {
@@ -65,9 +74,10 @@ impl Connection {
     /// # Errors
     ///
     /// What the loop says, or that it has ended.
-    pub async fn ask(&mut self, actor: Option<String>, request: Request) -> Result<Response, ErrorWire> {
+    pub async fn ask(&mut self, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         self.last_id += 1;
-        let asked = Asked { id: self.last_id, actor, comment: None, request };
+        let Actor { name, comment } = actor;
+        let asked = Asked { id: self.last_id, actor: name, comment, request };
         let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
         text.push(b'\n');
         self.stream.write_all(&text).await.map_err(|_| gone())?;
@@ -122,19 +132,15 @@ impl Pool {
     ///
     /// What the loop says.
     pub async fn look(self: &Arc<Self>, request: Request) -> Result<Response, Problem> {
-        self.ask(None, request).await.map_err(Problem::from)
+        self.ask(Actor::default(), request).await.map_err(Problem::from)
     }
 
-    /// Asks on an idle connection. `actor` is who changes something, for the log.
+    /// Asks on an idle connection.
     ///
     /// # Errors
     ///
     /// What the loop says, or that it does not answer.
-    pub async fn ask(
-        self: &Arc<Self>,
-        actor: Option<String>,
-        request: Request,
-    ) -> Result<Response, ErrorWire> {
+    pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
         // A task of its own: it ends with its answer even if nobody waits for it any more.
         let asking = tokio::spawn(async move {

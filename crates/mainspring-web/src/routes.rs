@@ -92,7 +92,7 @@ pub const ROUTES: &[Route] = &[
     .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "lets it rest", |call| Box::pin(act::pause(call)))
-        .with_body("Noted")
+        .with_body("PauseAsked")
         .with_answers(&[(200, Some("JobDetail"))])
         .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| Box::pin(act::resume(call)))
@@ -109,7 +109,7 @@ pub const ROUTES: &[Route] = &[
     .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/pause", "lets everything rest", |call| Box::pin(act::pause_all(call)))
-        .with_body("Noted")
+        .with_body("PauseAsked")
         .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(act::resume_all(call)))
         .with_body("Noted")
@@ -216,7 +216,7 @@ pub const ROUTES: &[Route] = &[
     })
     .with_query(&["from", "to", "q", "group"])
     .with_answers(&[(200, Some("Upcoming"))]),
-    Route::get(LOOK, "/api/v1/audit", "what people asked over HTTP since the start", |call| {
+    Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", |call| {
         Box::pin(look::audit(call))
     })
     .with_query(&["q", "since", "actor", "job", "after", "limit"])

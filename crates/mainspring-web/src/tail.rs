@@ -5,6 +5,7 @@
 //! Does not read a file as a whole into memory.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
@@ -18,6 +19,9 @@ const TAIL_BYTES: u64 = 4 << 10;
 
 /// How many characters of the last line are shown.
 const MAX_LINE_CHARS: usize = 200;
+
+/// How much of a line is read for the number of its attempt: the instant, the number and a space.
+const HEAD_BYTES: u64 = 64;
 
 /// How much is read at once.
 const CHUNK_BYTES: u64 = 64 << 10;
@@ -70,6 +74,36 @@ pub fn start_of_lines(file: &File, length: u64, lines: usize, max_bytes: u64) ->
     let first =
         if from == 0 { 0 } else { bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1) };
     Ok(from + start.map_or(first, |at| at + 1) as u64)
+}
+
+/// From where to where the lines of an attempt stand: lines are `INSTANT ATTEMPT STREAM TEXT`, and those of
+/// an attempt follow each other. Reads the file once.
+///
+/// # Errors
+///
+/// When it cannot be read.
+pub fn lines_of_attempt(file: &File, attempt: u32) -> std::io::Result<(u64, u64)> {
+    let mut reader = BufReader::new(file);
+    let (mut at, mut found) = (0, None);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // A line may be as long as the file: only its beginning is kept.
+        let mut count = reader.by_ref().take(HEAD_BYTES).read_until(b'\n', &mut line)?;
+        if !line.ends_with(b"\n") {
+            count += reader.skip_until(b'\n')?;
+        }
+        let count = count as u64;
+        let number =
+            line.split(|byte| *byte == b' ').nth(1).and_then(|word| str::from_utf8(word).ok()?.parse().ok());
+        match (number == Some(attempt) && 0 < count, found) {
+            (true, None) => found = Some(at),
+            (false, Some(start)) => return Ok((start, at)),
+            (false, None) if count == 0 => return Ok((at, at)),
+            _ => {}
+        }
+        at += count;
+    }
 }
 
 /// A part of a file as a body: read piece by piece as it is sent.
@@ -133,6 +167,21 @@ mod tests {
         assert_eq!(last_line(&file("long", long.as_bytes())).unwrap().len(), MAX_LINE_CHARS);
         assert_eq!(last_line(&file("none", b"")), None);
         assert_eq!(last_line(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn the_lines_of_an_attempt_stand_together() {
+        let stamp = "2026-11-21T03:00:01.250Z";
+        let lines = [
+            format!("{stamp} 1 stdout 2 a\n"),
+            format!("{stamp} 1 stderr {}\n", "b".repeat(100_000)),
+            format!("{stamp} 2 stdout c\n"),
+        ];
+        let path = file("attempts", lines.concat().as_bytes());
+        let of = |attempt| lines_of_attempt(&File::open(&path).unwrap(), attempt).unwrap();
+        let first = (lines[0].len() + lines[1].len()) as u64;
+        let all = lines.concat().len() as u64;
+        assert_eq!((of(1), of(2), of(3)), ((0, first), (first, all), (all, all)));
     }
 
     #[test]

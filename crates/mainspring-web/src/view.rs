@@ -14,7 +14,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{JobName, RunKey};
-use mainspring_server::protocol::{FileStateWire, JobState, JobWire, RunWire};
+use mainspring_server::protocol::{AuditWire, FileStateWire, JobState, JobWire, RestWire, RunWire};
 use mainspring_server::server::output::path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -125,7 +125,7 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
     let (since, run) =
         wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));
     let trouble = |code: &str, text: String, hint: &str| json!({ "code": code, "text": text, "hint": hint, "since": since, "run": run });
-    match state_code(wire.state_code) {
+    let mut found = match state_code(wire.state_code) {
         "paused_failures" => {
             let text = format!("It failed {} times in a row, and is paused.", wire.failures);
             vec![trouble("paused_failures", text, "Look at the log, mend it, and resume it.")]
@@ -142,22 +142,64 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
             vec![trouble("failing", text, "Look at the log.")]
         }
         _ => Vec::new(),
+    };
+    if is_mismatched(wire) {
+        let text = match &wire.armed {
+            None => "Its timetable names a next time, and the server will not look at it.".to_owned(),
+            Some(armed) => {
+                format!("Its timetable names a next time, and the server looks at it only at {armed}.")
+            }
+        };
+        let hint = "This is a fault of the server: restart it, and report it.";
+        found.push(json!({ "code": "mismatched", "text": text, "hint": hint, "since": null, "run": null }));
     }
+    found
 }
 
-fn pause(wire: &JobWire) -> Value {
+/// Whether a job is due before the server looks at it. A look before that is none: far away times are looked
+/// at in steps.
+pub fn is_mismatched(wire: &JobWire) -> bool {
+    let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
+    wire.next != wire.armed
+        && time(&wire.next).is_some_and(|next| time(&wire.armed).is_none_or(|armed| next < armed))
+}
+
+/// Whether a person should look at a job.
+pub fn is_troubled(wire: &JobWire) -> bool {
+    0 < wire.failures
+        || matches!(wire.state_code, JobState::PausedAfterFailures | JobState::PausedAfterCrashes)
+        || is_mismatched(wire)
+}
+
+fn pause(wire: &JobWire, zone: &TimeZone) -> Value {
     let (reason_code, reason) = match state_code(wire.state_code) {
         "paused" => ("asked", "somebody paused it"),
         "paused_failures" => ("failures", "it failed too often in a row"),
         "paused_crashes" => ("crashes", "the server died in it"),
         _ => return Value::Null,
     };
-    paused(reason_code, reason)
+    paused(reason_code, reason, wire.rest.as_ref(), zone)
 }
 
-/// A pause of which the server knows neither when it began nor who asked for it.
-pub fn paused(reason_code: &str, reason: &str) -> Value {
-    json!({ "reason_code": reason_code, "reason": reason, "note": null, "since": null, "until": null, "by": null, "civil": {} })
+/// A pause. When it began and who asked for it stands in the audit: see [`add_actor`].
+pub fn paused(reason_code: &str, reason: &str, rest: Option<&RestWire>, zone: &TimeZone) -> Value {
+    let until = rest.and_then(|rest| rest.until.clone());
+    let note = rest.map(|rest| rest.note.clone()).filter(|note| !note.is_empty());
+    let mut document = fields(&json!({
+        "reason_code": reason_code, "reason": reason, "note": note, "since": null, "until": until, "by": null
+    }));
+    let civil = civils(&document, &["until"], zone);
+    document.insert("civil".to_owned(), civil);
+    Value::Object(document)
+}
+
+/// Adds to a pause which somebody asked for who that was, and when.
+pub fn add_actor(pause: &mut Value, audit: &AuditWire, zone: &TimeZone) {
+    let Value::Object(fields) = pause else { return };
+    fields.insert("since".to_owned(), json!(audit.at));
+    fields.insert("by".to_owned(), json!(audit.actor));
+    let civil = civils(fields, &["since", "until"], zone);
+    fields.insert("civil".to_owned(), civil);
 }
 
 /// A job, as a list has it.
@@ -167,19 +209,18 @@ pub fn job(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<Str
     let mut document = fields(wire);
     let squares: Vec<Value> = recent.runs.iter().take(SQUARES).rev().map(square).collect();
     let last = wire.last.as_ref().map(|last| Value::Object(run(app, last, zone, recent.median_ms)));
-    let civil = civils(&document, &["next"], zone);
+    let civil = civils(&document, &["next", "armed"], zone);
     let sentences = known.plan.as_ref().map_or(&[][..], |plan| plan.sentences(now));
     let more = [
-        ("computed_next", json!(wire.next)),
         ("sentences", json!(sentences)),
         ("zone", json!(zone_name(zone))),
-        ("labels", json!({})),
+        ("labels", json!(wire.labels)),
         ("source_line", Value::Null),
         ("last", json!(last)),
         ("median_ms", json!(recent.median_ms)),
         ("p95_ms", json!(recent.p95_ms)),
         ("recent", json!(squares)),
-        ("pause", pause(wire)),
+        ("pause", pause(wire, zone)),
         ("troubles", json!(troubles(wire))),
         ("civil", civil),
     ];

@@ -121,6 +121,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         | Response::Found(_)
         | Response::Stats(_)
         | Response::LoginCode(_)
+        | Response::Metrics(_)
         | Response::Changes(_) => String::new(),
         Response::Error(error) => format!("{}\n", error.message),
         Response::Status(status) => status_text(status, view),

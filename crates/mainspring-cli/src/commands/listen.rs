@@ -64,6 +64,10 @@ impl Beside {
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
+        if args.define_over_http && Uid::effective().is_root() {
+            say("mainspring: warning: tokens of the scope define run any command as root: serve without \
+                 --define-over-http, or not as root\n");
+        }
         Ok(listener)
     }
 

@@ -5,6 +5,7 @@
 //! Does not change anything.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 
 use super::ask::{Looking, View, ask, jobs_text, line_text, show};
 use super::progress::Progress;
@@ -20,7 +21,7 @@ use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{
-    AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
+    AuditAskWire, HistoryWire, JobWire, LineWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
 };
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
@@ -150,9 +151,10 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
 
 pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let address = args.ask.server.address();
+    let mut begun: Option<String> = None;
     let mut show = |response: &Response| match response {
         Response::Line(line) if args.ask.json => print(&json_line(line)),
-        Response::Line(line) => print_faithfully(&line_text(line)),
+        Response::Line(line) => print_faithfully(&pieced(&mut begun, line)),
         response => show(&args.ask, response).map(drop),
     };
     // What is written from now on is written by a server.
@@ -167,9 +169,27 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
     while let Response::Line(_) = &response {
         show(&response)?;
+        if args.follow && !client.waits_with_reader(io::stdout().as_fd())? {
+            break;
+        }
         response = client.next_answer()?;
     }
     Ok(Exit::Ok)
+}
+
+/// A line as it is printed, after what was printed of a longer one: `begun` is the stream of that.
+fn pieced(begun: &mut Option<String>, line: &LineWire) -> String {
+    let before = begun.take();
+    let text = match before {
+        Some(stream) if stream == line.stream => format!("{}\n", line.text),
+        Some(_) => format!("\n{}", line_text(line)),
+        None => line_text(line),
+    };
+    if !line.goes_on {
+        return text;
+    }
+    *begun = Some(line.stream.clone());
+    text.trim_end_matches('\n').to_owned()
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {

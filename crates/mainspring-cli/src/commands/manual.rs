@@ -20,6 +20,16 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::PROGRAM;
 
+/// Prints the help, or the version, that the command line asks for.
+///
+/// # Errors
+///
+/// When standard output cannot be written.
+pub fn show_help(help: &clap::Error) -> Result<Exit, Error> {
+    printed(help.print().and_then(|()| io::stdout().flush()))?;
+    Ok(Exit::Ok)
+}
+
 pub(super) fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), PROGRAM, &mut script);

@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
+
 use super::listen::Beside;
 use super::takeover::owned_store;
 use super::{memory, zone_or_system};
@@ -20,7 +22,7 @@ use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::message::say;
+use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
@@ -38,8 +40,22 @@ fn check_files(files: &[String]) -> Result<(), Error> {
     }
 }
 
+/// Says that jobs which name no zone may be due by another clock than the one on the wall.
+fn warn_of_zone(given: Option<&TimeZone>) {
+    let text = match TimeZone::try_system() {
+        _ if given.is_some() => return,
+        Ok(zone) if zone.iana_name().is_some() => return,
+        Ok(_) => {
+            "has no name, so that definitions which are exported do not name it: --tz gives one".to_owned()
+        }
+        Err(error) => format!("is not known, and jobs that name none are due by UTC: {error}"),
+    };
+    say(&format!("{PROGRAM}: the system's time zone {text}\n"));
+}
+
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     check_files(&args.files)?;
+    warn_of_zone(args.zone.as_ref());
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();

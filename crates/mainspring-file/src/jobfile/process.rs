@@ -19,7 +19,7 @@ use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use mainspring_action::body::{ProcessBody, SecretBody};
-use mainspring_action::names::{LIMIT_NAMES, MAX_OUTPUT_BYTES, OnServerDeath};
+use mainspring_action::names::{CPU_PERCENT, LIMIT_NAMES, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES, OnServerDeath};
 
 /// The keys beside `run` and `shell`.
 pub(super) const OPTIONS: &[&str] = &[
@@ -33,6 +33,8 @@ pub(super) const OPTIONS: &[&str] = &[
     "umask",
     "nice",
     "limits",
+    "memory_max",
+    "cpu_max",
     "stdin",
     "output_bytes",
     "on_server_death",
@@ -61,6 +63,8 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
             .integer("nice", -20, 19, faults)
             .map(|nice| i32::try_from(nice).expect("the range was checked")),
         limits: limits(fields, faults),
+        memory_max: memory_max(fields, faults),
+        cpu_max: cpu_max(fields, faults),
         stdin: text("stdin", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
         on_server_death: on_server_death(fields, faults),
@@ -162,6 +166,48 @@ fn umask(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
     if found.is_none() {
         let fault = Fault::new(value.span(), "expected up to three octal digits in quotes");
         faults.push(fault.with_hint("for example: umask = \"027\""));
+    }
+    found
+}
+
+/// Bytes, or a number with K, M, G or T: powers of 1,024, as systemd has them.
+fn memory_max(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u64> {
+    let value = fields.get("memory_max")?;
+    let found = match value.get_ref() {
+        DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
+        DeValue::String(text) => bytes(text),
+        _ => None,
+    };
+    let found = found.filter(|bytes| (MIN_MEMORY_BYTES..=i64::MAX.unsigned_abs()).contains(bytes));
+    if found.is_none() {
+        let fault = Fault::new(value.span(), "expected bytes, at least \"1M\"");
+        faults.push(fault.with_hint("for example: memory_max = \"512M\", or K, G, T, or a number"));
+    }
+    found
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let shift = match text.as_bytes().last()? {
+        b'K' => 10,
+        b'M' => 20,
+        b'G' => 30,
+        b'T' => 40,
+        _ => return text.parse().ok(),
+    };
+    text[..text.len() - 1].parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Per cent of one processor.
+fn cpu_max(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
+    let value = fields.get("cpu_max")?;
+    let found = match value.get_ref() {
+        DeValue::String(text) => text.strip_suffix('%').and_then(|number| number.parse().ok()),
+        _ => None,
+    };
+    let found = found.filter(|percent| CPU_PERCENT.contains(percent));
+    if found.is_none() {
+        let fault = Fault::new(value.span(), "expected whole per cent of a processor, from \"1%\"");
+        faults.push(fault.with_hint("for example: cpu_max = \"150%\" is one and a half processors"));
     }
     found
 }

@@ -89,14 +89,41 @@ fn the_written_table_is_the_same_job() {
 fn processes_are_read_with_all_their_options() {
     let body = process(
         "every = '1m'\nrun = ['a', 'b c']\nuser = 'root:staff'\ncwd = '/srv'\ninherit_env = true\numask = 0o22\n\
-         nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nstdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\nno_new_privileges = true\n\
+         nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nmemory_max = '512M'\ncpu_max = '150%'\n\
+         stdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\nno_new_privileges = true\n\
          secrets = { A = '/a', B = { path = '/b' } }",
     );
     assert_eq!(body.run, ["a", "b c"]);
     assert_eq!((body.umask, body.nice, body.output_bytes), (Some(0o22), Some(-5), Some(100)));
+    assert_eq!((body.memory_max, body.cpu_max), (Some(512 << 20), Some(150)));
     assert_eq!((body.on_server_death.as_deref(), body.no_new_privileges), (Some("kill"), true));
     assert_eq!(body.limits, [("core_bytes".to_owned(), u64::MAX), ("open_files".to_owned(), 10)]);
     assert_eq!(body.secrets.iter().map(|secret| secret.is_path).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn a_share_of_the_machine_has_a_unit_and_a_least_amount() {
+    let of = |line: &str| file(&format!("[jobs.x]\nat_boot = true\nshell = 'true'\n{line}\n"));
+    for (line, expected) in [
+        ("memory_max = 0x100000", Some(1 << 20)),
+        ("memory_max = '2048K'", Some(2 << 20)),
+        ("memory_max = '3G'", Some(3 << 30)),
+        ("memory_max = '1023K'", None),
+        ("memory_max = '64 M'", None),
+        ("memory_max = '99999999T'", None),
+        ("memory_max = ''", None),
+    ] {
+        let file = of(line);
+        let found = file.jobs.first().and_then(|job| match Body::decode(&job.job.work.action) {
+            Ok(Body::Process(body)) => body.memory_max,
+            _ => None,
+        });
+        assert_eq!((found, file.problems.len()), (expected, usize::from(expected.is_none())), "{line}");
+    }
+    for line in ["cpu_max = 50", "cpu_max = '0%'", "cpu_max = '1.5'", "cpu_max = '%'"] {
+        let problems = of(line).problems;
+        assert!(problems[0].in_file("f").to_string().contains("cpu_max = \"150%\""), "{line}: {problems:?}");
+    }
 }
 
 #[test]

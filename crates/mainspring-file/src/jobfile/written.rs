@@ -180,6 +180,8 @@ impl Table {
             self.raw(key, "true");
         }
         body.umask.iter().for_each(|umask| self.text("umask", &format!("{umask:03o}")));
+        body.memory_max.iter().for_each(|bytes| self.raw("memory_max", &bytes.to_string()));
+        body.cpu_max.iter().for_each(|percent| self.text("cpu_max", &format!("{percent}%")));
         body.nice.iter().for_each(|nice| self.raw("nice", &nice.to_string()));
         body.output_bytes.iter().for_each(|bytes| self.raw("output_bytes", &bytes.to_string()));
         self.inline("secrets", body.secrets.iter().map(secret));

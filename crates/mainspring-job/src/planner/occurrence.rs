@@ -73,6 +73,7 @@ impl Planner {
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
         let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else { return };
         if self.jobs.end_rest(name, now) {
+            self.ledger.perform(Output::Note(Note::RestOver(name.clone())));
             return self.wake(now, name);
         }
         if let Some(first) = self.jobs.first_due(name, now) {

@@ -27,6 +27,7 @@ impl Planner {
         self.end_probation(now);
         if self.activity.rests_until().is_some_and(|until| until <= now) {
             self.resume(now, Scope::All);
+            self.ledger.perform(Output::Note(Note::AllRestOver));
         }
         if self.activity.rests() {
             return;

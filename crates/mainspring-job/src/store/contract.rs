@@ -140,7 +140,7 @@ use crate::name::JobName;
 use crate::once::OnceId;
 use crate::run::RunKey;
 use generator::Generator;
-use ground::{Held, committed, same, text};
+use ground::{Held, acquired, committed, same, text};
 
 pub use ground::Ground;
 pub use rule::exercise_rule;
@@ -222,7 +222,7 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
     let mut generator = Generator::new(seed);
     let mut oracle = MemoryStore::new();
     let mut store = ground.fresh();
-    let mut lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut lease = acquired(ground, &mut store, &Owner::new("suite"))?;
     let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     for number in 1..=generator.batch_count() {
         let operations = generator.batch();
@@ -245,7 +245,7 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
         }
         if generator.one_in(6) {
             store = ground.reopened(store);
-            lease = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+            lease = acquired(ground, &mut store, &Owner::new("suite"))?;
             oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
         }
         same_contents(&mut store, &mut oracle, &mut generator)?;

@@ -4,6 +4,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 /// Says what went wrong with a store. What an owner does about each stands on the [page of
 /// stores](crate::store).
@@ -25,6 +26,13 @@ pub enum StoreError {
     Fenced,
     /// Not now.
     Busy,
+    /// Another one holds the shard, and its lease has not run out.
+    Held {
+        /// The name of the owner.
+        by: String,
+        /// How long its lease lasts if it is not renewed.
+        left: Duration,
+    },
     /// The answer was lost.
     Unknown,
     /// There is no room, or a quota is reached.
@@ -47,6 +55,9 @@ impl fmt::Display for StoreError {
         match self {
             StoreError::Fenced => f.write_str("another server owns these jobs now"),
             StoreError::Busy => f.write_str("the store is busy"),
+            StoreError::Held { by, left } => {
+                write!(f, "{by} owns these jobs, for {} s if it says nothing more", left.as_secs_f64().ceil())
+            }
             StoreError::Unknown => f.write_str("the store's answer was lost"),
             StoreError::Full(what) => write!(f, "the store is full: {what}"),
             StoreError::Corrupt(what) => write!(f, "the store is damaged: {what}"),

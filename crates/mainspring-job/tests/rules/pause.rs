@@ -122,6 +122,11 @@ fn a_pause_for_a_while_ends_by_itself_also_after_a_restart() {
             assert!(shell.started.is_empty(), "{scope:?} {restarts}");
             shell.live("2026-01-01T03:30:00Z");
             assert!(!shell.planner.is_paused() && !paused(&shell));
+            let said = match &scope {
+                Scope::All => Note::AllRestOver,
+                _ => Note::RestOver(name("j")),
+            };
+            assert_eq!(shell.notes.iter().filter(|note| **note == said).count(), 1, "{:?}", shell.notes);
             let skipped = shell.runs("j").pop().unwrap();
             assert_eq!(
                 (skipped.state, skipped.span.map(|span| span.count)),

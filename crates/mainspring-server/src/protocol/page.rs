@@ -49,6 +49,9 @@ pub struct ChangesWire {
     pub jobs: Vec<String>,
     /// Whether one-shot jobs came or went.
     pub once: bool,
+    /// Whether somebody asked for a change.
+    #[serde(default)]
+    pub audit: bool,
     /// Whether there were more than are told.
     pub is_cut_short: bool,
 }

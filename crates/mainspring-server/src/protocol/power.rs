@@ -48,7 +48,7 @@ impl Request {
             | Request::Define { .. }
             | Request::Remove { .. }
             | Request::Apply { .. } => Power::Defines,
-            Request::LoginCode | Request::Redeem { .. } | Request::Watch => Power::Local,
+            Request::Metrics | Request::LoginCode | Request::Redeem { .. } | Request::Watch => Power::Local,
         }
     }
 }

@@ -289,7 +289,9 @@ impl Server {
                 query(move |reader| queries::found(reader, &key))
             }
             // They were answered before.
-            Request::LoginCode | Request::Redeem { .. } | Request::Watch => Ok(Next::Nothing),
+            Request::Metrics | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
+                Ok(Next::Nothing)
+            }
         }
     }
 

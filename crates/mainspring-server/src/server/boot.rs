@@ -168,6 +168,7 @@ impl Server {
         };
         let mut limits = Limits::default();
         limits.max_running = execution.capacity();
+        let execution_note = execution.note();
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, limits, execution.executes())?,
             room,
@@ -188,13 +189,16 @@ impl Server {
             looked_count: 0,
             stopping,
             keeping,
-            listener: ListenerState::new(listener.addresses),
+            listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
             place,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, own, began) {
-            Ok(()) => Ok(server),
+            Ok(()) => {
+                execution_note.iter().for_each(|text| server.note(began.wall, text));
+                Ok(server)
+            }
             Err(error) => {
                 // It leaves in good order: nothing was started.
                 let _ = fs::remove_file(server.place.socket());

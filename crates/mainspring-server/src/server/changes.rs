@@ -35,6 +35,7 @@ pub(super) struct Changes {
     jobs: BTreeSet<JobName>,
     is_all: bool,
     once: bool,
+    audit: bool,
     is_cut_short: bool,
     /// The request that waits.
     waiting: Option<Asker>,
@@ -78,7 +79,8 @@ impl Changes {
             }
             Operation::Forget(job) => self.job(job),
             Operation::PauseAll(_) => self.is_all = true,
-            Operation::Clear { .. } | Operation::Prune { .. } | Operation::Audit(_) => {}
+            Operation::Audit(_) => self.audit = true,
+            Operation::Clear { .. } | Operation::Prune { .. } => {}
         }
     }
 
@@ -100,8 +102,8 @@ impl Changes {
 
     /// The client that waits and what there is to tell, if there is both.
     pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
-        let has_any =
-            !self.runs.is_empty() || !self.jobs.is_empty() || self.is_all || self.once || self.is_cut_short;
+        let is_told = self.is_all || self.once || self.audit || self.is_cut_short;
+        let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let asker = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
         let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
@@ -115,6 +117,7 @@ impl Changes {
             wire.jobs.push(String::new());
         }
         wire.once = std::mem::take(&mut self.once);
+        wire.audit = std::mem::take(&mut self.audit);
         wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
         Some((asker, wire))
     }

@@ -19,6 +19,7 @@ use mainspring_job::{Action, Start};
 use super::execution::{Attempted, Begun, Executes, Execution, NotStarted};
 use mainspring_action::body::{Body, HANDLER, PROCESS};
 use mainspring_action::template::Values;
+use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
@@ -35,6 +36,8 @@ pub struct Commands {
     users: Users,
     /// Whether what jobs leave behind becomes a child of this process.
     reaps_orphans: bool,
+    /// Where the cgroups of its processes are, if each has one.
+    cgroup_note: Option<String>,
 }
 
 impl Commands {
@@ -47,9 +50,14 @@ impl Commands {
     pub fn new(running_max: usize, users: Users) -> io::Result<Commands> {
         descriptors::raise();
         let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
+        let cgroups = Cgroups::delegated();
+        let cgroup_note = cgroups
+            .as_ref()
+            .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
         Ok(Commands {
             capacity,
-            executor: Executor::of_at_most(capacity),
+            cgroup_note,
+            executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
             reaps_orphans: orphans::fall_to_us(),
@@ -58,6 +66,10 @@ impl Commands {
 }
 
 impl Execution for Commands {
+    fn note(&self) -> Option<String> {
+        self.cgroup_note.clone()
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }

@@ -278,6 +278,8 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::PausedAfterCrashes(job) => {
             (job.to_string(), format!("paused: the server died in it {MAX_CRASHES} times in a row"))
         }
+        Note::RestOver(job) => (job.to_string(), "goes on: its pause is over".to_owned()),
+        Note::AllRestOver => (PROGRAM.to_owned(), "everything goes on: the pause is over".to_owned()),
         Note::BehindWatermark { job, watermark } => (
             job.to_string(),
             format!("rests until {watermark}: the clock stands before what is planned already"),

@@ -24,7 +24,10 @@ impl Server {
             // Read again for each: a start takes a millisecond, and hundreds may be due at once.
             let now = Moment::now();
             match output {
-                Output::Start(start) => self.owner.tell_all(self.work.start(start, now, now, &mut self.log)),
+                Output::Start(start) => {
+                    self.listener.meters.start(&start, now.wall);
+                    self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
+                }
                 // How is in the spec that it was started with.
                 Output::Kill { key, attempt, .. } => {
                     self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));

@@ -58,6 +58,9 @@ impl NotStarted {
 
 /// See the head of this file.
 pub trait Execution: Debug + Send {
+    /// What people are told of it when the loop begins.
+    fn note(&self) -> Option<String>;
+
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
 

@@ -17,6 +17,7 @@ use std::os::unix::net::UnixStream;
 
 use super::changes::Changes;
 use super::login_codes::LoginCodes;
+use super::meters::Meters;
 
 /// A listener that serves with the server, as it is handed over.
 #[derive(Debug, Default)]
@@ -32,10 +33,13 @@ pub struct Listener {
 pub(super) struct ListenerState {
     pub(super) codes: LoginCodes,
     pub(super) changes: Changes,
+    pub(super) meters: Meters,
 }
 
 impl ListenerState {
-    pub(super) fn new(addresses: Vec<String>) -> ListenerState {
-        ListenerState { codes: LoginCodes::new(addresses), changes: Changes::default() }
+    /// `is_there` says whether one serves.
+    pub(super) fn new(addresses: Vec<String>, is_there: bool) -> ListenerState {
+        let (changes, meters) = (Changes::default(), Meters::new(is_there));
+        ListenerState { codes: LoginCodes::new(addresses), changes, meters }
     }
 }

@@ -8,7 +8,7 @@ use mainspring_job::Audit;
 
 use super::Server;
 use super::asking::{Asker, Asking, Next};
-use crate::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MetricsWire, Request, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
@@ -22,7 +22,11 @@ impl Server {
             Request::LoginCode => {
                 Some(self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login))))
             }
-            Request::Redeem { .. } | Request::Watch if !self.clients.is_listener(asker) => denied(),
+            Request::Metrics | Request::Redeem { .. } | Request::Watch
+                if !self.clients.is_listener(asker) =>
+            {
+                denied()
+            }
             Request::Redeem { code } => Some(match self.listener.codes.redeem(code, now) {
                 true => Ok(Next::Answer(Response::LoginCode(LoginWire {
                     code: String::new(),
@@ -30,6 +34,12 @@ impl Server {
                 }))),
                 false => Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used")),
             }),
+            Request::Metrics => {
+                let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
+                let told =
+                    MetricsWire { commit: self.owner.commits().clone(), ..self.listener.meters.told(jobs) };
+                Some(Ok(Next::Answer(Response::Metrics(Box::new(told)))))
+            }
             Request::Watch => {
                 self.listener.changes.watch(asker);
                 Some(Ok(Next::Nothing))

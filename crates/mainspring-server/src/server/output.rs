@@ -5,6 +5,7 @@
 //! output/~once/tea~20261121T160000Z.log         a run of a one-shot job
 //!
 //! 2026-11-21T03:00:01.250Z 1 stdout 17 files    when, which attempt, which stream, and the line
+//! 2026-11-21T03:00:01.250Z 1 stdout+ {"a": ..   a piece of a long line, which goes on with the next of this stream
 //! 2026-11-21T03:00:01.250Z 1 note 9 lines ..    what the program has to say of the output
 //! ```
 //!
@@ -27,6 +28,7 @@ use jiff::Timestamp;
 use mainspring_job::RunKey;
 
 use crate::protocol::LineWire;
+use mainspring_exec::output::Piece;
 use mainspring_exec::run::Stream;
 
 /// The directory for runs of one-shot jobs. No job's name begins so.
@@ -37,6 +39,9 @@ const MAX_ONCE_FILES: usize = 10_000;
 
 /// How often the directory of one-shot jobs is looked through: once in so many ends.
 const ONCE_PRUNE_INTERVAL: u64 = 256;
+
+/// What stands behind the stream of a piece whose line goes on.
+const GOES_ON: &str = "+";
 
 /// The files of runs.
 #[derive(Debug)]
@@ -72,14 +77,14 @@ impl Outputs {
         attempt: u32,
         now: Timestamp,
         stream: Stream,
-        text: &str,
+        piece: &Piece<'_>,
     ) -> io::Result<()> {
         if !self.keeps {
             return Ok(());
         }
         let written = self.file(key, is_once).and_then(|file| {
-            let stream = stream_name(stream);
-            writeln!(file, "{now:.3} {attempt} {stream} {text}")
+            let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });
+            writeln!(file, "{now:.3} {attempt} {stream}{mark} {}", piece.text)
         });
         match written {
             Err(error) if self.lost.insert(key.clone()) => Err(error),
@@ -210,18 +215,22 @@ pub(super) fn last_attempt(path: &Path) -> String {
     let text = fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let lines: Vec<LineWire> = text.lines().filter_map(|line| read_line("", line)).collect();
     let last = lines.iter().map(|line| line.attempt).max();
-    lines.iter().filter(|line| Some(line.attempt) == last).map(|line| format!("{}\n", line.text)).collect()
+    let end = |line: &LineWire| if line.goes_on { "" } else { "\n" };
+    let lines = lines.iter().filter(|line| Some(line.attempt) == last);
+    lines.map(|line| format!("{}{}", line.text, end(line))).collect()
 }
 
 /// A line of a file, of the run called `run`.
 pub(super) fn read_line(run: &str, line: &str) -> Option<LineWire> {
     let mut parts = line.splitn(4, ' ');
     let (time, attempt, stream) = (parts.next()?, parts.next()?, parts.next()?);
+    let begun = stream.strip_suffix(GOES_ON);
     Some(LineWire {
         run: run.to_owned(),
         attempt: attempt.parse().ok()?,
         time: time.to_owned(),
-        stream: stream.to_owned(),
+        stream: begun.unwrap_or(stream).to_owned(),
+        goes_on: begun.is_some(),
         text: parts.next().unwrap_or_default().to_owned(),
     })
 }
@@ -243,7 +252,7 @@ mod tests {
             series: 0,
         };
         for second in 0..5 {
-            outputs.line(&key(second), false, 2, now, Stream::Stderr, "one  two ").unwrap();
+            outputs.line(&key(second), false, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();
             assert!(outputs.flush().is_empty());
             outputs.close(&key(second), false, 3);
         }

@@ -27,6 +27,7 @@ use super::questions::Questions;
 use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
+use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
@@ -254,6 +255,11 @@ impl Owner {
     /// The next answer, if there is one.
     pub(super) fn next_answer(&self) -> Option<Answered> {
         self.questions.next_answer()
+    }
+
+    /// How long batches took to be on disk.
+    pub(super) fn commits(&self) -> &HistogramWire {
+        &self.writer.commits
     }
 
     /// How many batches are on disk.

@@ -14,6 +14,7 @@ use mainspring_job::{Failure, Outcome};
 use super::execution::Attempted;
 use super::output::{Outputs, lost_text};
 use crate::log::{Kind, Log};
+use mainspring_exec::output::Piece;
 use mainspring_exec::process;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 
@@ -67,10 +68,10 @@ impl<'s> Heard<'s> {
 }
 
 impl Reports<Attempted> for Heard<'_> {
-    fn line(&mut self, run: &Attempted, stream: Stream, text: &str) {
+    fn line(&mut self, run: &Attempted, stream: Stream, piece: &Piece<'_>) {
         let (key, attempt) = run;
         let is_once = self.started.get(run).is_some_and(|started| started.is_once);
-        if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, text) {
+        if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, piece) {
             self.log.line(self.now, &subject(run), Kind::Note, &lost_text(&error));
         }
         if self.log.is_full() {
@@ -81,7 +82,7 @@ impl Reports<Attempted> for Heard<'_> {
             Stream::Stderr => Kind::Stderr,
             Stream::Note => Kind::Note,
         };
-        self.log.line(self.now, &subject(run), kind, text);
+        self.log.line(self.now, &subject(run), kind, &piece.text);
     }
 
     fn ended(&mut self, run: &Attempted, end: &End) {

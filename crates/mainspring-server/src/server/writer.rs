@@ -22,6 +22,7 @@ use mainspring_job::{Batch, Lease, Store, StoreError};
 
 use super::asking::Question;
 use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
+use crate::protocol::HistogramWire;
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
 
@@ -80,6 +81,8 @@ pub(super) struct Writer {
     pub(super) backlog_count: usize,
     /// How many batches are on disk.
     pub(super) committed_count: u64,
+    /// How long batches took to be on disk.
+    pub(super) commits: HistogramWire,
     /// How the shard was given up.
     pub(super) released: Option<Result<(), StoreError>>,
 }
@@ -113,6 +116,7 @@ impl Writer {
             has_more: false,
             backlog_count: 0,
             committed_count: 0,
+            commits: HistogramWire::default(),
             released: None,
         })
     }
@@ -200,6 +204,7 @@ impl Writer {
             Report::Committed { .. } => {
                 let given = self.in_flight.pop_front();
                 debug_assert!(given.is_some(), "what is on disk was given");
+                given.into_iter().for_each(|given| self.commits.add(Moment::now().since(given)));
                 self.committed_count += 1;
                 (self.delay, self.tried) = (Delay::None, None);
             }

@@ -112,7 +112,7 @@ export const jobPage = {
         table(context, {
           caption: `What people asked of ${job.name}`,
           rows: audit.items,
-          keyOf: ({ id }) => String(id),
+          keyOf: ({ number }) => String(number),
           columns: AUDIT,
           empty: "Nobody has asked anything of it."
         })
@@ -186,9 +186,11 @@ function rules({ action, triggers, policy_words, group, priority, labels, failur
     ["priority", priority],
     [
       "labels",
-      Object.entries(labels)
-        .map((label) => label.join("="))
-        .join(", ") || "none"
+      Object.keys(labels).length === 0
+        ? "none"
+        : Object.entries(labels)
+            .map((label) => label.join("="))
+            .map((label) => [a(label, "jobs", { label }), " "])
     ],
     ["failed", failures === 0 ? "not since the last success" : `${plural(failures, "time")} in a row`]
   ]);

@@ -363,7 +363,7 @@ export const AUDIT = [
       run !== null || job !== null
         ? h("a.open", { href: run === null ? to("job", { job }) : to("run", { run }) }, text)
         : text,
-      note !== null && [" ", h("q", note)]
+      note !== "" && [" ", h("q", note)]
     ]
   ]
 ];
@@ -386,7 +386,7 @@ export const auditPage = {
     table(context, {
       caption: "What people asked for, the newest first",
       rows: items,
-      keyOf: ({ id }) => String(id),
+      keyOf: ({ number }) => String(number),
       of: ({ job, run }) => ({ job, run }),
       columns: AUDIT,
       empty: none(context.query, "Nobody has asked for anything yet.")

@@ -30,7 +30,7 @@ const POLL_MS = 2_000;
 const NEAR_PX = 24;
 
 const NEW_LINE = 10;
-const LINE = /^(\d{4}-\S+Z) (\d+) (stdout|stderr) ?/;
+const LINE = /^(\d{4}-\S+Z) (\d+) (stdout|stderr)\+? ?/;
 
 /** What goes on from line to line: the attempt, and the colours of each stream.
  * @typedef {{attempt: string, styles: Record<string, Style>}} Reading */

@@ -264,9 +264,9 @@ export function nextOf(job) {
   if (job.pause !== null) return dim("paused");
   return [
     job.next === null ? dim("—") : [when(job, "next"), " ", ago(job.next)],
-    job.next !== job.computed_next && [
+    job.troubles.some(({ code }) => code === "mismatched") && [
       " ",
-      state("mismatched", job.next === null ? "not armed" : "not as computed")
+      state("mismatched", job.armed === null ? "not armed" : "armed too late")
     ]
   ];
 }

@@ -55,9 +55,9 @@ export class Answers {
         (entry) =>
           (!query.has("job") || entry.job === query.get("job")) &&
           (!query.has("actor") || entry.actor === query.get("actor")) &&
-          entry.text.includes(query.get("q") ?? "")
+          `${entry.text} ${entry.note}`.includes(query.get("q") ?? "")
       );
-      return paged(items, query, ({ id }) => String(id));
+      return paged(items, query, ({ number }) => String(number));
     }
     throw new Refusal(404, "not_found", "there is no such route");
   }
@@ -157,7 +157,8 @@ export class Answers {
           job.name.includes(query.get("q") ?? "") &&
           (!query.has("group") || job.group === query.get("group")) &&
           (!query.has("source") || job.source.includes(query.get("source") ?? "")) &&
-          (!query.has("label") || job.labels[label ?? ""] === value)
+          (!query.has("label") ||
+            (value === undefined ? (label ?? "") in job.labels : job.labels[label ?? ""] === value))
         );
       });
   }
@@ -349,7 +350,7 @@ export class Answers {
               "Europe/Berlin"
             )
           : null;
-      this.house.record(kind, `${kind}d everything`, { note: body.note ?? null });
+      this.house.record(kind, "", body.note ?? "");
       this.mock.emit("job.changed", { job: "" });
       return this.status("operate");
     }
@@ -369,7 +370,7 @@ export class Answers {
       if (60_000 < Math.abs(Date.parse(at) - this.mock.now()) || Number.isNaN(Date.parse(at)))
         throw new Refusal(422, "invalid", "`at` must be within a minute of now", { problems: [] });
       const started = house.start(name, at);
-      if (started?.isNew) house.record("run", `ran ${name}`, { job: name, run: started.run.run });
+      if (started?.isNew) house.record("run", name);
       return [started?.isNew ? 202 : 200, { run: started?.run.run, href: "" }];
     }
     if (what === "pause")
@@ -389,10 +390,10 @@ export class Answers {
         throw new Refusal(422, "invalid", "a backfill has at most 1000 runs", { problems: [] });
       if (body.preview) return { count: found.length, times: found.slice(0, 20) };
       if (body.expected !== found.length) throw new Refusal(409, "changed", `it is ${found.length} now`);
-      house.record("backfill", `asked for ${found.length} runs of ${name} again`, { job: name });
+      house.record("backfill", name);
       return [202, { count: found.length, id: "b1", href: "api/v1/actions/b1" }];
     }
-    house.record(what, `${what}d ${name}`, { job: name, note: body.note ?? null });
+    house.record(what, name, body.note ?? "");
     this.mock.emit("job.changed", { job: name });
     return house.detail(kept);
   }
@@ -402,7 +403,7 @@ export class Answers {
     const isOpen = run.ended === null;
     if ((what === "cancel") !== isOpen || (what !== "cancel" && run.state !== "dead"))
       throw new Refusal(409, "conflict", `the run is ${run.state.replaceAll("_", " ")}`);
-    this.house.record(what, `${what} of ${run.run}`, { job: run.job, run: run.run, note: body.note ?? null });
+    this.house.record(what === "cancel" ? what : `dead_${what}`, run.run, body.note ?? "");
     if (what === "retry") {
       const kept = this.house.jobs.get(run.job);
       if (kept) kept.runs = kept.runs.filter((other) => other !== run);

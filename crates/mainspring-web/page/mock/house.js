@@ -282,56 +282,48 @@ export class House {
     return pause;
   }
 
-  /** @param {string} code @param {string} text @param {Partial<AuditEntry>} more */
-  record(code, text, more) {
+  /** @param {string} action @param {string} target @param {string} [note] @param {Partial<AuditEntry>} [more] */
+  record(action, target, note = "", more = {}) {
+    const isRun = target.includes("@");
+    const everything = target === "" && ["pause", "resume"].includes(action) ? " everything" : "";
+    /** @type {AuditEntry} */
     const entry = {
-      id: this.audit.length + 1,
+      number: this.audit.length + 1,
       at: instant(this.now()),
       actor: "mara",
-      origin: "127.0.0.1",
-      code,
-      text,
-      job: null,
-      run: null,
-      note: null,
+      action,
+      target,
+      note,
+      origin: "HTTP",
+      text: `${action.replace("_", " ")}${everything}${target === "" ? "" : ` ${target}`}`,
+      job: target === "" ? null : (target.split("@")[0] ?? null),
+      run: isRun ? target : null,
       civil: {},
       ...more
     };
     entry.civil = civils(entry, "Europe/Berlin", ["at"]);
     this.audit.unshift(entry);
-    this.emit("audit.added", { id: entry.id });
+    this.emit("audit.added", {});
   }
 
   #audits() {
-    const people = ["mara", "jonas", "deploy", "root"];
+    const people = ["mara", "jonas", "deploy", "uid 0"];
     const names = [...this.jobs.keys()];
     for (let index = 140; 0 < index; index -= 1) {
       const [luck, job] = [
         chance(`audit ${index}`),
         names[Math.floor(chance(`job ${index}`) * names.length)] ?? ""
       ];
-      const [code = "", text = ""] =
-        [
-          ["run", `ran ${job}`],
-          ["pause", `paused ${job}`],
-          ["resume", `resumed ${job}`],
-          ["apply", "applied /etc/mainspring/jobs.toml: 2 changed"],
-          ["retry", `ran a dead letter of ${job} again`]
-        ][Math.floor(luck * 5)] ?? [];
+      const action = ["run", "pause", "resume", "apply", "rewind"][Math.floor(luck * 5)] ?? "";
       const actor = people[Math.floor(chance(`who ${index}`) * 4)] ?? "";
-      const isJob = code !== "apply";
-      this.record(code, text, {
+      this.record(action, action === "apply" ? "" : job, action === "pause" ? "database upgrade" : "", {
         at: instant(START - index * 51 * MINUTE),
         actor,
-        origin: actor === "root" ? "socket" : actor === "deploy" ? "token, 10.0.4.7" : "127.0.0.1",
-        job: isJob ? job : null,
-        note: code === "pause" ? "database upgrade" : null
+        origin: actor.startsWith("uid ") ? "socket" : "HTTP"
       });
     }
-    this.record("pause", "paused mail-digest", {
-      at: instant(START - 26 * HOUR),
-      job: "mail-digest",
-      note: "vendor migrates the mail relay, see OPS-1182"
+    this.record("pause", "mail-digest", "vendor migrates the mail relay, see OPS-1182", {
+      at: instant(START - 26 * HOUR)
     });
     this.audit.sort((a, b) => (a.at < b.at ? 1 : -1));
   }
@@ -380,8 +372,8 @@ export class House {
       name: kept.name,
       state: kept.pause === null ? "active" : code === "paused" ? "paused" : "paused after failures",
       state_code: code,
-      next: next?.at ?? null,
-      computed_next: computed?.at ?? null,
+      next: computed?.at ?? null,
+      armed: next?.at ?? null,
       triggers: [kept.cron],
       sentences: [sentence(kept.parsed)],
       zone: kept.zone,
@@ -405,7 +397,7 @@ export class House {
       troubles: [],
       civil: {}
     };
-    job.civil = civils(job, kept.zone, ["next", "computed_next"]);
+    job.civil = civils(job, kept.zone, ["next", "armed"]);
     job.troubles = this.#troubles(kept, job);
     return job;
   }

@@ -13,23 +13,24 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
+use mainspring_job::MAX_NOTE_BYTES;
 use mainspring_server::protocol::{PauseWire, Request, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::define::job_answer;
 use super::jobs::moment;
 use super::{jobs, look, runs};
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
-use crate::view::detail;
 
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.
 const MAX_CLICK_SECONDS: i64 = 60;
 
-/// The longest note.
-const MAX_NOTE_CHARS: usize = 1_000;
+/// How many runs are looked through for those that a filter matches: a second of reading.
+const MAX_LOOKED_AT: usize = 100_000;
 
 /// How many times a preview of a backfill tells.
 const MAX_TIMES: usize = 20;
@@ -44,7 +45,6 @@ struct RunAsked {
 #[serde(deny_unknown_fields)]
 struct Noted {
     note: Option<String>,
-    until: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -78,39 +78,46 @@ enum Of {
     Runs,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PauseAsked {
+    note: Option<String>,
+    until: Option<String>,
+}
+
 impl Call {
     /// What somebody says about what they do.
-    fn noted(&self) -> Result<Noted, Problem> {
-        let noted: Noted = self.document()?;
-        check_note(noted.note.as_deref(), noted.until.as_deref())?;
-        Ok(noted)
+    fn note(&self) -> Result<Option<String>, Problem> {
+        let Noted { note } = self.document()?;
+        check_note(note.as_deref())?;
+        Ok(note)
     }
 
-    /// Notes what somebody did.
-    pub(super) fn log(
-        &self,
-        code: &'static str,
-        text: &str,
-        job: Option<&str>,
-        run: Option<&str>,
-        note: Option<&str>,
-    ) {
-        let actor = self.who.as_ref().map_or("", |who| who.name.as_str());
-        self.app.audit.add(self.now, actor, code, text, job, run, note);
+    /// How something is to rest.
+    fn pause(&self, job: Option<String>) -> Result<Request, Problem> {
+        let PauseAsked { note, until } = self.document()?;
+        check_note(note.as_deref())?;
+        check_until(until.as_deref(), self.now.wall)?;
+        Ok(Request::Pause(PauseWire { job, until, note: note.unwrap_or_default() }))
     }
 }
 
-fn check_note(note: Option<&str>, until: Option<&str>) -> Result<(), Problem> {
-    if note.is_some_and(|note| MAX_NOTE_CHARS < note.chars().count()) {
-        return Err(Problem::new(Code::Invalid, format!("`note` has at most {MAX_NOTE_CHARS} characters")));
+/// The rule of the server, which says it with the field here.
+fn check_note(note: Option<&str>) -> Result<(), Problem> {
+    let is_good = |note: &str| note.len() <= MAX_NOTE_BYTES && !note.chars().any(char::is_control);
+    if note.is_none_or(is_good) {
+        return Ok(());
     }
-    match until {
-        None => Ok(()),
-        Some(_) => {
-            let text = "`until` is not known yet: a pause lasts until somebody resumes it";
-            Err(Problem::new(Code::Invalid, text))
-        }
+    let text = format!("`note` has at most {MAX_NOTE_BYTES} bytes, and no control characters");
+    Err(Problem::new(Code::Invalid, text))
+}
+
+fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
+    let is_good = |until: &str| until.parse::<Timestamp>().is_ok_and(|until| now < until);
+    if until.is_none_or(is_good) {
+        return Ok(());
     }
+    Err(Problem::new(Code::Invalid, "`until` must be a time in RFC 3339 after now"))
 }
 
 /// Runs a job now.
@@ -130,10 +137,9 @@ pub async fn run(call: Call) -> Reply {
     if let Some(run) = call.app.clicked(&job, &at, call.now) {
         return ok(&json!({ "run": run, "href": href(&run) }));
     }
-    let answered = call.app.change(call.who()?, Request::Run { job: job.clone(), wait: false }).await?;
+    let answered = call.app.change(call.who()?, None, Request::Run { job: job.clone(), wait: false }).await?;
     let Response::Planned { run } = answered else { return Err(strange()) };
     call.app.click(&job, &at, &run, call.now);
-    call.log("run", &format!("ran {job}"), Some(&job), Some(&run), None);
     let mut response = answer(StatusCode::ACCEPTED, &json!({ "run": run, "href": href(&run) }))?;
     if let Ok(value) = href(&run).parse() {
         response.headers_mut().insert("location", value);
@@ -152,10 +158,12 @@ fn href(run: &str) -> String {
 ///
 /// # Errors
 ///
-/// 404 if there is none, and what the loop says.
+/// 404 if there is none, 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause(call: Call) -> Reply {
-    let noted = call.noted()?;
-    rest(call, "pause", noted.note).await
+    let job = call.parameter("job").to_owned();
+    let request = call.pause(Some(job.clone()))?;
+    call.app.change(call.who()?, None, request).await?;
+    job_answer(&call, StatusCode::OK, &job).await
 }
 
 /// Lets a job go on.
@@ -164,37 +172,18 @@ pub async fn pause(call: Call) -> Reply {
 ///
 /// As [`pause`].
 pub async fn resume(call: Call) -> Reply {
-    let noted = call.noted()?;
-    rest(call, "resume", noted.note).await
-}
-
-async fn rest(call: Call, code: &'static str, note: Option<String>) -> Reply {
-    let job = call.parameter("job").to_owned();
-    let request = match code {
-        "pause" => Request::Pause(PauseWire {
-            job: Some(job.clone()),
-            note: note.clone().unwrap_or_default(),
-            ..PauseWire::default()
-        }),
-        _ => Request::Resume { job: Some(job.clone()) },
-    };
-    call.app.change(call.who()?, request).await?;
-    call.log(code, &format!("{code}d {job}"), Some(&job), None, note.as_deref());
-    let known = call.app.catalogue.job(&call.app.pool, &job).await?;
-    let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
-    ok(&detail(&call.app, &known, &recent, call.now.wall))
+    let (job, note) = (call.parameter("job").to_owned(), call.note()?);
+    call.app.change(call.who()?, note, Request::Resume { job: Some(job.clone()) }).await?;
+    job_answer(&call, StatusCode::OK, &job).await
 }
 
 /// Lets everything rest.
 ///
 /// # Errors
 ///
-/// What the loop says.
+/// 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause_all(call: Call) -> Reply {
-    let noted = call.noted()?;
-    let pause = PauseWire { note: noted.note.clone().unwrap_or_default(), ..PauseWire::default() };
-    call.app.change(call.who()?, Request::Pause(pause)).await?;
-    call.log("pause", "paused everything", None, None, noted.note.as_deref());
+    call.app.change(call.who()?, None, call.pause(None)?).await?;
     ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -204,9 +193,7 @@ pub async fn pause_all(call: Call) -> Reply {
 ///
 /// What the loop says.
 pub async fn resume_all(call: Call) -> Reply {
-    let noted = call.noted()?;
-    call.app.change(call.who()?, Request::Resume { job: None }).await?;
-    call.log("resume", "resumed everything", None, None, noted.note.as_deref());
+    call.app.change(call.who()?, call.note()?, Request::Resume { job: None }).await?;
     ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -237,15 +224,14 @@ pub async fn backfill(call: Call) -> Reply {
     if asked.expected.is_some_and(|expected| expected != count) {
         return Err(Problem::new(Code::Changed, format!("it is {count} now")));
     }
-    let answered = call.app.change(call.who()?, request(false)).await?;
+    let answered = call.app.change(call.who()?, None, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
-    call.log("backfill", &format!("asked for {count} runs of {job} again"), Some(&job), None, None);
     let id = call.app.bulk.finished(count);
     answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": format!("api/v1/actions/{id}") }))
 }
 
 async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) -> Reply {
-    let noted = call.noted()?;
+    let note = call.note()?;
     // A run that is not there is 404, and one in another state 409: the loop says the first of both.
     let found = runs::found(&call).await?;
     let is_open = found.run.ended.is_none();
@@ -254,8 +240,7 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
         return Err(Problem::new(Code::Conflict, text));
     }
     let run = found.run.run;
-    call.app.change(call.who()?, request(run.clone())).await?;
-    call.log(code, &format!("{code} of {run}"), Some(&found.run.job), Some(&run), noted.note.as_deref());
+    call.app.change(call.who()?, note, request(run.clone())).await?;
     answer(StatusCode::ACCEPTED, &json!({ "run": run }))
 }
 
@@ -293,7 +278,11 @@ pub async fn let_go(call: Call) -> Reply {
 /// 409 if the count is another one, 422 for what cannot be done to them, and what the loop says.
 pub async fn many(call: Call) -> Reply {
     let asked: Many = call.document()?;
-    check_note(asked.note.as_deref(), asked.until.as_deref())?;
+    check_note(asked.note.as_deref())?;
+    check_until(asked.until.as_deref(), call.now.wall)?;
+    if asked.until.is_some() && asked.r#do != Deed::Pause {
+        return Err(Problem::new(Code::Invalid, "`until` is for a pause"));
+    }
     if asked.r#do.is_for_jobs() != (asked.of == Of::Jobs) {
         return Err(Problem::new(Code::Invalid, "that cannot be done to them"));
     }
@@ -311,14 +300,16 @@ pub async fn many(call: Call) -> Reply {
         return Err(Problem::new(Code::Changed, format!("it is {} now", ids.len())));
     }
     let count = ids.len();
-    let name = asked.r#do.name();
-    call.log(name, &format!("{name} of {count}"), None, None, asked.note.as_deref());
     let id = call.app.bulk.begin(count)?;
-    let (app, who, deed) = (Arc::clone(&call.app), call.who()?.clone(), asked.r#do);
+    let (app, who) = (Arc::clone(&call.app), call.who()?.clone());
+    let (deed, note, until) = (asked.r#do, asked.note, asked.until);
     // It goes on after the answer.
     tokio::spawn(async move {
         for name in ids {
-            let failure = app.change(&who, deed.request(name.clone())).await.err();
+            let failure = app
+                .change(&who, note.clone(), deed.request(name.clone(), until.clone(), note.clone()))
+                .await
+                .err();
             app.bulk.note(id, &name, failure);
         }
     });
@@ -343,12 +334,12 @@ async fn chosen(call: &Call, of: Of, filter: &HashMap<String, String>) -> Result
         }
         Of::Runs => {
             let asked = parameters(&uri, &runs::FILTERS)?;
-            let (found, is_cut) = runs::chosen(&call.app, &asked, Bulk::MAX).await?;
-            if is_cut {
+            let found = runs::page(&call.app, &asked, None, Bulk::MAX, MAX_LOOKED_AT).await?;
+            if found.next.is_some() {
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
                 return Err(Problem::new(Code::Invalid, text));
             }
-            Ok(found.into_iter().map(|run| run.run).collect())
+            Ok(found.runs.into_iter().map(|run| run.run).collect())
         }
     }
 }

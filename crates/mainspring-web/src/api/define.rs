@@ -15,16 +15,17 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::source::Source;
-use mainspring_server::protocol::{FileWire, MAX_APPLIED_FILES, Request, Response as Answer};
+use mainspring_server::protocol::{FileWire, JobState, MAX_APPLIED_FILES, Request, Response as Answer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::fault;
+use super::look::last_pause;
 use crate::call::{Call, Reply, json as answer, nothing, ok, text};
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
 use crate::tokens::hash;
-use crate::view::detail;
+use crate::view::{add_actor, detail, zone_of};
 
 /// How many characters of the hash of a definition are its tag: enough that no two are the same by chance.
 const TAG_CHARS: usize = 32;
@@ -69,7 +70,14 @@ pub fn tag(known: &Known) -> String {
 pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
     let known = call.app.catalogue.job(&call.app.pool, name).await?;
     let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
-    let mut response = answer(status, &detail(&call.app, &known, &recent, call.now.wall))?;
+    let mut document = detail(&call.app, &known, &recent, call.now.wall);
+    if known.wire.state_code == JobState::Paused
+        && let Some(audit) = last_pause(&call.app, name).await?
+        && let Some(pause) = document.get_mut("pause")
+    {
+        add_actor(pause, &audit, zone_of(&call.app, Some(&known)));
+    }
+    let mut response = answer(status, &document)?;
     set(&mut response, ETAG, &tag(&known));
     Ok(response)
 }
@@ -119,8 +127,8 @@ pub async fn create(call: Call) -> Reply {
     call.asked()?;
     let DefineAsked { toml } = call.document()?;
     let name = one_job(&call, &toml)?;
-    call.app.change(call.who()?, Request::Define { text: toml, replace: false }).await?;
-    call.log("define", &format!("defined {name}"), Some(&name), None, None);
+    // The request has no name of its own: the audit has it as the note.
+    call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
     set(&mut response, LOCATION, &format!("api/v1/jobs/{name}"));
     Ok(response)
@@ -141,8 +149,7 @@ pub async fn replace(call: Call) -> Reply {
     }
     check_match(&call, &name).await?;
     let is_new = call.app.catalogue.job(&call.app.pool, &name).await.is_err();
-    call.app.change(call.who()?, Request::Define { text: toml, replace: true }).await?;
-    call.log("define", &format!("defined {name}"), Some(&name), None, None);
+    call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: true }).await?;
     job_answer(&call, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &name).await
 }
 
@@ -155,8 +162,7 @@ pub async fn remove(call: Call) -> Reply {
     call.asked()?;
     let name = call.parameter("job").to_owned();
     check_match(&call, &name).await?;
-    call.app.change(call.who()?, Request::Remove { job: name.clone() }).await?;
-    call.log("remove", &format!("removed {name}"), Some(&name), None, None);
+    call.app.change(call.who()?, None, Request::Remove { job: name.clone() }).await?;
     Ok(nothing())
 }
 
@@ -190,18 +196,9 @@ pub async fn apply(call: Call) -> Reply {
     let request = Request::Apply { files, prune: asked.prune, preview: asked.preview };
     let response = match asked.preview {
         true => call.app.pool.look(request).await?,
-        false => call.app.change(call.who()?, request).await?,
+        false => call.app.change(call.who()?, None, request).await?,
     };
     let Answer::Applied(applied) = response else { return Err(strange()) };
-    if !asked.preview {
-        let text = format!(
-            "applied files: {} added, {} changed, {} removed",
-            applied.added.len(),
-            applied.changed.len(),
-            applied.removed.len()
-        );
-        call.log("apply", &text, None, None, None);
-    }
     let old = |name: &str| {
         before.iter().find(|known| known.wire.name == name).map_or("", |known| known.definition.as_str())
     };

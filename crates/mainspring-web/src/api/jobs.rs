@@ -11,6 +11,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use jiff::Timestamp;
 use mainspring_job::Next;
+use mainspring_server::protocol::JobWire;
 use serde_json::{Value, json};
 
 use super::define::job_answer;
@@ -18,7 +19,7 @@ use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
 use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
 use crate::problem::{Code, Problem};
-use crate::view::{civil, instant, job, state_code, zone_of};
+use crate::view::{civil, instant, is_mismatched, is_troubled, job, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -47,15 +48,23 @@ fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
         "paused" => code.starts_with("paused"),
         "running" => 0 < wire.running,
         "failing" => 0 < wire.failures,
-        "troubled" => 0 < wire.failures || matches!(code, "paused_failures" | "paused_crashes"),
+        "troubled" => is_troubled(wire),
+        "mismatched" => is_mismatched(wire),
         other => other == code,
     };
     (states.is_empty() || states.iter().any(is_in))
         && asked.get("q").is_none_or(|part| wire.name.contains(part))
         && asked.get("group").is_none_or(|group| wire.group.as_deref() == Some(group))
         && asked.get("source").is_none_or(|source| wire.source.contains(source))
-        // No job has labels yet.
-        && asked.get("label").is_none()
+        && asked.words("label").iter().all(|label| has_label(wire, label))
+}
+
+/// Whether a job has a label: `name`, or `name=text`.
+fn has_label(wire: &JobWire, label: &str) -> bool {
+    match label.split_once('=') {
+        Some((name, text)) => wire.labels.get(name).is_some_and(|found| found == text),
+        None => wire.labels.contains_key(label),
+    }
 }
 
 /// The jobs that are asked for, in the order of their names.
@@ -97,6 +106,8 @@ async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<(), Pro
     let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
     let mut lengths = BTreeMap::new();
     match by {
+        // As they are.
+        "name" if !is_down => return Ok(()),
         "name" | "state" | "next" | "last" => {}
         "median" | "p95" => {
             for known in found.iter().take(MAX_ROWS) {

@@ -25,11 +25,14 @@ use crate::call::{Call, Reply};
 use crate::feed::{Feed, plain};
 use crate::flow::{Sender, flow};
 use crate::problem::{Code, Problem};
-use crate::tail::{Part, read_at, start_of_lines};
+use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
 use crate::view::output_path;
 
 /// How many lines may be asked for from the end.
 const MAX_TAIL_LINES: usize = 10_000;
+
+/// The greatest number of an attempt.
+const MAX_ATTEMPT: usize = u32::MAX as usize;
 
 /// How much of the end is looked at for them.
 const MAX_TAIL_BYTES: u64 = 256 << 10;
@@ -73,7 +76,7 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
     Some(if found.0 < found.1 { Ok(found) } else { Err(()) })
 }
 
-/// What a run wrote.
+/// What a run wrote: all, the lines of an attempt, the last lines, or a range.
 ///
 /// # Errors
 ///
@@ -81,11 +84,26 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 pub async fn output(call: Call) -> Reply {
     let asked = call.asked()?;
     let tail = asked.get("tail").map(|_| asked.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
+    let attempt = asked.get("attempt").map(|_| asked.number("attempt", 1, MAX_ATTEMPT)).transpose()?;
+    let attempt = attempt.and_then(|attempt| u32::try_from(attempt).ok());
     let run = found(&call).await?.run;
     let failed =
         |error: std::io::Error| Problem::new(Code::Failed, format!("the output cannot be read: {error}"));
     let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0, None)) };
     let length = file.metadata().map_err(failed)?.len();
+    if let Some(attempt) = attempt {
+        // A task of its own: a long file is read once from its beginning.
+        let found = tokio::task::spawn_blocking(move || Ok((lines_of_attempt(&file, attempt)?, file))).await;
+        let ((from, to), file) =
+            found.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?.map_err(failed)?;
+        let from = match tail {
+            Some(lines) if from < to => {
+                start_of_lines(&file, to, lines, MAX_TAIL_BYTES).map_err(failed)?.max(from)
+            }
+            _ => from,
+        };
+        return Ok(part(&run, Body::new(Part::new(file, from, to - from)), to - from, None));
+    }
     let wanted =
         call.headers.get(RANGE).and_then(|value| value.to_str().ok()).and_then(|text| range(text, length));
     let (from, to) = match (wanted, tail) {

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use mainspring_server::diagnosis;
 use mainspring_server::finding::Level;
-use mainspring_server::protocol::{JobState, Request, Response};
+use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
@@ -15,12 +15,16 @@ use crate::call::{Call, Reply, ok};
 use crate::catalogue::strange;
 use crate::feed::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::sessions::Who;
-use crate::view::{civil, civils, fields, paused, state_code, zone_name};
+use crate::view::{add_actor, civils, fields, is_troubled, paused, state_code, zone_name};
 
-/// The longest page of the audit.
+/// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;
+
+/// How many rows about a job are looked through for its last pause: what is paused was not asked for much
+/// since.
+const PAUSE_ENTRIES: usize = 100;
 
 /// The status.
 ///
@@ -41,16 +45,22 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
     let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
-    let is_troubled = |state: JobState, failures: u32| {
-        matches!(state, JobState::PausedAfterFailures | JobState::PausedAfterCrashes) || 0 < failures
-    };
-    let troubled =
-        jobs.iter().filter(|known| is_troubled(known.wire.state_code, known.wire.failures)).count();
+    let troubled = jobs.iter().filter(|known| is_troubled(&known.wire)).count();
     let resting = jobs.iter().filter(|known| state_code(known.wire.state_code).starts_with("paused")).count();
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);
     document.insert("now".to_owned(), json!(now.to_string()));
     let civil = civils(&document, &["started", "next", "now"], &app.zone);
+    let pause = match wire.paused {
+        false => Value::Null,
+        true => {
+            let mut pause = paused("asked", "somebody paused everything", wire.rest.as_ref(), &app.zone);
+            if let Some(audit) = last_pause(app, "").await? {
+                add_actor(&mut pause, &audit, &app.zone);
+            }
+            pause
+        }
+    };
     let bad_files = wire.files.iter().filter(|file| !file.problems.is_empty()).count();
     let more = [
         ("state_code", json!(wire.state)),
@@ -63,7 +73,7 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
         ("queued", json!(queued)),
         ("bad_files", json!(bad_files)),
         ("you", json!({ "name": who.name, "scope": who.scope })),
-        ("pause", if wire.paused { paused("asked", "somebody paused everything") } else { Value::Null }),
+        ("pause", pause),
         ("assets", json!(app.assets.hash)),
         ("civil", civil),
     ];
@@ -109,42 +119,94 @@ pub async fn health(call: Call) -> Reply {
     }))
 }
 
-/// What people asked.
+/// Who paused a job last, or everything where it is empty.
 ///
 /// # Errors
 ///
-/// 400 for a parameter that is none.
+/// What the loop says.
+pub async fn last_pause(app: &App, target: &str) -> Result<Option<AuditWire>, Problem> {
+    let asked =
+        AuditAskWire { target: Some(target.to_owned()), limit: PAUSE_ENTRIES, ..AuditAskWire::default() };
+    let Response::Audit { rows, .. } = app.pool.look(Request::Audit(asked)).await? else {
+        return Err(strange());
+    };
+    Ok(rows.into_iter().find(|row| row.action == "pause"))
+}
+
+/// What people asked, the newest first. The store chooses by actor and time; words and jobs are chosen here.
+///
+/// # Errors
+///
+/// 400 for a parameter that is none, and what the loop says.
 pub async fn audit(call: Call) -> Reply {
     let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ENTRIES)?;
-    let since: Option<Timestamp> = asked.get("since").and_then(|text| text.parse().ok());
-    let is_wanted =
-        |name: &str, value: Option<&str>| asked.get(name).is_none_or(|wanted| value == Some(wanted));
-    let all = call.app.audit.all();
-    let mut wanted: Vec<_> = all
-        .iter()
-        .filter(|entry| {
-            is_wanted("actor", Some(&entry.actor))
-                && is_wanted("job", entry.job.as_deref())
-                && since.is_none_or(|since| since <= entry.at)
-                && asked.get("q").is_none_or(|part| entry.text.contains(part))
-        })
-        .collect();
-    let total = wanted.len();
-    if let Some(after) = asked.get("after").and_then(|text| text.parse::<u64>().ok()) {
-        wanted.retain(|entry| entry.id < after);
+    let wrong = |name: &str, what: &str| Problem::new(Code::Usage, format!("`{name}` must be {what}"));
+    if asked.get("since").is_some_and(|text| text.parse::<Timestamp>().is_err()) {
+        return Err(wrong("since", "a time in RFC 3339"));
     }
-    let next = wanted.get(limit).and_then(|_| wanted.get(limit - 1)).map(|entry| entry.id.to_string());
-    let items: Vec<Value> = wanted
-        .into_iter()
-        .take(limit)
-        .map(|entry| {
-            json!({
-                "id": entry.id, "at": entry.at.to_string(), "actor": entry.actor, "origin": "HTTP", "code": entry.code,
-                "text": entry.text, "job": entry.job, "run": entry.run, "note": entry.note,
-                "civil": { "at": civil(entry.at, &call.app.zone) }
-            })
-        })
-        .collect();
+    let after = asked.get("after").map(str::parse::<u64>).transpose();
+    let mut before = after.map_err(|_| wrong("after", "`next` of the page before"))?;
+    let of_job = |row: &AuditWire, job: &str| {
+        row.target == job || row.target.strip_prefix(job).is_some_and(|rest| rest.starts_with('@'))
+    };
+    let mut found: Vec<AuditWire> = Vec::new();
+    loop {
+        let page = AuditAskWire {
+            actor: asked.get("actor").map(str::to_owned),
+            since: asked.get("since").map(str::to_owned),
+            target: None,
+            before,
+            limit: MAX_ENTRIES,
+        };
+        let Response::Audit { rows, before: next } = call.app.pool.look(Request::Audit(page)).await? else {
+            return Err(strange());
+        };
+        found.extend(rows.into_iter().filter(|row| {
+            asked.get("job").is_none_or(|job| of_job(row, job))
+                && asked.get("q").is_none_or(|part| sentence(row).contains(part) || row.note.contains(part))
+        }));
+        before = next;
+        if limit < found.len() || before.is_none() {
+            break;
+        }
+    }
+    let is_all = asked.get("after").is_none() && found.len() <= limit;
+    let total = is_all.then_some(found.len());
+    let next = found.get(limit).and_then(|_| found.get(limit - 1)).map(|row| row.number.to_string());
+    found.truncate(limit);
+    let items: Vec<_> = found.iter().map(|row| entry(row, &call.app)).collect();
     ok(&json!({ "items": items, "next": next, "total": total }))
+}
+
+/// What was asked, in words.
+fn sentence(row: &AuditWire) -> String {
+    let of = if row.target.is_empty() && matches!(row.action.as_str(), "pause" | "resume") {
+        " everything".to_owned()
+    } else if row.target.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", row.target)
+    };
+    format!("{}{of}", row.action.replace('_', " "))
+}
+
+fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
+    let mut document = fields(row);
+    // Names of tokens have no spaces, so that none is taken for a user of the socket.
+    let origin = if row.actor.starts_with("uid ") { "socket" } else { "HTTP" };
+    let (job, run) = match row.target.split_once('@') {
+        Some((job, _)) => (Some(job), Some(&row.target)),
+        None => (Some(row.target.as_str()).filter(|job| !job.is_empty()), None),
+    };
+    let civil = civils(&document, &["at"], &app.zone);
+    let more = [
+        ("text", json!(sentence(row))),
+        ("origin", json!(origin)),
+        ("job", json!(job)),
+        ("run", json!(run)),
+        ("civil", civil),
+    ];
+    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
+    document
 }

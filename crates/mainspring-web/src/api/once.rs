@@ -116,9 +116,8 @@ fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<Subm
 /// What came of one: its status, and its document.
 async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Value), Problem> {
     let request = Request::Submit(Box::new(submission));
-    match call.app.change(call.who()?, request).await? {
+    match call.app.change(call.who()?, None, request).await? {
         Response::Submitted { name, due } => {
-            call.log("submit", &format!("submitted {name}"), None, None, None);
             Ok((StatusCode::CREATED, json!({ "id": name, "name": name, "due": due, "is_new": true })))
         }
         Response::Duplicate { name } => {
@@ -183,7 +182,6 @@ pub async fn withdraw(call: Call) -> Reply {
     let Response::Once(_) = call.app.pool.look(Request::Show { job: id.clone() }).await? else {
         return Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits")));
     };
-    call.app.change(call.who()?, Request::Cancel { of: id.clone() }).await?;
-    call.log("cancel", &format!("withdrew {id}"), None, None, None);
+    call.app.change(call.who()?, None, Request::Cancel { of: id.clone() }).await?;
     Ok(nothing())
 }

@@ -29,7 +29,7 @@ use crate::catalogue::strange;
 use crate::feed::{BEAT, Feed};
 use crate::flow::{Sender, flow};
 use crate::guard::check_scope;
-use crate::pool::Connection;
+use crate::pool::{Actor, Connection};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 
@@ -54,7 +54,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, actor: _, comment: _ } = serde_json::from_slice(&call.body)
+    let Asked { id, request, actor: _, comment } = serde_json::from_slice(&call.body)
         .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
@@ -62,23 +62,15 @@ pub async fn answer(call: Call) -> Reply {
     match request {
         Request::Logs { .. } | Request::Wait { .. } => waiting(&call, id, None, request).await,
         Request::Run { job, wait: true } => {
-            let first = changed(&call, Request::Run { job, wait: false }).await?;
+            let run = Request::Run { job, wait: false };
+            let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return Err(strange()) };
             let wait = Request::Wait { run: run.clone() };
             waiting(&call, id, Some(first), wait).await
         }
         request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
-        request => lines(&changed(&call, request).await?, id),
+        request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
-}
-
-async fn changed(call: &Call, request: Request) -> Result<Response, Problem> {
-    let (code, of) = request.subject();
-    let of = of.map(str::to_owned);
-    let response = call.app.change(call.who()?, request).await?;
-    let said = of.as_ref().map_or_else(|| code.to_owned(), |of| format!("{code} {of}"));
-    call.log(code, &said, of.as_deref(), None, None);
-    Ok(response)
 }
 
 fn lines(response: &Response, id: u64) -> Reply {
@@ -93,7 +85,7 @@ async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request
     let mut line = Connection::new(stream).map_err(gone)?;
     // An error that comes at once is one of HTTP.
     let next = match &first {
-        None => Some(line.ask(None, request.clone()).await?),
+        None => Some(line.ask(Actor::default(), request.clone()).await?),
         Some(_) => None,
     };
     let (sender, mut response) = flow();
@@ -124,7 +116,7 @@ async fn tell(
         let response = {
             let mut next = pin!(async {
                 match question.take() {
-                    Some(request) => line.ask(None, request).await,
+                    Some(request) => line.ask(Actor::default(), request).await,
                     None => line.next().await,
                 }
             });

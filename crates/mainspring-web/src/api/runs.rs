@@ -1,39 +1,37 @@
 //! The runs: a page of them, and one with its attempts.
 //!
-//! The store has them in the order of nominal times. The order of ends, and filters that the store does not
-//! have, are made here out of the latest `MAX_SEEN` that match the filters of the store.
+//! ```text
+//! the first page by end: runs that are open ─▶ then those that ended last ─cursor of the store▶ the next page
+//! ```
 //!
-//! Cost: a question of the loop for each thousand runs.
+//! The store chooses and orders. A word in the name and a last line are looked for here.
+//!
+//! Cost: a question of the loop or two for a page; for words one for each thousand runs.
 //!
 //! Does not change anything: see [`act`](super::act).
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mainspring_server::protocol::{FoundWire, Request, Response, RunWire};
+use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, RunWire};
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
-use crate::catalogue::{Known, between_ms, history, strange};
+use crate::catalogue::{Known, between_ms, strange};
 use crate::problem::{Code, Problem};
 use crate::view::{civils, fields, output_path, run as run_document, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
 
-/// How many runs are looked at for an order or a filter that the store does not have.
-const MAX_SEEN: usize = 2_000;
+/// How many runs are looked at for a page of those with a word or a last line.
+const MAX_SEEN: usize = 10_000;
 
 /// What chooses runs.
 pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "since", "until"];
 
 const OPEN: [&str; 3] = ["scheduled", "queued", "running"];
-
-fn is_open(run: &RunWire) -> bool {
-    OPEN.contains(&run.state.as_str())
-}
 
 /// The jobs by their names.
 async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
@@ -41,32 +39,110 @@ async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
     Ok(jobs.iter().map(|known| (known.wire.name.clone(), Arc::clone(known))).collect())
 }
 
-/// The runs that are asked for, and whether there may be more than were looked at.
+/// What the store is asked, one after the other: in the order of ends first for the runs that have none.
 ///
 /// # Errors
 ///
-/// What the loop says.
-pub async fn chosen(app: &App, asked: &Asked, limit: usize) -> Result<(Vec<RunWire>, bool), Problem> {
-    let own = ["q", "cause", "group", "line", "since", "until"];
-    let is_plain = own.iter().all(|name| asked.get(name).is_none()) && asked.get("order") == Some("nominal");
-    let seen = if is_plain { limit } else { MAX_SEEN };
-    let mut runs = history(&app.pool, asked.get("job"), asked.words("state"), seen).await?;
-    let is_cut = seen <= runs.len();
-    let jobs = by_name(app).await?;
-    let last_of = |run: &RunWire| run.ended.clone().unwrap_or_else(|| run.due.clone());
-    runs.retain(|run| {
-        let group = || jobs.get(&run.job).and_then(|known| known.wire.group.clone());
-        asked.get("cause").is_none_or(|cause| run.cause == cause)
-            && asked.get("q").is_none_or(|part| run.job.contains(part))
-            && asked.get("group").is_none_or(|wanted| group().as_deref() == Some(wanted))
-            && asked.get("since").is_none_or(|since| *since <= *last_of(run))
-            && asked.get("until").is_none_or(|until| *last_of(run) < *until)
-            && asked.get("line").is_none_or(|line| {
-                let last = run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(app, run)?));
-                [last.as_deref(), run.outcome.as_deref(), Some(run.reason.as_str())].contains(&Some(line))
-            })
-    });
-    Ok((runs, is_cut))
+/// 400 for an order that is none.
+fn questions(asked: &Asked, after: Option<&str>) -> Result<Vec<HistoryWire>, Problem> {
+    let own = |name: &str| asked.get(name).map(str::to_owned);
+    let is_by_end = match asked.get("order") {
+        None | Some("ended") => true,
+        Some("nominal") => false,
+        Some(_) => return Err(Problem::new(Code::Usage, "`order` is ended or nominal")),
+    };
+    // The place of a run that has ended begins with when it did.
+    let is_behind_open = after.is_some_and(|after| after.contains('|'));
+    let after = after.map(str::to_owned);
+    let all = HistoryWire {
+        job: own("job"),
+        states: asked.words("state"),
+        group: own("group"),
+        cause: own("cause"),
+        since: own("since"),
+        until: own("until"),
+        order: None,
+        limit: MAX_ROWS,
+        cursor: after.clone().filter(|_| is_behind_open || !is_by_end),
+    };
+    if !is_by_end {
+        return Ok(vec![all]);
+    }
+    let is_wanted = |state: &String| all.states.is_empty() || all.states.contains(state);
+    let states: Vec<String> = OPEN.map(str::to_owned).into_iter().filter(is_wanted).collect();
+    // What is open ends later than anything has ended: after any `since`, and not before any `until`.
+    let has_open = !is_behind_open && all.until.is_none() && !states.is_empty();
+    let open = HistoryWire { states, since: None, cursor: after, ..all.clone() };
+    let ended = HistoryWire { order: Some("ended".to_owned()), ..all };
+    Ok(has_open.then_some(open).into_iter().chain([ended]).collect())
+}
+
+/// Whether a run has what the store cannot choose by.
+fn has_words(app: &App, run: &RunWire, asked: &Asked) -> bool {
+    let last_line = || run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(app, run)?));
+    asked.get("q").is_none_or(|part| run.job.contains(part))
+        && asked.get("line").is_none_or(|line| {
+            [last_line().as_deref(), run.outcome.as_deref(), Some(run.reason.as_str())].contains(&Some(line))
+        })
+}
+
+/// A page of runs, and where the next begins.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Those that are asked for.
+    pub runs: Vec<RunWire>,
+    /// Where more may be.
+    pub next: Option<String>,
+}
+
+/// At most so many of the runs that are asked for, after a place. Those with a word or a last line are looked
+/// for among `seen_max` runs, and more than that is another page.
+///
+/// # Errors
+///
+/// 400 for an order that is none, and what the loop says.
+pub async fn page(
+    app: &App,
+    asked: &Asked,
+    after: Option<&str>,
+    limit: usize,
+    seen_max: usize,
+) -> Result<Page, Problem> {
+    let is_plain = ["q", "line"].iter().all(|name| asked.get(name).is_none());
+    let (mut runs, mut seen_count) = (Vec::new(), 0);
+    for mut question in questions(asked, after)? {
+        loop {
+            // One more than the page has tells whether there is another page.
+            question.limit = if is_plain { (limit + 1 - runs.len()).min(MAX_ROWS) } else { MAX_ROWS };
+            let request = Request::History(question.clone());
+            let Response::Runs { runs: found, cursor } = app.pool.look(request).await? else {
+                return Err(strange());
+            };
+            seen_count += found.len();
+            runs.extend(found.into_iter().filter(|run| has_words(app, run, asked)));
+            if limit < runs.len() {
+                runs.truncate(limit);
+                let next = runs.last().map(|last| place(last, &question));
+                return Ok(Page { runs, next });
+            }
+            question.cursor = cursor;
+            if question.cursor.is_none() {
+                break;
+            }
+            if seen_max <= seen_count {
+                return Ok(Page { runs, next: question.cursor });
+            }
+        }
+    }
+    Ok(Page { runs, next: None })
+}
+
+/// The place of a run in the order of a question, as the store writes it.
+fn place(run: &RunWire, question: &HistoryWire) -> String {
+    match run.ended.as_ref().filter(|_| question.order.is_some()) {
+        Some(ended) => format!("{ended}|{}", run.run),
+        None => run.run.clone(),
+    }
 }
 
 /// A page of runs.
@@ -77,30 +153,11 @@ pub async fn chosen(app: &App, asked: &Asked, limit: usize) -> Result<(Vec<RunWi
 pub async fn list(call: Call) -> Reply {
     let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ROWS)?;
-    let by_end = match asked.get("order") {
-        None | Some("ended") => true,
-        Some("nominal") => false,
-        Some(_) => return Err(Problem::new(Code::Usage, "`order` is ended or nominal")),
-    };
-    for name in ["since", "until"] {
-        let is_time = asked.get(name).is_none_or(|text| text.parse::<jiff::Timestamp>().is_ok());
-        if !is_time {
-            return Err(Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339")));
-        }
-    }
     let app = &call.app;
-    let (mut runs, is_cut) = chosen(app, &asked, MAX_SEEN).await?;
-    if by_end {
-        // What is open comes first, then what ended last.
-        runs.sort_by_cached_key(|run| Reverse((is_open(run), run.ended.clone(), run.nominal.clone())));
-    }
-    let total = (!is_cut).then_some(runs.len());
-    let start = asked.get("after").and_then(|after| runs.iter().position(|run| run.run == after));
-    let start = start.map_or(0, |index| index + 1);
-    let page = &runs[start..runs.len().min(start + limit)];
-    let next = page.last().filter(|_| start + limit < runs.len()).map(|run| run.run.clone());
+    let Page { runs, next } = page(app, &asked, asked.get("after"), limit, MAX_SEEN).await?;
+    let total = (next.is_none() && asked.get("after").is_none()).then_some(runs.len());
     let jobs = by_name(app).await?;
-    let items: Vec<Value> = page
+    let items: Vec<Value> = runs
         .iter()
         .map(|run| {
             let known = jobs.get(&run.job);

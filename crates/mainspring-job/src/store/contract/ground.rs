@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::operation::{Answer, Batch, Operation};
-use crate::store::{Lease, Store, StoreError};
+use crate::store::{Lease, Owner, Shard, Store, StoreError};
 
 /// Where stores come from.
 ///
@@ -45,10 +45,31 @@ pub trait Ground {
         let _ = store;
         None
     }
+
+    /// Lets the leases of a store run out, as if their owners had been silent for so long. For stores whose
+    /// leases end by themselves: another owner is [`Held`](StoreError::Held) off until then.
+    fn lapse(&mut self, store: &Self::Store) {
+        let _ = store;
+    }
 }
 
 /// What a law or a script says: `Err` with what was found instead.
 pub(super) type Held = Result<(), String>;
+
+/// Acquires the shard, from another whose lease runs out first if it has one.
+pub(super) fn acquired<G: Ground>(
+    ground: &mut G,
+    store: &mut G::Store,
+    owner: &Owner,
+) -> Result<Lease, String> {
+    match store.acquire(Shard::WHOLE, owner) {
+        Err(StoreError::Held { .. }) => {
+            ground.lapse(store);
+            store.acquire(Shard::WHOLE, owner).map_err(text)
+        }
+        other => other.map_err(text),
+    }
+}
 
 /// Commits, and takes an error for a violation.
 pub(super) fn committed<S: Store>(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::ground::{Ground, Held, committed, same, text};
+use super::ground::{Ground, Held, acquired, committed, same, text};
 use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -68,12 +68,8 @@ pub(super) fn key() -> RunKey {
 
 fn opened<G: Ground>(ground: &mut G) -> Result<(G::Store, Lease), String> {
     let mut store = ground.fresh();
-    let lease = acquired(&mut store)?;
+    let lease = acquired(ground, &mut store, &Owner::new("suite"))?;
     Ok((store, lease))
-}
-
-fn acquired<S: Store>(store: &mut S) -> Result<Lease, String> {
-    store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)
 }
 
 fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
@@ -120,7 +116,7 @@ fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
 
 fn fenced<G: Ground>(ground: &mut G) -> Held {
     let (mut store, old) = opened(ground)?;
-    let new = store.acquire(Shard::WHOLE, &Owner::new("another")).map_err(text)?;
+    let new = acquired(ground, &mut store, &Owner::new("another"))?;
     let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
     for found in [store.commit(old, &batch).map(|_| ()), store.renew(old).map(|_| ()), store.release(old)] {
         if !matches!(found, Err(StoreError::Fenced)) {
@@ -138,9 +134,10 @@ fn fenced<G: Ground>(ground: &mut G) -> Held {
 
 fn epochs_grow<G: Ground>(ground: &mut G) -> Held {
     let (mut store, first) = opened(ground)?;
-    let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let second = acquired(ground, &mut store, &Owner::new("suite"))?;
     store.release(second).map_err(text)?;
-    let third = ground.reopened(store).acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut store = ground.reopened(store);
+    let third = acquired(ground, &mut store, &Owner::new("suite"))?;
     let epochs = [first.epoch, second.epoch, third.epoch];
     if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
 }
@@ -149,9 +146,9 @@ fn takeover_told<G: Ground>(ground: &mut G) -> Held {
     let (mut store, first) = opened(ground)?;
     store.release(first).map_err(text)?;
     let mut store = ground.reopened(store);
-    let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let second = acquired(ground, &mut store, &Owner::new("suite"))?;
     let mut store = ground.reopened(store);
-    let third = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let third = acquired(ground, &mut store, &Owner::new("suite"))?;
     let found = [first, second, third].map(|lease| lease.takeover);
     same("takeovers", &found, &[Takeover::Clean, Takeover::Clean, Takeover::Unclean])
 }
@@ -161,7 +158,7 @@ fn reboot_told<G: Ground>(ground: &mut G) -> Held {
     let mut found = Vec::new();
     for machine_start in ["one", "one", "other", "", "one"] {
         let owner = Owner { machine_start: machine_start.to_owned(), ..Owner::new("suite") };
-        found.push(store.acquire(Shard::WHOLE, &owner).map_err(text)?.takeover);
+        found.push(acquired(ground, &mut store, &owner)?.takeover);
         store = ground.reopened(store);
     }
     let expected =
@@ -178,7 +175,7 @@ fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
             let hints = store.hints();
             drop(hints);
         }
-        let second = store.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+        let second = acquired(ground, &mut store, &Owner::new("suite"))?;
         if asks {
             store.hints();
         }
@@ -333,7 +330,7 @@ fn last_kept<G: Ground>(ground: &mut G) -> Held {
     for (number, (operations, expected)) in (1..).zip(rounds) {
         committed(&mut store, lease, 1, &operations)?;
         store = ground.reopened(store);
-        lease = acquired(&mut store)?;
+        lease = acquired(ground, &mut store, &Owner::new("suite"))?;
         let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
         let last = |record: &JobRecord| (record.last, record.last_success);
         let expected_last =

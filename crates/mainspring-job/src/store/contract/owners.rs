@@ -8,7 +8,7 @@
 //! Where the store can be opened a second time beside the first, each owner has a connection of its own; else
 //! both share one.
 
-use super::ground::{Ground, Held, committed, same, text};
+use super::ground::{Ground, Held, acquired, committed, same, text};
 use super::laws::{Law, at, key, name, once, running};
 use crate::operation::{Answer, Batch, Operation};
 use crate::record::{Mark, Rest};
@@ -21,6 +21,7 @@ const STEPS: u64 = 60;
 
 pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
     vec![
+        ("a shard is not given to another while its lease lasts", held_while_the_lease_lasts),
         ("who lost its shard to another writes nothing", fenced_after_a_steal),
         ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
         ("an owner finds all that the one before it wrote", taken_over_whole),
@@ -52,8 +53,9 @@ impl<S: Store> Hands<S> {
     }
 }
 
-fn acquired<S: Store>(store: &mut S, owner: &str) -> Result<Lease, String> {
-    store.acquire(Shard::WHOLE, &Owner::new(owner)).map_err(text)
+/// Acquires the shard for an owner of that name.
+fn taken_by<G: Ground>(ground: &mut G, store: &mut G::Store, owner: &str) -> Result<Lease, String> {
+    acquired(ground, store, &Owner::new(owner))
 }
 
 fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> Held {
@@ -68,12 +70,39 @@ fn plan(nominal: i64) -> Operation {
     Operation::Plan(Run::new(key, Cause::Trigger, RunState::Queued, at(nominal), at(nominal)))
 }
 
+/// Of a store whose leases last as long as it is open the latest owner is the owner at once.
+fn held_while_the_lease_lasts<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let first = taken_by(ground, hands.one(), "one")?;
+    let Some(lasts) = first.lasts else { return Ok(()) };
+    for number in 1..=3 {
+        match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
+            Err(StoreError::Held { by, left }) => {
+                same("who holds it", &by.as_str(), &"one")?;
+                if left.is_zero() {
+                    return Err(format!("a lease of {lasts:?} lasts {left:?} more"));
+                }
+            }
+            found => return Err(format!("another that asked for it was answered {found:?}")),
+        }
+        let answers =
+            committed(hands.one(), first, number, &[plan(i64::try_from(number * 60).unwrap_or(0))])?;
+        same("what the owner writes meanwhile", &answers, &vec![Answer::New])?;
+        hands.one().renew(first).map_err(text)?;
+    }
+    let second = taken_by(ground, hands.other(), "other")?;
+    is_fenced("a renewal", hands.one().renew(first))?;
+    hands.other().release(second).map_err(text)?;
+    // Nothing is waited for after an owner has left.
+    hands.one().acquire(Shard::WHOLE, &Owner::new("one")).map(|_| ()).map_err(text)
+}
+
 /// Also over a connection of its own.
 fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
-    let old = acquired(hands.one(), "one")?;
+    let old = taken_by(ground, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
-    let new = acquired(hands.other(), "other")?;
+    let new = taken_by(ground, hands.other(), "other")?;
     let batch = Batch { number: 2, operations: vec![plan(120)] };
     is_fenced("a commit", hands.one().commit(old, &batch))?;
     is_fenced("a renewal", hands.one().renew(old))?;
@@ -87,9 +116,9 @@ fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 /// owner's.
 fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
-    let old = acquired(hands.one(), "one")?;
+    let old = taken_by(ground, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
-    let new = acquired(hands.other(), "other")?;
+    let new = taken_by(ground, hands.other(), "other")?;
     let again = Batch { number: 1, operations: vec![plan(60)] };
     is_fenced("a batch that was sent again", hands.one().commit(old, &again))?;
     // The new owner counts from one: its first batch is not taken for that of the old one.
@@ -102,12 +131,12 @@ fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 /// What one owner committed, the other finds, and can go on with.
 fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
-    let old = acquired(hands.one(), "one")?;
+    let old = taken_by(ground, hands.one(), "one")?;
     let mark = Mark::new(name("job"), at(60), "@daily".to_owned());
     let define = Operation::Define { mark: mark.clone(), source: "one".to_owned(), text: String::new() };
     let operations = [define, Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
     committed(hands.one(), old, 1, &operations)?;
-    let new = acquired(hands.other(), "other")?;
+    let new = taken_by(ground, hands.other(), "other")?;
     let store = hands.other();
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
@@ -122,8 +151,8 @@ fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
 /// A commit for several shards answers for each: one that is lost takes none of the others with it.
 fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
     let mut hands = Hands::fresh(ground);
-    let old = acquired(hands.one(), "one")?;
-    let new = acquired(hands.other(), "other")?;
+    let old = taken_by(ground, hands.one(), "one")?;
+    let new = taken_by(ground, hands.other(), "other")?;
     let (lost, kept) = (
         Batch { number: 1, operations: vec![plan(60)] },
         Batch { number: 1, operations: vec![plan(120), plan(180)] },
@@ -149,7 +178,7 @@ fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
     let (mut latest, mut is_one) = (None, true);
     for _ in 0..4 {
         let store = if is_one { hands.one() } else { hands.other() };
-        let lease = acquired(store, "an owner")?;
+        let lease = taken_by(ground, store, "an owner")?;
         let batch = Batch { number: 1, operations: vec![Operation::PauseAll(is_one.then(Rest::default))] };
         let committed = store.commit(lease, &batch).map_err(text)?;
         let renewed = store.renew(lease).map_err(text)?;
@@ -189,7 +218,7 @@ fn random_steals<G: Ground>(ground: &mut G) -> Held {
         let store = if index == 0 { hands.one() } else { hands.other() };
         let (kind, lease) = (draw(6), leases[index]);
         let Some(lease) = lease.filter(|_| 0 < kind) else {
-            leases[index] = Some(acquired(store, "an owner")?);
+            leases[index] = Some(taken_by(ground, store, "an owner")?);
             (holder, numbers[index]) = (Some(index), 0);
             continue;
         };

@@ -44,7 +44,7 @@ test("a run is cancelled, and a dead letter dropped with a reason", { skip }, ()
     await page.fill("[name=note]", "done by hand");
     await page.click("dialog button.main");
     await page.waitForSelector(".head >> text=cancelled");
-    assert.ok(mock.house.audit.some(({ code, note }) => code === "drop" && note === "done by hand"));
+    assert.ok(mock.house.audit.some(({ action, note }) => action === "dead_drop" && note === "done by hand"));
   })
 );
 

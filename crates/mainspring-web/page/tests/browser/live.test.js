@@ -311,7 +311,7 @@ test("a backfill shows its times before it runs them", { skip }, () =>
     await page.waitForSelector("dialog >> text=22 Oct 02:30");
     await page.click("dialog button.main:has-text('Run 3 times')");
     await page.waitForSelector("#said:has-text('3 runs of backup-db will follow.')");
-    assert.ok(mock.house.audit.some(({ code }) => code === "backfill"));
+    assert.ok(mock.house.audit.some(({ action }) => action === "backfill"));
     await settled(page);
   })
 );

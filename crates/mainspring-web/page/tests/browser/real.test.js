@@ -81,7 +81,7 @@ test("every page shows what the real program answers, and a day's work is done o
       await show("?page=runs", "greet");
       await show("?page=upcoming", "often");
       await show("?page=files", "jobs.toml");
-      await show("?page=audit", "signed in");
+      await show("?page=audit", "run greet");
       await show("?page=server", "database");
       await show("?page=dead", "Dead letters");
       await show("?page=lab&q=30+2+*+*+*", "At 02:30 every day.");

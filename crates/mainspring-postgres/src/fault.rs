@@ -1,0 +1,68 @@
+//! What the database and the network say, as errors of the contract.
+//!
+//! | SQLSTATE | is |
+//! |---|---|
+//! | 40001, 40P01, 55P03, 57014, 53300, 57P03, 25006 | `Busy`: nothing was written |
+//! | 08, 57P01, 57P02, a connection that ended, no answer in time | `Unknown` if the statement was on its way, else `Busy` |
+//! | 53100, 53200, 53400, 54000 | `Full`: nothing was written |
+//! | 28, 3D000, 42501 | `Io`: the role may not, or there is no such database |
+//! | anything else | `Corrupt`, with the name of the statement, and without values |
+//!
+//! Cost: none.
+//!
+//! Does not try again: the owner does.
+
+use mainspring_job::StoreError;
+use tokio_postgres::Error;
+
+/// How far a call had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// There was no connection.
+    Unsent,
+    /// The statement may have been done.
+    Sent,
+}
+
+/// What an error means for the owner. `what` is the name of the statement.
+pub(super) fn mapped(what: &str, error: &Error, reach: Reach) -> StoreError {
+    let Some(refused) = error.as_db_error() else { return lost(reach) };
+    let code = refused.code().code();
+    match code {
+        "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P03" | "25006" => StoreError::Busy,
+        "57P01" | "57P02" => lost(reach),
+        _ if code.starts_with("08") => lost(reach),
+        "53100" | "53200" | "53400" | "54000" => StoreError::Full(refused.message().to_owned()),
+        "42501" | "3D000" => StoreError::Io(refused.message().to_owned().into()),
+        _ if code.starts_with("28") => StoreError::Io(refused.message().to_owned().into()),
+        // The message of an error in the text of a statement names columns and functions, and no values.
+        _ if code.starts_with("42") => {
+            StoreError::Corrupt(format!("{what}: SQLSTATE {code}: {}", refused.message()))
+        }
+        _ => StoreError::Corrupt(format!("{what}: SQLSTATE {code}")),
+    }
+}
+
+/// The connection ended, or nothing was answered in time.
+pub(super) fn lost(reach: Reach) -> StoreError {
+    match reach {
+        Reach::Unsent => StoreError::Busy,
+        Reach::Sent => StoreError::Unknown,
+    }
+}
+
+/// Whether the session is of no use after an error.
+pub(super) fn ends_session(error: &Error) -> bool {
+    match error.as_db_error() {
+        None => true,
+        Some(refused) => {
+            let code = refused.code().code();
+            code.starts_with("08") || code.starts_with("57P") || code == "25006"
+        }
+    }
+}
+
+/// A value that no version of the program writes.
+pub(super) fn unreadable(what: &str, value: &str) -> StoreError {
+    StoreError::Corrupt(format!("`{value}` is no {what}"))
+}

@@ -1,0 +1,40 @@
+//! What several servers share: the store in a PostgreSQL database.
+//!
+//! ```text
+//!  server one ─┐  acquire_1, renew_1, commit_1: each one statement, one transaction, one round trip
+//!  server two ─┼─▶ schema mainspring ─┬─ shard     who owns it: epoch, token, until; the last batch with its answers
+//!  psql       ─┘                      └─ job, pending, run, attempt, audit
+//! ```
+//!
+//! What a batch does is a function in the database (`sql/0003_commit.sql`): a statement for each operation
+//! from here would cost a round trip for each, and a transaction of several statements can be left open by a
+//! client that is stopped in it. So a commit of a thousand operations is one round trip, and no pooler can
+//! separate its parts.
+//!
+//! Cost: a round trip for each commit, renewal and question; see [`store`] for what is measured.
+//!
+//! Does not decide who should own a shard: a server asks, and the lease decides.
+//!
+//! The contract is `mainspring_job::Store`; its suite runs on [`PostgresStore`] against a real database in
+//! the tests.
+
+#![forbid(unsafe_code)]
+
+pub mod location;
+pub mod store;
+
+mod connection;
+mod document;
+mod escape;
+mod fault;
+mod read;
+mod reader;
+mod reads;
+mod row;
+mod schema;
+mod value;
+
+pub use location::Location;
+pub use reader::PostgresReader;
+pub use schema::{VERSION as FORMAT_VERSION, preview};
+pub use store::{Identity, LEASE, PostgresStore};

@@ -1,0 +1,233 @@
+//! What the database is asked: each question is a range of a primary key or of an index, and the counts are
+//! one row.
+//!
+//! Cost: a round trip for each.
+//!
+//! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order, Query,
+    Rest, Run, RunKey, Shard, StoreError,
+};
+use tokio_postgres::Row;
+
+use super::connection::Connection;
+use super::row::{self, AUDIT, JOB, PENDING, RUN, nanoseconds, number, unsigned};
+use super::value::Value;
+
+type Asked<T> = Result<T, StoreError>;
+
+/// All rows of an answer.
+fn rows<T>(
+    connection: &mut Connection,
+    what: &str,
+    sql: &str,
+    values: &[Value],
+    read: fn(&Row) -> Asked<T>,
+) -> Asked<Vec<T>> {
+    // A question whose answer was lost was not answered, and nothing else.
+    let found = connection.call(what, sql, values).map_err(|error| match error {
+        StoreError::Unknown => StoreError::Busy,
+        other => other,
+    });
+    found?.iter().map(read).collect()
+}
+
+fn page(limit: usize) -> Value {
+    Value::Int(i64::try_from(limit.min(MAX_PAGE)).expect("a page is small"))
+}
+
+fn of(shard: Shard) -> Value {
+    Value::Int(i64::from(shard.0))
+}
+
+fn key_values(key: &RunKey) -> [Value; 3] {
+    let (nominal, series) = (nanoseconds(key.nominal), i64::from(key.series));
+    [Value::text(key.job.as_str()), Value::Int(nominal), Value::Int(series)]
+}
+
+fn range(shard: Shard, after: OnceId, up_to: Timestamp, limit: usize) -> [Value; 5] {
+    let (due, id_number) = (nanoseconds(after.due), number(after.number));
+    [of(shard), Value::Int(due), Value::Int(id_number), Value::Int(nanoseconds(up_to)), page(limit)]
+}
+
+const IN_RANGE: &str = "FROM mainspring.pending WHERE shard = $1 AND (due, number) > ($2, $3) AND due <= $4
+    ORDER BY due, number LIMIT $5";
+
+pub(super) fn load(
+    connection: &mut Connection,
+    shard: Shard,
+    after: OnceId,
+    up_to: Timestamp,
+    limit: usize,
+) -> Asked<Vec<Once>> {
+    let sql = format!("SELECT {PENDING} {IN_RANGE}");
+    rows(connection, "load", &sql, &range(shard, after, up_to, limit), row::once)
+}
+
+pub(super) fn load_ids(
+    connection: &mut Connection,
+    shard: Shard,
+    after: OnceId,
+    up_to: Timestamp,
+    limit: usize,
+) -> Asked<Vec<OnceId>> {
+    let sql = format!("SELECT due, number {IN_RANGE}");
+    rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), row::once_id)
+}
+
+pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Asked<(Vec<JobRecord>, Option<Rest>)> {
+    let sql = format!("SELECT {JOB} FROM mainspring.job WHERE shard = $1 ORDER BY name");
+    let jobs = rows(connection, "jobs", &sql, &[of(shard)], row::job)?;
+    let sql = "SELECT rest_until, rest_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
+    let rest = rows(connection, "pause", sql, &[of(shard)], |found| row::rest(found, 0))?.pop();
+    Ok((jobs, rest))
+}
+
+pub(super) fn open_runs(
+    connection: &mut Connection,
+    shard: Shard,
+    after: Option<&RunKey>,
+    limit: usize,
+) -> Asked<Vec<Run>> {
+    let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
+    let [job, nominal, series] = after.map_or_else(first, key_values);
+    let sql = format!(
+        "SELECT {RUN} FROM mainspring.run WHERE state IN ('scheduled', 'queued', 'running') AND shard = $1
+            AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
+    );
+    rows(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], row::run)
+}
+
+pub(super) fn find(connection: &mut Connection, query: &Query) -> Asked<Vec<Run>> {
+    let (sql, values) = find_sql(query);
+    rows(connection, "find", &sql, &values, row::run)
+}
+
+fn find_sql(query: &Query) -> (String, Vec<Value>) {
+    let mut conditions = vec!["true".to_owned()];
+    let mut values: Vec<Value> = Vec::new();
+    let mut place = |value: Value| {
+        values.push(value);
+        format!("${}", values.len())
+    };
+    let (time, rank, order) = match query.order {
+        Order::Ended => {
+            ("ended", "ended, job, nominal, series", "ended DESC, job DESC, nominal DESC, series DESC")
+        }
+        _ => ("nominal", "nominal, job, series", "nominal DESC, job DESC, series DESC"),
+    };
+    if let Some(job) = &query.job {
+        conditions.push(format!("job = {}", place(Value::text(job.as_str()))));
+    }
+    if let Some(cause) = query.cause {
+        conditions.push(format!("cause = {}", place(Value::text(cause.name()))));
+    }
+    if let Some(since) = query.since {
+        conditions.push(format!("{} <= {time}", place(Value::Int(nanoseconds(since)))));
+    }
+    if let Some(until) = query.until {
+        conditions.push(format!("{time} < {}", place(Value::Int(nanoseconds(until)))));
+    }
+    if let Some(group) = &query.group {
+        let members = place(Value::Texts(query.members.iter().map(ToString::to_string).collect()));
+        let named = place(Value::text(group.as_str()));
+        conditions.push(format!("(job = ANY ({members}) OR work_group = {named})"));
+    }
+    if !query.states.is_empty() {
+        // The names are the program's own, so they may stand in the text; then partial indices are found.
+        let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
+        conditions.push(format!("state IN ({})", names.join(", ")));
+    }
+    if query.order == Order::Ended {
+        conditions.push("ended IS NOT NULL".to_owned());
+    }
+    if let Some(Cursor { key, ended, .. }) = &query.cursor {
+        let mut places = Vec::new();
+        if query.order == Order::Ended {
+            places.push(place(Value::MaybeInt(ended.map(nanoseconds))));
+            places.push(place(Value::text(key.job.as_str())));
+            places.push(place(Value::Int(nanoseconds(key.nominal))));
+        } else {
+            places.push(place(Value::Int(nanoseconds(key.nominal))));
+            places.push(place(Value::text(key.job.as_str())));
+        }
+        places.push(place(Value::Int(i64::from(key.series))));
+        conditions.push(format!("({rank}) < ({})", places.join(", ")));
+    }
+    let limit = place(page(query.limit));
+    let sql = format!(
+        "SELECT {RUN} FROM mainspring.run WHERE {} ORDER BY {order} LIMIT {limit}",
+        conditions.join(" AND ")
+    );
+    (sql, values)
+}
+
+/// The row of a job has its last run; for what has no row its runs are looked at.
+pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Asked<Vec<Run>> {
+    let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
+    let sql = format!(
+        "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
+        CROSS JOIN LATERAL (SELECT * FROM mainspring.run AS r WHERE r.job = wanted.name
+            AND CASE WHEN j.name IS NULL THEN r.state NOT IN ('scheduled', 'queued', 'running')
+                ELSE (r.nominal, r.series) = (j.last_nominal, j.last_series) END
+            ORDER BY r.nominal DESC, r.series DESC LIMIT 1) AS r",
+        columns.join(", ")
+    );
+    let names = jobs.iter().map(ToString::to_string).collect();
+    rows(connection, "last runs", &sql, &[Value::Texts(names)], row::run)
+}
+
+pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Asked<Option<Run>> {
+    let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
+    Ok(rows(connection, "run", &sql, &key_values(key), row::run)?.pop())
+}
+
+pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Asked<Vec<Attempt>> {
+    let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
+        WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
+    rows(connection, "attempts", sql, &key_values(key), row::attempt)
+}
+
+pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Asked<Option<Once>> {
+    let (condition, values) = match name.as_str().parse::<OnceId>() {
+        Ok(id) => {
+            let values = [Value::Int(nanoseconds(id.due)), Value::Int(number(id.number))];
+            ("due = $1 AND number = $2", values.to_vec())
+        }
+        Err(_) => ("name = $1 AND is_named", vec![Value::text(name.as_str())]),
+    };
+    let sql = format!("SELECT {PENDING} FROM mainspring.pending WHERE {condition}");
+    let found = rows(connection, "pending job", &sql, &values, row::once)?.pop();
+    Ok(found.filter(|once| once.name == *name))
+}
+
+/// What the batches have added up.
+pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Asked<Counts> {
+    let sql = "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1";
+    let read = |found: &Row| {
+        let count = |index| unsigned(found.get::<_, i64>(index));
+        let mut counts = Counts::default();
+        (counts.jobs, counts.pending, counts.open) = (count(0), count(1), count(2));
+        (counts.runs, counts.dead) = (count(3), count(4));
+        Ok(counts)
+    };
+    Ok(rows(connection, "counts", sql, &[of(shard)], read)?.pop().unwrap_or_default())
+}
+
+pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Asked<Vec<Audited>> {
+    let sql = format!(
+        "SELECT {AUDIT} FROM mainspring.audit WHERE ($1 IS NULL OR actor = $1) AND ($2 IS NULL OR target = $2)
+            AND ($3 IS NULL OR $3 <= at) AND number < $4 ORDER BY number DESC LIMIT $5"
+    );
+    let AuditQuery { actor, target, since, before, limit, .. } = query;
+    let values = [
+        Value::maybe_text(actor.as_deref()),
+        Value::maybe_text(target.as_deref()),
+        Value::MaybeInt(since.map(nanoseconds)),
+        Value::Int(before.map_or(i64::MAX, number)),
+        page(*limit),
+    ];
+    rows(connection, "audit", &sql, &values, row::audited)
+}

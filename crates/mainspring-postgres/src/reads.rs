@@ -1,0 +1,92 @@
+//! What both connections of a server answer.
+//!
+//! ```text
+//! PostgresStore   the loop's ─────────┐
+//! PostgresReader  for people ─────────┴─▶ read
+//! ```
+//!
+//! Cost: none of its own.
+//!
+//! Does not know what a question means.
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Rest, Run, RunKey,
+    Shard, StoreError,
+};
+
+use super::read;
+use super::reader::PostgresReader;
+use super::store::PostgresStore;
+
+// A blanket impl for all that has a connection would be one for types of other crates too, which the language
+// refuses.
+macro_rules! reads_by_asking {
+    ($asked:ty) => {
+        impl Reader for $asked {
+            fn load(
+                &mut self,
+                shard: Shard,
+                after: OnceId,
+                up_to: Timestamp,
+                limit: usize,
+            ) -> Result<Vec<Once>, StoreError> {
+                read::load(&mut self.connection, shard, after, up_to, limit)
+            }
+
+            fn load_ids(
+                &mut self,
+                shard: Shard,
+                after: OnceId,
+                up_to: Timestamp,
+                limit: usize,
+            ) -> Result<Vec<OnceId>, StoreError> {
+                read::load_ids(&mut self.connection, shard, after, up_to, limit)
+            }
+
+            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+                read::jobs(&mut self.connection, shard)
+            }
+
+            fn open_runs(
+                &mut self,
+                shard: Shard,
+                after: Option<&RunKey>,
+                limit: usize,
+            ) -> Result<Vec<Run>, StoreError> {
+                read::open_runs(&mut self.connection, shard, after, limit)
+            }
+
+            fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+                read::find(&mut self.connection, query)
+            }
+
+            fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+                read::last_ended(&mut self.connection, jobs)
+            }
+
+            fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+                read::run(&mut self.connection, key)
+            }
+
+            fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+                read::attempts(&mut self.connection, key)
+            }
+
+            fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+                read::pending_named(&mut self.connection, name)
+            }
+
+            fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
+                read::counts(&mut self.connection, shard)
+            }
+
+            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+                read::audit(&mut self.connection, query)
+            }
+        }
+    };
+}
+
+reads_by_asking!(PostgresReader);
+reads_by_asking!(PostgresStore);

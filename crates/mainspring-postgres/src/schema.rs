@@ -1,0 +1,87 @@
+//! The tables and functions, and how those of an older version become those of this.
+//!
+//! ```text
+//!  BEGIN ─ advisory lock ─ version? ─ the steps that are missing ─ version ─ COMMIT      several servers start at once
+//! ```
+//!
+//! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
+//! would change gets a new name (`commit_2` beside `commit_1`). `floor` in the table `meta` is the oldest
+//! version whose programs may go on.
+//!
+//! Cost: one round trip to see that all is there.
+//!
+//! Does not drop anything.
+
+use mainspring_job::StoreError;
+
+use super::connection::Connection;
+
+/// The version that the steps lead to.
+pub const VERSION: u32 = 1;
+
+/// The oldest version whose programs may go on writing.
+const FLOOR: u32 = 1;
+
+/// What leads from each version to the next.
+const STEPS: [&[&str]; VERSION as usize] = [&[
+    include_str!("../sql/0001_tables.sql"),
+    include_str!("../sql/0002_ownership.sql"),
+    include_str!("../sql/0003_commit.sql"),
+]];
+
+/// Of the lock that servers take which start at once: the letters `mainspri`.
+const LOCK: i64 = 0x6d61_696e_7370_7269;
+
+/// All that leads from a version to this one, for people whose role may not make tables.
+pub fn preview(found: u32) -> String {
+    let mut text = format!(
+        "BEGIN;\nSET LOCAL statement_timeout = 0;\nSET LOCAL lock_timeout = '5s';\nSELECT pg_advisory_xact_lock({LOCK});\n"
+    );
+    if found == 0 {
+        text.push_str("CREATE SCHEMA IF NOT EXISTS mainspring;\n");
+    }
+    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
+        text.push_str(&step.concat());
+    }
+    let keep = if found == 0 {
+        format!("INSERT INTO mainspring.meta (version, floor) VALUES ({VERSION}, {FLOOR});\n")
+    } else {
+        format!("UPDATE mainspring.meta SET version = {VERSION}, floor = {FLOOR} WHERE version = {found};\n")
+    };
+    text + &keep + "COMMIT;\n"
+}
+
+/// Makes what is missing.
+///
+/// # Errors
+/// `TooNew` if this program is older than the oldest that may go on.
+pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    let found = version(connection)?;
+    if VERSION <= found {
+        return Ok(());
+    }
+    match connection.script("migrate", &preview(found)) {
+        Ok(()) => Ok(()),
+        // Another server may have been faster.
+        Err(_) if version(connection).is_ok_and(|found| VERSION <= found) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The version of what is there; 0 if nothing is.
+pub(super) fn version(connection: &mut Connection) -> Result<u32, StoreError> {
+    let sql = "SELECT (to_regclass('mainspring.meta') IS NOT NULL)::int::int8";
+    let is_there = connection.call("look for the schema", sql, &[])?.first().map(|row| row.get::<_, i64>(0));
+    if is_there != Some(1) {
+        return Ok(0);
+    }
+    let sql = "SELECT version, floor FROM mainspring.meta";
+    let rows = connection.call("read the version", sql, &[])?;
+    let Some(row) = rows.first() else { return Err(StoreError::Corrupt("it has no version".to_owned())) };
+    let number = |index| u32::try_from(row.get::<_, i64>(index)).unwrap_or(u32::MAX);
+    let (found, floor) = (number(0), number(1));
+    if VERSION < floor {
+        return Err(StoreError::TooNew { found, known: VERSION });
+    }
+    Ok(found)
+}

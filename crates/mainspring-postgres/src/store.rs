@@ -1,0 +1,227 @@
+//! The store in a PostgreSQL database: what several servers share.
+//!
+//! | call | one statement | says |
+//! |---|---|---|
+//! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
+//! | `commit` | `commit_1` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
+//! | `renew` | `renew_1` | the same without a batch |
+//! | `release` | `release_1` | the shard is free at once |
+//!
+//! A commit whose answer was lost is `Unknown`, and is sent again under its number: either the row of the
+//! shard has that number, and the answers are beside it, or nothing was done.
+//!
+//! Cost: a round trip for each call. A commit holds the row of its shard while it is done, which is what an
+//! owner that wants to take the shard waits for.
+//!
+//! Does not judge leases: the database does, by its own clock. How long an owner may rest on its lease it
+//! counts itself, from before it asked.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover};
+use tokio_postgres::Row;
+
+use super::connection::Connection;
+use super::document;
+use super::location::Location;
+use super::reader::PostgresReader;
+use super::value::Value;
+use super::{row, schema};
+
+/// How long a lease lasts without a renewal: a restart of the database and some lost packets fit into it, and
+/// a takeover is not later than that and two seconds.
+pub const LEASE: Duration = Duration::from_secs(15);
+
+/// The most takeovers: the epoch is in the upper bits of the number of a one-shot job, of which 40 count the
+/// jobs.
+const MAX_EPOCH: i64 = 1 << 23;
+
+/// Which server it is that opens the store.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// Where people find it, for those who ask another.
+    pub address: String,
+    /// Names the machine: two servers with different ones do not share a kernel.
+    pub machine: String,
+}
+
+/// Keeps jobs and runs in a database.
+#[derive(Debug)]
+pub struct PostgresStore {
+    pub(super) connection: Connection,
+    location: Location,
+    identity: Identity,
+    lasts: Duration,
+    /// A number that the database drew for this process.
+    server: String,
+    /// The other half of each fence.
+    tokens: HashMap<(Shard, u64), String>,
+}
+
+impl PostgresStore {
+    /// Connects, makes or migrates the tables if need be, and refuses a database that may forget what it has
+    /// acknowledged.
+    ///
+    /// # Errors
+    /// When it does not answer, the role may not, or it is of a newer version.
+    pub fn open(location: &Location, identity: Identity) -> Result<PostgresStore, StoreError> {
+        PostgresStore::open_with_lease(location, identity, LEASE)
+    }
+
+    /// The same with leases of another length.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn open_with_lease(
+        location: &Location,
+        identity: Identity,
+        lasts: Duration,
+    ) -> Result<PostgresStore, StoreError> {
+        let mut connection = Connection::new(location)?;
+        connection.open()?;
+        schema::prepare(&mut connection)?;
+        let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text";
+        let rows = connection.call("look at the settings", sql, &[])?;
+        let answered = rows.first().ok_or(StoreError::Busy)?;
+        if text(answered, 0)? == "off" {
+            let text = "synchronous_commit is off, so the database may forget what it has acknowledged: \
+                        ALTER ROLE .. SET synchronous_commit = on";
+            return Err(StoreError::Io(text.into()));
+        }
+        let server = text(answered, 1)?;
+        let (location, tokens) = (location.clone(), HashMap::new());
+        Ok(PostgresStore { connection, location, identity, lasts, server, tokens })
+    }
+
+    /// A second session, for another thread.
+    ///
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub fn reader(&self) -> Result<PostgresReader, StoreError> {
+        PostgresReader::new(&self.location)
+    }
+
+    /// The time of the database.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn now(&mut self) -> Result<Timestamp, StoreError> {
+        let rows = self.connection.call("read the time", "SELECT mainspring.now_ns()", &[])?;
+        Ok(row::time(number(rows.first().ok_or(StoreError::Busy)?, 0)?))
+    }
+
+    fn lease_ms(&self) -> Value {
+        Value::Int(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    /// The first three places of each statement of an owner. `Fenced` if it never was one here.
+    fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
+        let token = self.tokens.get(&(lease.shard, lease.epoch)).ok_or(StoreError::Fenced)?;
+        let epoch = Value::Int(row::number(lease.epoch));
+        Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
+    }
+
+    /// Does one of our functions, whose first column is a status.
+    fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
+        let rows = self.connection.call(what, sql, values)?;
+        let answered = rows.into_iter().next().ok_or(StoreError::Busy)?;
+        if text(&answered, 0)? == "fenced" { Err(StoreError::Fenced) } else { Ok(answered) }
+    }
+}
+
+fn text(row: &Row, index: usize) -> Result<String, StoreError> {
+    let found = row.try_get::<_, Option<String>>(index);
+    Ok(found.map_err(|_| super::fault::unreadable("text", &index.to_string()))?.unwrap_or_default())
+}
+
+fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
+    let found = row.try_get::<_, Option<i64>>(index);
+    Ok(found.map_err(|_| super::fault::unreadable("number", &index.to_string()))?.unwrap_or_default())
+}
+
+impl Store for PostgresStore {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+        let sql = "SELECT status, epoch, token, takeover, held_by, left_ms
+            FROM mainspring.acquire_1($1, $2, $3, $4, $5, $6, $7)";
+        let values = [
+            Value::Int(i64::from(shard.0)),
+            self.lease_ms(),
+            Value::text(if owner.name.is_empty() { "a server" } else { &owner.name }),
+            Value::text(&self.identity.address),
+            Value::text(&self.server),
+            Value::text(&self.identity.machine),
+            Value::text(&owner.machine_start),
+        ];
+        let answered = match self.ask("acquire", sql, &values) {
+            // It may be ours now: it is free again when that lease has run out.
+            Err(StoreError::Unknown) => return Err(StoreError::Busy),
+            other => other?,
+        };
+        if text(&answered, 0)? == "held" {
+            let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
+            return Err(StoreError::Held {
+                by: super::escape::read(text(&answered, 4)?),
+                left: Duration::from_millis(left),
+            });
+        }
+        let epoch = number(&answered, 1)?;
+        if MAX_EPOCH <= epoch {
+            return Err(StoreError::Full(format!("it was taken over {epoch} times, which is the limit")));
+        }
+        let takeover = match text(&answered, 3)?.as_str() {
+            // This process had it before, could not renew it, and has ended all that ran: nothing that ran is
+            // suspected.
+            "clean" | "interrupted" => Takeover::Clean,
+            "rebooted" => Takeover::Rebooted,
+            _ => Takeover::Unclean,
+        };
+        let mut lease = Lease::new(shard, row::unsigned(epoch), takeover);
+        lease.lasts = Some(self.lasts);
+        self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
+        Ok(lease)
+    }
+
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+        let [shard, epoch, token] = self.fence(lease)?;
+        let sql = "SELECT status, now FROM mainspring.renew_1($1, $2, $3, $4)";
+        let answered = self.ask("renew", sql, &[shard, epoch, token, self.lease_ms()])?;
+        let mut renewed = Renewed::default();
+        (renewed.now, renewed.lasts) = (Some(row::time(number(&answered, 1)?)), Some(self.lasts));
+        Ok(renewed)
+    }
+
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        let values = self.fence(lease)?;
+        self.ask("release", "SELECT status FROM mainspring.release_1($1, $2, $3)", &values)?;
+        self.tokens.remove(&(lease.shard, lease.epoch));
+        Ok(())
+    }
+
+    /// None: a standby asks each second.
+    fn hints(&mut self) -> Vec<Hint> {
+        Vec::new()
+    }
+
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+        let [shard, epoch, token] = self.fence(lease)?;
+        let operations = batch.operations.iter().map(document::operation).collect();
+        let values = [
+            shard,
+            epoch,
+            token,
+            self.lease_ms(),
+            Value::Int(row::number(batch.number)),
+            Value::Documents(operations),
+        ];
+        let sql = "SELECT status, answers, now FROM mainspring.commit_1($1, $2, $3, $4, $5, $6)";
+        let answered = self.ask("commit", sql, &values)?;
+        let mut committed = Committed::new(row::answers(&text(&answered, 1)?)?);
+        committed.now = Some(row::time(number(&answered, 2)?));
+        if committed.answers.len() != batch.operations.len() {
+            return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));
+        }
+        Ok(committed)
+    }
+}

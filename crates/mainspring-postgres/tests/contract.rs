@@ -1,0 +1,61 @@
+//! The store keeps the contract: over a session of its own, and through a pooler in transaction mode. The
+//! scripts of the suite compare it with the store in memory.
+
+use mainspring_job::contract;
+use mainspring_postgres::{Identity, Location, PostgresStore};
+
+use super::database::Database;
+
+/// All tables, as if nothing had ever been written.
+const EMPTY: &str =
+    "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.run,
+    mainspring.attempt, mainspring.audit RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
+
+struct Shared<'d> {
+    database: &'d Database,
+    location: Location,
+}
+
+impl Shared<'_> {
+    fn open(&self) -> PostgresStore {
+        PostgresStore::open(&self.location, Identity::default()).unwrap()
+    }
+}
+
+impl contract::Ground for Shared<'_> {
+    type Store = PostgresStore;
+
+    fn fresh(&mut self) -> PostgresStore {
+        let store = self.open();
+        self.database.ask(EMPTY);
+        store
+    }
+
+    fn reopened(&mut self, store: PostgresStore) -> PostgresStore {
+        drop(store);
+        self.open()
+    }
+
+    fn beside(&mut self, _store: &PostgresStore) -> Option<PostgresStore> {
+        Some(self.open())
+    }
+
+    fn lapse(&mut self, _store: &PostgresStore) {
+        self.database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    }
+}
+
+#[test]
+fn the_store_keeps_the_contract() {
+    let Some(database) = Database::start() else { return };
+    let location = Location::parse(&database.url()).unwrap();
+    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 60), Ok(()));
+}
+
+#[test]
+fn the_store_keeps_the_contract_through_a_pooler_in_transaction_mode() {
+    let Some(mut database) = Database::start() else { return };
+    let Some(url) = database.pooled() else { return };
+    let location = Location::parse(&url).unwrap();
+    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 15), Ok(()));
+}

@@ -1,0 +1,202 @@
+//! A PostgreSQL of the test's own: in a new folder, behind a socket there, and gone with the test.
+//!
+//! ```text
+//!  initdb ─▶ postgres -D DIR -k DIR (no TCP, no flushes) ─▶ pgbouncer, if it is asked for ─▶ SIGKILL, folder removed
+//! ```
+//!
+//! Where PostgreSQL is not installed the test says so and is skipped, unless `CI` is set.
+//!
+//! Cost: a second to begin.
+//!
+//! Does not run as root, which PostgreSQL refuses: as the user `postgres` then.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Where Debian has the programs of version 15.
+const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+
+/// Any will do: it is a part of the socket's name.
+const PORT: &str = "5432";
+
+/// How often the database is asked whether it is there. `psql` takes some milliseconds.
+const MAX_TRIES: u32 = 3_000;
+
+/// A database server.
+pub(crate) struct Database {
+    directory: PathBuf,
+    server: Option<Child>,
+    pooler: Option<Child>,
+    user: Option<(u32, u32)>,
+}
+
+impl Database {
+    /// Starts one; `None` where there is none.
+    pub(crate) fn start() -> Option<Database> {
+        if !Path::new(PROGRAMS).join("initdb").exists() {
+            assert!(std::env::var_os("CI").is_none(), "PostgreSQL 15 is not installed");
+            eprintln!("skipped: PostgreSQL 15 is not installed (apt-get install postgresql-15)");
+            return None;
+        }
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("mainspring-pg-{}-{count}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        let user = nix::unistd::Uid::effective().is_root().then(|| {
+            let user = nix::unistd::User::from_name("postgres").unwrap().expect("the package makes it");
+            (user.uid.as_raw(), user.gid.as_raw())
+        });
+        if let Some((uid, gid)) = user {
+            chown(&directory, Some(uid), Some(gid)).unwrap();
+        }
+        let mut database = Database { directory, server: None, pooler: None, user };
+        let data = database.directory.join("data");
+        let made = database
+            .command("initdb")
+            .args([
+                "--auth=trust",
+                "--username=mainspring",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-D",
+            ])
+            .arg(&data)
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        database.begin();
+        assert!(database.psql("postgres", "CREATE DATABASE mainspring").status.success());
+        Some(database)
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(Path::new(PROGRAMS).join(program));
+        command.current_dir(&self.directory).env("PGUSER", "mainspring").stdin(Stdio::null());
+        if let Some((uid, gid)) = self.user {
+            command.gid(gid).uid(uid);
+        }
+        command
+    }
+
+    /// Starts the server, after [`kill`](Database::kill) too.
+    pub(crate) fn begin(&mut self) {
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.directory.join("log")).unwrap();
+        let mut command = self.command("postgres");
+        command.arg("-D").arg(self.directory.join("data")).arg("-k").arg(&self.directory);
+        command.args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40"]);
+        self.server = Some(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        for _ in 0..MAX_TRIES {
+            if self.psql("postgres", "SELECT 1").status.success() {
+                return;
+            }
+        }
+        panic!("the database does not answer: {}", fs::read_to_string(self.directory.join("log")).unwrap());
+    }
+
+    /// Ends the server at once with all its sessions, and writes nothing more: when it begins again it has to
+    /// read its log, as after a crash. Of a server that got SIGKILL some sessions go on for a moment.
+    pub(crate) fn kill(&mut self) {
+        self.signal(nix::sys::signal::Signal::SIGQUIT);
+        self.server.take().expect("it runs").wait().unwrap();
+    }
+
+    /// Stops all sessions and the server where they are, or has them go on.
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
+        let server = self.server.as_ref().expect("it runs");
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(server.id()).unwrap());
+        nix::sys::signal::kill(pid, signal).unwrap();
+    }
+
+    /// Asks it something by `psql`.
+    pub(crate) fn psql(&self, database: &str, sql: &str) -> Output {
+        let mut command = self.command("psql");
+        command.arg("-h").arg(&self.directory);
+        command
+            .args(["-p", PORT, "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql])
+            .output()
+            .unwrap()
+    }
+
+    /// The same, where it must go well.
+    pub(crate) fn ask(&self, sql: &str) -> String {
+        let asked = self.psql("mainspring", sql);
+        assert!(asked.status.success(), "{sql}: {}", String::from_utf8_lossy(&asked.stderr));
+        String::from_utf8_lossy(&asked.stdout).trim().to_owned()
+    }
+
+    /// How a program connects.
+    pub(crate) fn url(&self) -> String {
+        self.url_at(&self.directory)
+    }
+
+    fn url_at(&self, socket: &Path) -> String {
+        format!("host={} port={PORT} user=mainspring dbname=mainspring", socket.display())
+    }
+
+    /// Starts a pooler in transaction mode before it, and says how a program connects to that; `None` where
+    /// there is none.
+    pub(crate) fn pooled(&mut self) -> Option<String> {
+        let program = Path::new("/usr/sbin/pgbouncer");
+        if !program.exists() {
+            assert!(std::env::var_os("CI").is_none(), "pgbouncer is not installed");
+            eprintln!("skipped: pgbouncer is not installed (apt-get install pgbouncer)");
+            return None;
+        }
+        let pool = self.directory.join("pool");
+        fs::create_dir(&pool).unwrap();
+        let users = pool.join("users");
+        fs::write(&users, "\"mainspring\" \"\"\n").unwrap();
+        let settings = format!(
+            "[pgbouncer]\nunix_socket_dir = {}\nlisten_port = {PORT}\n\
+             auth_type = any\nauth_file = {}\npool_mode = transaction\ndefault_pool_size = 4\n\
+             [databases]\nmainspring = host={} port={PORT} user=mainspring\n",
+            pool.display(),
+            users.display(),
+            self.directory.display()
+        );
+        fs::write(pool.join("settings.ini"), settings).unwrap();
+        if let Some((uid, gid)) = self.user {
+            chown(&pool, Some(uid), Some(gid)).unwrap();
+        }
+        let log = fs::File::create(pool.join("log")).unwrap();
+        let mut command = Command::new(program);
+        command.arg(pool.join("settings.ini")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        if let Some((uid, gid)) = self.user {
+            command.gid(gid).uid(uid);
+        }
+        self.pooler = Some(command.spawn().unwrap());
+        for _ in 0..MAX_TRIES {
+            let mut command = self.command("psql");
+            command.arg("-h").arg(&pool).args(["-p", PORT, "-qAtX", "-d", "mainspring", "-c", "SELECT 1"]);
+            if command.output().unwrap().status.success() {
+                return Some(self.url_at(&pool));
+            }
+        }
+        panic!("the pooler does not answer: {}", fs::read_to_string(pool.join("log")).unwrap());
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some(mut pooler) = self.pooler.take() {
+            let _ = pooler.kill();
+            let _ = pooler.wait();
+        }
+        if self.server.is_some() {
+            // At once, with all its children: SIGQUIT is the immediate shutdown.
+            self.signal(nix::sys::signal::Signal::SIGCONT);
+            self.signal(nix::sys::signal::Signal::SIGQUIT);
+        }
+        if let Some(mut server) = self.server.take() {
+            let _ = server.wait();
+        }
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}

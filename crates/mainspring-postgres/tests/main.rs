@@ -1,0 +1,7 @@
+//! The store in a real PostgreSQL.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by it")]
+
+mod contract;
+mod database;
+mod trouble;

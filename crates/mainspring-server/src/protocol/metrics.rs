@@ -1,0 +1,124 @@
+//! What a server has counted and measured since it began, for its listener.
+//!
+//! Cost: some hundred bytes for each job that is told.
+//!
+//! Does not say what is now: the status and the list of jobs do.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How many jobs are told of by name: each costs a monitoring system memory for weeks.
+pub const MAX_METERED_JOBS: usize = 200;
+
+/// The upper bounds of the buckets of a histogram, in seconds; one more has all that is longer. From a
+/// tenth of a millisecond, which a turn of the loop takes, to a day, which a long run takes.
+pub const BOUNDS_S: [f64; 19] = [
+    0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3_600.0,
+    14_400.0, 43_200.0, 86_400.0,
+];
+
+/// How often something took how long.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HistogramWire {
+    /// How many fell into each bucket of [`BOUNDS_S`], and at last how many were longer.
+    pub counts: Vec<u64>,
+    /// All of them together.
+    pub sum_s: f64,
+}
+
+impl HistogramWire {
+    /// One more.
+    pub fn add(&mut self, took: Duration) {
+        let took = took.as_secs_f64();
+        self.counts.resize(BOUNDS_S.len() + 1, 0);
+        let index = BOUNDS_S.partition_point(|bound| *bound < took);
+        self.counts[index] += 1;
+        self.sum_s += took;
+    }
+
+    /// Adds another.
+    pub fn merge(&mut self, other: &HistogramWire) {
+        self.counts.resize(BOUNDS_S.len() + 1, 0);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
+        self.sum_s += other.sum_s;
+    }
+}
+
+/// What was counted of a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct JobMetricsWire {
+    /// Runs that were started, by cause.
+    pub started: BTreeMap<String, u64>,
+    /// Runs that are over, by state.
+    pub ended: BTreeMap<String, u64>,
+    /// Occurrences that did not run because nothing ran at their time, by the code of the reason.
+    pub missed: BTreeMap<String, u64>,
+    /// Occurrences that did not run because of another run or a pause, by the code of the reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Attempts after the first.
+    pub retries: u64,
+    /// How long attempts took.
+    pub duration: HistogramWire,
+}
+
+impl JobMetricsWire {
+    /// Adds what was counted of another job.
+    pub fn merge(&mut self, other: &JobMetricsWire) {
+        let pairs = [
+            (&mut self.started, &other.started),
+            (&mut self.ended, &other.ended),
+            (&mut self.missed, &other.missed),
+            (&mut self.skipped, &other.skipped),
+        ];
+        for (ours, theirs) in pairs {
+            theirs.iter().for_each(|(name, count)| *ours.entry(name.clone()).or_default() += count);
+        }
+        self.retries += other.retries;
+        self.duration.merge(&other.duration);
+    }
+}
+
+/// All that was counted and measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MetricsWire {
+    /// The first jobs, in the order of their names.
+    pub jobs: BTreeMap<String, JobMetricsWire>,
+    /// All other jobs together.
+    pub others: JobMetricsWire,
+    /// One-shot jobs together.
+    pub once: JobMetricsWire,
+    /// How long after they were due runs started for the first time.
+    pub lateness: HistogramWire,
+    /// How long the turns of the loop took.
+    pub turn: HistogramWire,
+    /// How long batches took to be on disk.
+    pub commit: HistogramWire,
+    /// How many operations those batches had.
+    pub operations: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_as_long_as_a_bound_is_within_it_and_histograms_add_up() {
+        let mut histogram = HistogramWire::default();
+        for ms in [1, 2, 1_000, 100_000_000] {
+            histogram.add(Duration::from_millis(ms));
+        }
+        let at = |bound: f64| BOUNDS_S.iter().position(|one| *one == bound).unwrap();
+        assert_eq!(
+            (histogram.counts[at(0.001)], histogram.counts[at(0.003)], histogram.counts[at(1.0)]),
+            (1, 1, 1)
+        );
+        assert_eq!(histogram.counts[BOUNDS_S.len()], 1, "longer than a day");
+        let mut both = HistogramWire::default();
+        both.merge(&histogram);
+        both.merge(&histogram);
+        assert_eq!(both.counts.iter().sum::<u64>(), 8);
+        assert!((both.sum_s - 2.0 * histogram.sum_s).abs() < 1e-6);
+    }
+}

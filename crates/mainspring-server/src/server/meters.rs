@@ -1,0 +1,224 @@
+//! What happens is counted and measured, for the metrics of the listener.
+//!
+//! ```text
+//! starts of the planner, batches on their way, turns of the loop ─▶ counts by job, histograms ─▶ Metrics
+//! ```
+//!
+//! Nothing is counted where no listener serves. The counts begin with the server.
+//!
+//! Cost: a map look-up for a start and an end, two readings of the clock for a turn; for each job that has run
+//! some hundred bytes, and for each run that goes on a key and a time.
+//!
+//! Does not keep anything over a restart: a monitoring system knows that counters begin anew.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{Batch, Cause, JobName, Operation, Reason, Run, RunKey, RunState, Start};
+
+use crate::protocol::{HistogramWire, JobMetricsWire, MAX_METERED_JOBS, MetricsWire};
+
+/// A run that goes on.
+#[derive(Debug)]
+struct Going {
+    started: Timestamp,
+    is_once: bool,
+}
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(super) struct Meters {
+    is_on: bool,
+    jobs: BTreeMap<JobName, JobMetricsWire>,
+    once: JobMetricsWire,
+    going: HashMap<RunKey, Going>,
+    lateness: HistogramWire,
+    turn: HistogramWire,
+    operations: u64,
+}
+
+/// A length of time; none if the clock was set back meanwhile.
+fn between(from: Timestamp, to: Timestamp) -> Duration {
+    Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
+    match counts.get_mut(name) {
+        Some(count) => *count += more,
+        None => {
+            counts.insert(name.to_owned(), more);
+        }
+    }
+}
+
+impl Meters {
+    /// Counts if it is on.
+    pub(super) fn new(is_on: bool) -> Meters {
+        Meters { is_on, ..Meters::default() }
+    }
+
+    fn of(&mut self, job: &JobName, is_once: bool) -> &mut JobMetricsWire {
+        if is_once {
+            return &mut self.once;
+        }
+        if !self.jobs.contains_key(job) {
+            self.jobs.insert(job.clone(), JobMetricsWire::default());
+        }
+        self.jobs.get_mut(job).expect("it was just inserted")
+    }
+
+    /// An attempt begins.
+    pub(super) fn start(&mut self, start: &Start, now: Timestamp) {
+        if !self.is_on {
+            return;
+        }
+        let is_once = start.cause == Cause::Once;
+        let of = self.of(&start.key.job, is_once);
+        if start.attempt == 1 {
+            count(&mut of.started, start.cause.name(), 1);
+            self.lateness.add(between(start.due, now));
+        } else {
+            of.retries += 1;
+        }
+        self.going.insert(start.key.clone(), Going { started: now, is_once });
+    }
+
+    /// A turn of the loop is over.
+    pub(super) fn turn(&mut self, took: Duration) {
+        if self.is_on {
+            self.turn.add(took);
+        }
+    }
+
+    /// A batch is on its way.
+    pub(super) fn note(&mut self, batch: &Batch) {
+        if !self.is_on {
+            return;
+        }
+        self.operations += batch.operations.len() as u64;
+        for operation in &batch.operations {
+            match operation {
+                Operation::Plan(run) | Operation::Fire { run, .. } => self.planned(run),
+                Operation::End { key, state, at, .. } => {
+                    let going = self.going.remove(key);
+                    let of = self.of(&key.job, going.as_ref().is_some_and(|going| going.is_once));
+                    if let Some(going) = going {
+                        of.duration.add(between(going.started, *at));
+                    }
+                    if !state.is_open() {
+                        count(&mut of.ended, state.name(), 1);
+                    }
+                }
+                Operation::Move { key, to, reason, .. } if !to.is_open() => {
+                    self.over(key, *to, reason.as_ref(), 1, false);
+                }
+                Operation::Forget(job) => {
+                    self.jobs.remove(job);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A record of what does not run is over as soon as it is made.
+    fn planned(&mut self, run: &Run) {
+        if !run.state.is_open() {
+            let times = run.span.map_or(1, |span| span.count);
+            self.over(&run.key, run.state, run.reason.as_ref(), times, run.cause == Cause::Once);
+        }
+    }
+
+    fn over(&mut self, key: &RunKey, state: RunState, reason: Option<&Reason>, times: u64, is_once: bool) {
+        let is_once = self.going.remove(key).map_or(is_once, |going| going.is_once);
+        let of = self.of(&key.job, is_once);
+        count(&mut of.ended, state.name(), times);
+        let code = reason.map_or("", Reason::code);
+        match state {
+            RunState::Missed => count(&mut of.missed, code, times),
+            RunState::SkippedOverlap | RunState::SkippedPaused => count(&mut of.skipped, code, times),
+            _ => {}
+        }
+    }
+
+    /// All that was counted, with the first of these jobs by name. Jobs that are gone are not told of.
+    pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>) -> MetricsWire {
+        let mut wire = MetricsWire {
+            once: self.once.clone(),
+            lateness: self.lateness.clone(),
+            turn: self.turn.clone(),
+            operations: self.operations,
+            ..MetricsWire::default()
+        };
+        for (index, name) in jobs.enumerate() {
+            let Some(found) = self.jobs.get(name) else { continue };
+            if index < MAX_METERED_JOBS {
+                wire.jobs.insert(name.to_string(), found.clone());
+            } else {
+                wire.others.merge(found);
+            }
+        }
+        wire
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(job: &str) -> RunKey {
+        RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH)
+    }
+
+    fn end(job: &str, second: i64) -> Operation {
+        Operation::End {
+            key: key(job),
+            attempt: 1,
+            state: RunState::Failed,
+            at: Timestamp::from_second(second).unwrap(),
+            outcome: None,
+            crashes: 0,
+            reason: None,
+        }
+    }
+
+    fn moved(job: &str) -> Operation {
+        Operation::Move {
+            key: key(job),
+            from: RunState::Queued,
+            to: RunState::SkippedOverlap,
+            due: Timestamp::UNIX_EPOCH,
+            at: Timestamp::UNIX_EPOCH,
+            reason: Some(Reason::EarlierRunning),
+        }
+    }
+
+    #[test]
+    fn ends_and_what_is_left_out_are_counted_by_job_while_a_listener_serves() {
+        let mut meters = Meters::new(true);
+        meters.going.insert(key("a"), Going { started: Timestamp::UNIX_EPOCH, is_once: false });
+        meters.going.insert(key("tea"), Going { started: Timestamp::UNIX_EPOCH, is_once: true });
+        meters.note(&Batch::new(1, vec![end("a", 2), end("tea", 1), moved("b"), moved("gone")]));
+        let known = [JobName::new("a").unwrap(), JobName::new("b").unwrap()];
+        let told = meters.told(known.iter());
+        assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
+        assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
+        assert!((told.jobs["a"].duration.sum_s - 2.0).abs() < 1e-9);
+        assert_eq!((told.jobs.len(), told.operations), (2, 4), "a job that is gone is not told of");
+        assert!(meters.going.is_empty());
+        let mut off = Meters::default();
+        off.note(&Batch::new(1, vec![end("a", 2)]));
+        off.turn(Duration::from_secs(1));
+        assert_eq!(off.told(known.iter()), MetricsWire::default());
+    }
+
+    #[test]
+    fn jobs_beyond_the_limit_are_told_together() {
+        let mut meters = Meters::new(true);
+        let names: Vec<String> = (0..MAX_METERED_JOBS + 3).map(|number| format!("j{number:04}")).collect();
+        meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()));
+        let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();
+        let told = meters.told(known.iter());
+        assert_eq!((told.jobs.len(), told.others.ended["failed"]), (MAX_METERED_JOBS, 3));
+    }
+}
