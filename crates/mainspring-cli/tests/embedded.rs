@@ -47,7 +47,7 @@ fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
     while record().is_none_or(|record| record.state.is_open()) {
         let _ = never.recv_timeout(Duration::from_millis(2));
     }
-    let refused = mainspring(&["every", "--data", data, "1h", "--name", "x", "true"]);
+    let refused = mainspring(&["every", "1h", "--data", data, "--name", "x", "--", "true"]);
     assert!(refused.stderr.contains("functions of a program"), "{}", refused.stderr);
     // And in both cases:
     let look = || {

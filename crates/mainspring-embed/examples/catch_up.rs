@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (done, calls) = channel();
     let open = || {
         let done = done.clone();
-        // Each second that passed while no program ran, in order, up to sixty of them; by default only the latest.
+        // Each second that passed while no program ran, in order, up to sixty of them; by default only the
+        // latest.
         let options = Options::new("meter")
             .misfire(CatchUp::All { cap: 60 })
             .misfire_within(Duration::from_secs(3_600), Duration::ZERO)

@@ -1,4 +1,5 @@
-//! Two steps of a saga: the first submits the second, which is tried again, and becomes a dead letter when it is hopeless.
+//! Two steps of a saga: the first submits the second, which is tried again, and becomes a dead letter when it
+//! is hopeless.
 
 use std::error::Error;
 use std::time::Duration;

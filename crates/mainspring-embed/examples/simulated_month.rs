@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mainspring_embed::jiff::tz::TimeZone;
 use mainspring_embed::{Builder, Cron, Jobs, ManualClock, Options, Run, RunState};
 
 /// The program's jobs: `define(Jobs::open("data")?)` in production.
@@ -13,12 +14,7 @@ fn define(builder: Builder, bills: Arc<AtomicU32>) -> Result<Builder, Box<dyn Er
     Ok(builder.job(Options::new("invoices").retry(2), nightly, move |run: &Run| {
         bills.fetch_add(1, Ordering::Relaxed);
         // The bank is away each Monday morning, for one attempt.
-        let is_monday = run
-            .nominal()
-            .to_zoned(mainspring_embed::jiff::tz::TimeZone::UTC)
-            .weekday()
-            .to_monday_zero_offset()
-            == 0;
+        let is_monday = run.nominal().to_zoned(TimeZone::UTC).weekday().to_monday_zero_offset() == 0;
         if is_monday && run.attempt() == 1 { Err("no answer") } else { Ok(()) }
     }))
 }

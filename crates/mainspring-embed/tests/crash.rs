@@ -1,11 +1,12 @@
-//! A program that is killed again and again in the middle of its handlers: nothing acknowledged is lost, and no start is
-//! recorded twice.
+//! A program that is killed again and again in the middle of its handlers: nothing acknowledged is lost, and
+//! no start is recorded twice.
 //!
 //! ```text
 //! test ── starts itself as a child ─▶ submits, prints each name once submit has returned ── SIGKILL ─▶ the next child ..
 //! ```
 //!
-//! Each call of a handler appends a line to a file. A run that was cut off is tried again, because its handler says so.
+//! Each call of a handler appends a line to a file. A run that was cut off is tried again, because its
+//! handler says so.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -22,7 +23,8 @@ use mainspring_embed::{Every, Jobs, Options, Run, RunState};
 /// How many programs are killed.
 const ROUNDS: usize = 12;
 
-/// How many submissions each of them acknowledges before, at least; each round a few more than the one before.
+/// How many submissions each of them acknowledges before, at least; each round a few more than the one
+/// before.
 const ACKNOWLEDGED: usize = 25;
 
 /// What only a hang reaches.

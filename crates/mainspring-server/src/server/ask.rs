@@ -82,7 +82,7 @@ impl Server {
             Ok(audit) => self.begin_audit(asker, audit),
             Err(error) => return self.clients.answer(asker, Response::Error(error)),
         }
-        let asking = self.consider(request, now);
+        let asking = self.may_define(&request).and_then(|()| self.consider(request, now));
         self.go_on(asker, asking);
     }
 
@@ -227,7 +227,6 @@ impl Server {
         if request.power() != Power::Looks && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
         }
-        self.may_define(&request)?;
         self.has_room_for(&request, now)?;
         let scope = |job: Option<String>| match job {
             None => Ok(Scope::All),
