@@ -1,4 +1,4 @@
-//! The body of a job as plain data: a process to start or a webhook to send.
+//! The body of a job as plain data: a process to start, a webhook to send, or a function of a program to call.
 //!
 //! ```text
 //! job file, crontab, command line ──▶ Body ── encode ──▶ Action { kind, body: JSON } ──▶ planner, store
@@ -28,10 +28,18 @@ pub enum Body {
     Webhook(WebhookBody),
     /// A mail is handed to the system's mailer.
     Mail(MailBody),
+    /// A function is called, in the program that has it.
+    Handler(HandlerBody),
 }
 
 /// The kinds of actions as the store names them.
-pub const KINDS: [&str; 3] = ["process", "webhook", "mail"];
+pub const KINDS: [&str; 4] = [PROCESS, "webhook", "mail", HANDLER];
+
+/// The kind of [`Body::Process`].
+pub const PROCESS: &str = "process";
+
+/// The kind of [`Body::Handler`].
+pub const HANDLER: &str = "handler";
 
 /// A process, by names: what they stand for is looked up when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -135,6 +143,25 @@ pub struct MailBody {
     pub needs_output: bool,
 }
 
+/// A function of a program, by its name, and what it is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HandlerBody {
+    /// The name under which the program knows it.
+    pub name: String,
+    /// The version of the payload's form, as the program counts them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub version: u32,
+    /// A JSON document; empty if there is none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub payload: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 impl MailBody {
     /// The mail as text, with what a run wrote. Line ends in the subject are blanks.
     pub fn message(&self, output: &str) -> String {
@@ -186,9 +213,10 @@ impl Body {
     /// When it is too long.
     pub fn encode(&self) -> Result<Action, JobError> {
         let (kind, text) = match self {
-            Body::Process(body) => (KINDS[0], serde_json::to_string(body)),
+            Body::Process(body) => (PROCESS, serde_json::to_string(body)),
             Body::Webhook(body) => (KINDS[1], serde_json::to_string(body)),
             Body::Mail(body) => (KINDS[2], serde_json::to_string(body)),
+            Body::Handler(body) => (HANDLER, serde_json::to_string(body)),
         };
         Action::new(kind, text.expect("bodies have string keys and finite numbers"))
     }
@@ -201,9 +229,10 @@ impl Body {
     pub fn decode(action: &Action) -> Result<Body, ActionError> {
         let unreadable = |error: serde_json::Error| ActionError { reason: error.to_string() };
         match action.kind() {
-            "process" => serde_json::from_str(action.body()).map(Body::Process).map_err(unreadable),
+            PROCESS => serde_json::from_str(action.body()).map(Body::Process).map_err(unreadable),
             "webhook" => serde_json::from_str(action.body()).map(Body::Webhook).map_err(unreadable),
             "mail" => serde_json::from_str(action.body()).map(Body::Mail).map_err(unreadable),
+            HANDLER => serde_json::from_str(action.body()).map(Body::Handler).map_err(unreadable),
             kind => Err(ActionError { reason: format!("there is no executor called {kind}") }),
         }
     }
@@ -217,6 +246,7 @@ impl Body {
                 format!("{} {}", body.method.as_deref().unwrap_or("POST"), body.url)
             }
             Body::Mail(body) => format!("mail to {}: {}", body.to.join(", "), body.subject),
+            Body::Handler(body) => format!("handler {} {}", body.name, body.payload).trim_end().to_owned(),
         }
     }
 }
@@ -230,7 +260,8 @@ mod tests {
         let process = ProcessBody { shell: Some("echo".into()), nice: Some(3), ..ProcessBody::default() };
         let webhook =
             WebhookBody { url: "http://x".into(), success: vec![(200, 204)], ..WebhookBody::default() };
-        for body in [Body::Process(process), Body::Webhook(webhook)] {
+        let handler = HandlerBody { name: "remind".into(), version: 2, payload: "{\"to\":1}".into() };
+        for body in [Body::Process(process), Body::Webhook(webhook), Body::Handler(handler)] {
             assert_eq!(Body::decode(&body.encode().unwrap()).unwrap(), body);
         }
         let strange = Action::new("process", r#"{"shel": "x"}"#).unwrap();

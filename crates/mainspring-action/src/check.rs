@@ -40,6 +40,8 @@ impl Body {
             Body::Process(body) => check_process(body),
             Body::Webhook(body) => check_webhook(body),
             Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
+            Body::Handler(body) if body.name.is_empty() => Err("handler: expected a name".to_owned()),
+            Body::Handler(_) => Ok(()),
         }
     }
 }

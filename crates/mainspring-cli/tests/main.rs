@@ -15,6 +15,7 @@ mod codes;
 mod database;
 mod doctor;
 mod durable;
+mod embedded;
 #[cfg(feature = "web")]
 mod equal;
 mod fault;

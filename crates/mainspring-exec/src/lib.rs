@@ -21,6 +21,7 @@
 pub mod bell;
 pub mod cgroup;
 pub mod clock;
+#[cfg(feature = "webhooks")]
 pub mod deliveries;
 pub mod descriptors;
 mod env_file;
@@ -33,6 +34,7 @@ pub mod process;
 pub mod run;
 pub mod secret;
 pub mod shortage;
+#[cfg(feature = "webhooks")]
 pub mod signature;
 pub mod span;
 pub mod spec;
@@ -40,4 +42,7 @@ pub mod specs;
 mod sys;
 pub mod tail;
 pub mod waits;
+#[cfg(feature = "webhooks")]
 pub mod webhook;
+#[cfg(feature = "webhooks")]
+pub mod webhook_specs;

@@ -202,7 +202,7 @@ impl Named {
     }
 }
 
-/// How a program or a webhook ended.
+/// How a program, a webhook or a function ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It returned this status.
@@ -215,6 +215,9 @@ pub enum Outcome {
     Status(u16),
     /// The webhook was not answered, for this reason.
     NoAnswer(String),
+    /// The function of a program returned or panicked, or is left to itself: what became of it, in the
+    /// planner's words.
+    Called(mainspring_job::Outcome),
 }
 
 impl From<ExitStatus> for Outcome {
@@ -237,6 +240,7 @@ impl fmt::Display for Outcome {
             Outcome::NotStarted(reason) => write!(f, "not started: {reason}"),
             Outcome::Status(status) => write!(f, "status {status}"),
             Outcome::NoAnswer(reason) => write!(f, "no answer: {reason}"),
+            Outcome::Called(outcome) => outcome.fmt(f),
         }
     }
 }

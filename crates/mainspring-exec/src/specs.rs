@@ -1,11 +1,11 @@
-//! From what a job names to what is started: users, limits and templates are looked up here.
+//! From what a job names to what is started: users and limits are looked up here.
 //!
 //! ```text
 //! ProcessBody ─▶ process ─▶ ProcessSpec     the user's entry, HOME, SHELL and PATH, the kernel's numbers of limits
-//! WebhookBody ─▶ webhook ─▶ WebhookSpec     templates and the method, read
+//! WebhookBody ─▶ webhook_specs
 //! ```
 //!
-//! Cost: a look-up of the user per start, and the templates of a webhook read once per start.
+//! Cost: a look-up of the user per start.
 //!
 //! Does not read secrets: the start does, so that their values are held for as short as possible.
 //!
@@ -19,10 +19,8 @@ use nix::sys::signal::Signal;
 use crate::cgroup::Share;
 use crate::secret::{SecretForm, SecretVariable};
 use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
-use crate::webhook::WebhookSpec;
-use mainspring_action::body::{MailBody, ProcessBody, SecretBody, WebhookBody};
-use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, DEFAULT_TIMEOUT, MAX_TIMEOUT, OnServerDeath};
-use mainspring_action::template::Template;
+use mainspring_action::body::{MailBody, ProcessBody, SecretBody};
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnServerDeath};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -113,38 +111,6 @@ pub fn mail(
     process(&process_body, users, policies)
 }
 
-/// The webhook as the executor sends it.
-///
-/// # Errors
-///
-/// When a template or the method cannot be read.
-pub fn webhook(body: &WebhookBody, policies: &Policies) -> Result<WebhookSpec, SpecError> {
-    let names: Vec<&str> = body.secrets.iter().map(|secret| secret.name.as_str()).collect();
-    let template =
-        |text: &str| Template::parse(text, &names).map_err(|error| SpecError::Unknown(error.message));
-    let mut headers = Vec::new();
-    for (name, value) in &body.headers {
-        headers.push((name.clone(), template(value)?));
-    }
-    let usual = WebhookSpec::new(template(&body.url)?);
-    let unreadable = |_| SpecError::Unknown("there is no such method".to_owned());
-    Ok(WebhookSpec {
-        method: body
-            .method
-            .as_deref()
-            .map_or(Ok(usual.method.clone()), |name| name.parse().map_err(unreadable))?,
-        headers,
-        body: template(&body.body)?,
-        timeout: policies.timeout.after.unwrap_or(DEFAULT_TIMEOUT).min(MAX_TIMEOUT),
-        success: if body.success.is_empty() { usual.success.clone() } else { body.success.clone() },
-        secrets: body.secrets.iter().map(variable).collect(),
-        signing: body.signing_secret.clone(),
-        ca_file: body.ca_file.clone(),
-        answer_bytes_max: body.output_bytes.unwrap_or(usual.answer_bytes_max),
-        ..usual
-    })
-}
-
 /// What cron gives every command.
 fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(String, String)> {
     let home = account.home.to_string_lossy().into_owned();
@@ -179,7 +145,7 @@ fn kill_sequence(policies: &Policies) -> KillSequence {
     KillSequence(vec![KillStep { signal, wait: kill.grace }])
 }
 
-fn variable(secret: &SecretBody) -> SecretVariable {
+pub(crate) fn variable(secret: &SecretBody) -> SecretVariable {
     let form = if secret.is_path { SecretForm::Path } else { SecretForm::Content };
     SecretVariable { name: secret.name.clone(), path: secret.path.clone(), form }
 }

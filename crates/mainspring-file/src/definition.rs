@@ -112,7 +112,7 @@ mod tests {
     use crate::jobfile::JobFile;
     use crate::source::Source;
     use jiff::tz::TimeZone;
-    use mainspring_action::body::{ProcessBody, SecretBody, WebhookBody};
+    use mainspring_action::body::{HandlerBody, ProcessBody, SecretBody, WebhookBody};
 
     fn definition(expression: &str, body: Body) -> Definition {
         let expression = Expression::parse(expression).unwrap();
@@ -143,6 +143,15 @@ mod tests {
         for expression in ["@every 90s", "30 2 * * mon", "@reboot"] {
             assert_is_read_again(definition(expression, Body::Process(process.clone())));
         }
+    }
+
+    #[test]
+    fn a_handler_is_read_again_as_it_was_meant() {
+        let payload = r#"{"to": "Ada \"L\"", "at": 1.5}"#.to_owned();
+        let handler = HandlerBody { name: "remind".into(), version: 3, payload };
+        assert_is_read_again(definition("0 3 * * mon-fri", Body::Handler(handler)));
+        let plain = HandlerBody { name: "invoices".into(), ..HandlerBody::default() };
+        assert_is_read_again(definition("@every 5m", Body::Handler(plain)));
     }
 
     #[test]

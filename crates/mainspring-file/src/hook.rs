@@ -85,7 +85,7 @@ impl Target {
         let is_url = text.starts_with("http://") || text.starts_with("https://");
         match text.trim() {
             "" => Err("expected mailto:ADDRESS, a URL or a command".to_owned()),
-            url if is_url && url.parse::<http::Uri>().is_err() => Err("this is no URL".to_owned()),
+            url if is_url && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
             url if is_url => Ok(Target::Url(url.replace('{', "%7B"))),
             command => Ok(Target::Command(command.to_owned())),
         }

@@ -20,6 +20,7 @@
 //! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
 //! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
+//! | a function of a program | the table `handler`: `name`, `version`, `payload` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!
 //! A text that cannot be understood is a problem with its line, column and characters, and so is an unknown
@@ -47,6 +48,7 @@ use crate::source::{Line, Source};
 
 mod definition;
 mod fields;
+mod handler;
 mod labels;
 mod notify;
 mod policies;

@@ -32,4 +32,6 @@ pub mod problem;
 pub mod source;
 pub mod spelling;
 pub mod trust;
+#[cfg_attr(not(feature = "webhooks"), path = "no_url.rs")]
+mod url;
 pub mod warning;

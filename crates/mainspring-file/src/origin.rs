@@ -5,6 +5,7 @@
 //! | a file that `serve` was given | `serve:PATH`, as it was typed, made absolute | are those of the file, and go when it is not given any more |
 //! | a file that was applied | `PATH` | stay until somebody removes them |
 //! | `every` | nothing | stay until somebody removes them |
+//! | a program with jobs of its own | `program:` | stay until somebody removes them |
 //!
 //! A path is kept as it was typed. The target of a symbolic link may change with each deploy, and the jobs
 //! are still those of the same file.
@@ -19,6 +20,9 @@ use std::path::Path;
 /// What the origin of a served file begins with in the store.
 const SERVED: &str = "serve:";
 
+/// The source of the jobs of a program.
+const PROGRAM: &str = "program:";
+
 /// Where a definition came from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -28,6 +32,8 @@ pub enum Origin {
     Applied(String),
     /// A file that `serve` was given.
     Served(String),
+    /// The program that the loop runs in.
+    Program,
 }
 
 impl Origin {
@@ -35,6 +41,7 @@ impl Origin {
     pub fn of(source: &str) -> Origin {
         match source.strip_prefix(SERVED) {
             _ if source.is_empty() => Origin::Command,
+            _ if source == PROGRAM => Origin::Program,
             Some(path) => Origin::Served(path.to_owned()),
             None => Origin::Applied(source.to_owned()),
         }
@@ -50,6 +57,7 @@ impl Origin {
     pub fn source(&self) -> String {
         match self {
             Origin::Command => String::new(),
+            Origin::Program => PROGRAM.to_owned(),
             Origin::Applied(path) => path.clone(),
             Origin::Served(path) => format!("{SERVED}{path}"),
         }
@@ -60,6 +68,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Command => f.write_str("the command line"),
+            Origin::Program => f.write_str("the program"),
             Origin::Applied(path) => write!(f, "{path} (applied)"),
             Origin::Served(path) => f.write_str(path),
         }
@@ -72,7 +81,9 @@ mod tests {
 
     #[test]
     fn every_origin_is_read_back() {
-        for origin in [Origin::Command, Origin::Applied("/a".into()), Origin::served("/b/../c")] {
+        for origin in
+            [Origin::Command, Origin::Program, Origin::Applied("/a".into()), Origin::served("/b/../c")]
+        {
             assert_eq!(Origin::of(&origin.source()), origin);
         }
         assert_eq!(Origin::served("/b/../c").to_string(), "/b/../c");

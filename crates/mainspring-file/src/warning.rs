@@ -94,7 +94,7 @@ pub fn exposures(action: &Body) -> Vec<String> {
             }
             found
         }
-        Body::Process(_) | Body::Mail(_) => Vec::new(),
+        Body::Process(_) | Body::Mail(_) | Body::Handler(_) => Vec::new(),
     }
 }
 

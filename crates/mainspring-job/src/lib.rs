@@ -115,6 +115,7 @@ pub mod hook;
 pub mod planner;
 
 pub mod store;
+mod turn;
 
 #[cfg(feature = "serde")]
 mod serde;
@@ -176,6 +177,8 @@ pub use timetable::{
 };
 #[doc(inline)]
 pub use trigger::{After, Ending, Rule, Trigger};
+#[doc(inline)]
+pub use turn::turn;
 #[doc(inline)]
 pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
 

@@ -63,6 +63,9 @@ pub enum Failure {
     Status(u16),
     /// It could not be started: nothing has happened.
     NotStarted(String),
+    /// Another attempt would not change it: what the executor was given cannot be read, or what was started
+    /// does not end. It is not tried again, whatever the retry policy says.
+    Final(String),
     /// Anything else.
     Other(String),
 }
@@ -77,6 +80,7 @@ impl Outcome {
             Outcome::Failed(Failure::Signal(_)) => "signal",
             Outcome::Failed(Failure::Status(_)) => "status",
             Outcome::Failed(Failure::NotStarted(_)) => "not_started",
+            Outcome::Failed(Failure::Final(_)) => "final",
             Outcome::Failed(Failure::Other(_)) => "failed",
             Outcome::TimedOut => "timed_out",
             Outcome::Killed => "killed",
@@ -111,6 +115,7 @@ impl fmt::Display for Failure {
             Failure::Signal(number) => write!(f, "signal {number}"),
             Failure::Status(status) => write!(f, "status {status}"),
             Failure::NotStarted(why) => write!(f, "not started: {}", shortened(why)),
+            Failure::Final(why) => write!(f, "failed for good: {}", shortened(why)),
             Failure::Other(why) => write!(f, "failed: {}", shortened(why)),
         }
     }
@@ -140,10 +145,10 @@ fn failure(text: &str) -> Failure {
     if let Some(status) = number(text, "status ") {
         return Failure::Status(status);
     }
-    match text.strip_prefix("not started: ") {
-        Some(why) => Failure::NotStarted(why.to_owned()),
-        None => Failure::Other(text.strip_prefix("failed: ").unwrap_or(text).to_owned()),
-    }
+    let rest = |word: &str| text.strip_prefix(word).map(str::to_owned);
+    let worded = rest("not started: ").map(Failure::NotStarted);
+    let worded = worded.or_else(|| rest("failed for good: ").map(Failure::Final));
+    worded.unwrap_or_else(|| Failure::Other(text.strip_prefix("failed: ").unwrap_or(text).to_owned()))
 }
 
 fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
@@ -170,6 +175,7 @@ mod tests {
             Failure::Signal(9),
             Failure::Status(503),
             Failure::NotStarted("no such file".to_owned()),
+            Failure::Final("missing field `name`".to_owned()),
             Failure::Other("connection reset".to_owned()),
         ];
         let others = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Killed];

@@ -70,11 +70,14 @@ mod wall_queue;
 mod wall_ticks;
 mod window;
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::input::Input;
 use crate::operation::Batch;
 use crate::output::Output;
+use crate::work::Action;
 
 use activity::Activity;
 use agenda::Agenda;
@@ -164,6 +167,24 @@ impl Planner {
             ledger: Ledger::default(),
             limits,
         }
+    }
+
+    /// The same planner, whose executors carry out only the actions for which this is true; without it they
+    /// carry out all. A run of any other stays queued, on record and in the way of its job's next, until a
+    /// planner has it whose executors do. Said before the first fact; it must give the same answer for the
+    /// same action each time.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_job::{Limits, Planner};
+    ///
+    /// let planner = Planner::new(1, Limits::default()).executing(|action| action.kind() == "process");
+    /// assert_eq!(planner.unserved().count(), 0);
+    /// ```
+    #[must_use]
+    pub fn executing(mut self, executes: impl Fn(&Action) -> bool + Send + Sync + 'static) -> Planner {
+        self.runs.execute_only(Arc::new(executes));
+        self
     }
 
     /// Takes in one fact at a time `now`, by the store's clock, and appends what is to be done now.

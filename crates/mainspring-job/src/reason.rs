@@ -73,6 +73,8 @@ pub enum Reason {
     RetryRequested,
     /// A dead letter was dropped by request.
     Dropped,
+    /// It failed in a way that another attempt would not change.
+    Final,
     /// The server died in it so many times in a row.
     CrashLoop(u32),
     /// So many attempts did not succeed, and there is no further one.
@@ -84,7 +86,7 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code, sentence, and the sentence of older versions where it was another.
-const PLAIN: [(Reason, &str, &str, &str); 23] = [
+const PLAIN: [(Reason, &str, &str, &str); 24] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran", ""),
     (Reason::ServerDied, "server_died", "the server died while it ran", ""),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran", ""),
@@ -127,6 +129,7 @@ const PLAIN: [(Reason, &str, &str, &str); 23] = [
         "it is tried again by request",
         "somebody wants it tried again",
     ),
+    (Reason::Final, "final", "another attempt would not change how it ended", ""),
     (Reason::Dropped, "dropped", "it was dropped by request", "somebody let it go"),
 ];
 

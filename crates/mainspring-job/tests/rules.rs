@@ -6,6 +6,7 @@ mod clock;
 mod count;
 mod crowd;
 mod exclusion;
+mod executor;
 mod follow;
 mod group;
 mod hooks;

@@ -33,4 +33,5 @@ pub mod relative;
 pub mod server;
 pub mod signals;
 mod supervisor;
+pub mod takeover;
 pub mod waiting;

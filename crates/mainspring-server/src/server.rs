@@ -20,7 +20,8 @@
 //!
 //! Does not know policies: the planner does.
 
-use std::io::{Stdout, stdout};
+use std::fs::File;
+use std::io::stdout;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -42,10 +43,14 @@ mod apply;
 mod ask;
 mod asking;
 mod boot;
+pub mod calls;
 mod changes;
 mod clients;
+#[cfg(feature = "commands")]
+pub mod commands;
 mod describe;
 mod effects;
+pub mod execution;
 mod feed;
 mod files;
 mod health;
@@ -62,6 +67,7 @@ mod peer;
 mod peers;
 mod phase;
 mod postponed;
+mod program;
 mod purpose;
 mod queries;
 mod questions;
@@ -80,6 +86,7 @@ mod work_texts;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
+use calls::Calls;
 use clients::Clients;
 use files::Files;
 use holding::Holding;
@@ -87,6 +94,7 @@ use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
+pub use program::Host;
 use room::Room;
 use waits::{LoopWaits, Wait};
 use work::Work;
@@ -117,10 +125,14 @@ pub struct Server {
     signals: Signals,
     waits: LoopWaits,
     alarm: Alarm,
-    log: Log<Stdout>,
+    log: Log<File>,
+    /// What the program around the loop asks; none where the process is the server's own.
+    calls: Option<Calls>,
     began: Moment,
     /// When it last looked around.
     looked: Moment,
+    /// How many batches were on disk then.
+    looked_count: u64,
     stopping: Stopping,
     keeping: Keeping,
     listener: ListenerState,
@@ -162,6 +174,7 @@ impl Server {
         self.owner.tell_all(self.work.turn(now, &mut self.log));
         self.take_answers();
         self.take_requests(now);
+        self.take_calls(now);
         self.take_files(now);
         self.alarm.quiet();
     }
@@ -199,7 +212,7 @@ impl Server {
                 self.clients.look_for_ends();
             }
             for attempted in self.owner.take_in(now, &mut outputs) {
-                self.work.kill_process(&attempted, now);
+                self.work.ask_to_end(&attempted, now);
             }
             if has_committed {
                 // Clients get their answers first: what they ask for next shares the next batch.
@@ -235,8 +248,8 @@ impl Server {
 
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
-        self.looked = now;
-        supervisor::tell(supervisor::ALIVE);
+        (self.looked, self.looked_count) = (now, self.owner.committed_count());
+        self.tell_supervisor(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);
         self.look_at_store(now);
@@ -292,7 +305,7 @@ impl Server {
     /// When the loop is to wake if nothing else wakes it.
     fn deadlines(&self, now: Moment) -> [(Wait, Option<Instant>); waits::COUNT] {
         [
-            (Wait::Look, self.looked.monotonic.checked_add(LOOK_INTERVAL)),
+            (Wait::Look, self.look_deadline()),
             (Wait::Phase, self.phase_deadline()),
             (Wait::Store, self.store_deadline()),
             (Wait::Room, self.owner.room_deadline()),
@@ -319,6 +332,7 @@ impl Server {
         let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
         readable.extend(self.owner.fds());
+        readable.extend(self.calls.as_ref().map(AsFd::as_fd));
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());
         readable.extend(self.files.fd());
@@ -337,6 +351,7 @@ fn polling(source: std::io::Error) -> Error {
     Error::Setup { what: "polling", source }
 }
 
-fn log_to_stdout(width: usize) -> Log<Stdout> {
-    Log::new(stdout(), width)
+/// Standard output as a file of its own.
+fn standard_output() -> std::io::Result<File> {
+    Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
 }

@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use mainspring_exec::bell::{Bell, bell};
+use mainspring_exec::bell::{Bell, Ring, bell};
 
 /// The streams on which signals arrive.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Signals {
     stop: Bell,
     child: Bell,
     reload: Bell,
+    /// Held where nothing else holds the other ends: a bell whose other end is closed is always readable.
+    _unrung: Vec<Ring>,
 }
 
 impl Signals {
@@ -36,7 +38,17 @@ impl Signals {
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
         let (stop, child) = (stream_of(&[SIGTERM, SIGINT])?, stream_of(&[SIGCHLD])?);
-        Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])? })
+        Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])?, _unrung: Vec::new() })
+    }
+
+    /// Streams on which nothing arrives: the signals belong to the program around the loop.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair.
+    pub fn none() -> io::Result<Signals> {
+        let [(one, stop), (two, child), (three, reload)] = [bell()?, bell()?, bell()?];
+        Ok(Signals { stop, child, reload, _unrung: vec![one, two, three] })
     }
 
     /// Whether SIGHUP asked to read the files again.

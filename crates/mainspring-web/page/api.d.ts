@@ -187,7 +187,7 @@ export interface Job {
   labels: Record<string, string>;
   priority: number;
   source: string;
-  source_code: "file" | "command";
+  source_code: "file" | "command" | "program";
   /** (+) The line of the file. */
   source_line: number | null;
   runs: number;
@@ -353,7 +353,7 @@ export interface Run {
   started: Instant | null;
   ended: Instant | null;
   outcome: string | null;
-  /** succeeded, exit, signal, status, not_started, failed, timed_out, killed */
+  /** succeeded, exit, signal, status, not_started, final, failed, timed_out, killed */
   outcome_code?: string | null;
   /** The number of an exit status, of a signal or of a server's answer. */
   outcome_number?: number;

@@ -19,7 +19,6 @@ use std::path::{Path, PathBuf};
 use mainspring_job::{MemoryStore, Shard, Store};
 use nix::unistd::mkdtemp;
 
-use super::takeover::{owner, take};
 use mainspring_exec::clock::boot_time;
 use mainspring_host::folder::Folder;
 use mainspring_server::error::Error;
@@ -27,6 +26,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::{Server, Serving, Stores};
+use mainspring_server::takeover::{owner, take};
 
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
 pub(super) fn run(

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::listen::Beside;
-use super::takeover::{owned_store, take};
+use super::takeover::owned_store;
 use super::{memory, shared, zone_or_system};
 use crate::cli::serve::ServeArgs;
 use mainspring_exec::clock::boot_time;
@@ -25,8 +25,10 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
+use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::takeover::take;
 use mainspring_store::{Directory, DirectoryError};
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals sign, because the
@@ -75,7 +77,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let serving = |place: Place, beside: &mut Beside| {
         let listener = beside.begin(&listen, &place, &reader.zone)?;
         let (files, reader) = (files.clone(), reader.clone());
-        Ok(Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log })
+        let commands = Commands::new(running_max, reader.users.clone());
+        let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
+        let (execution, host) = (Box::new(execution), Host::Process);
+        Ok(Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), |place| serving(place, &mut beside));

@@ -15,12 +15,12 @@ use mainspring_job::{Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::listen::Beside;
-use super::takeover::{owner, take};
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::{Server, Serving, Stores, standby};
+use mainspring_server::takeover::{owner, take};
 
 /// Where the database is, if one is shared, unless it is left out.
 const VARIABLE: &str = "MAINSPRING_STORE";

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, OnceId, Output, Owner,
-    Planner, Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket,
+    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
+    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket, turn,
 };
 
 use super::tally::{Event, Outcome, Tally, What};
@@ -233,32 +233,14 @@ impl<'s> World<'s> {
         let mut inputs = VecDeque::from([input]);
         let mut replies = Vec::new();
         while let Some(input) = inputs.pop_front() {
-            let mut outputs = Vec::new();
-            self.planner.handle(self.wall, input, &mut outputs);
-            while let Some(batch) = self.planner.take_batch() {
-                let answers = self.store.commit(self.lease, &batch).expect("memory is never full").answers;
-                let committed = Input::Committed { number: batch.number, answers };
-                self.planner.handle(self.wall, committed, &mut outputs);
-            }
-            for output in outputs {
+            let told = turn(&mut self.planner, &mut self.store, self.lease, self.wall, input);
+            for output in told.expect("memory is never full") {
                 match output {
                     Output::Start(start) => self.start(&start),
                     Output::Kill { key, attempt, .. } => inputs.extend(self.kill(key, attempt)),
                     Output::Reply { reply, .. } => replies.push(reply),
                     Output::Note(note) => self.note(&note),
-                    Output::Load { up_to, limit } => {
-                        let first = OnceId::first_at(Timestamp::MIN);
-                        let pending = self.store.load(Shard::WHOLE, first, up_to, limit);
-                        let pending = pending.expect("memory can be read");
-                        let is_complete = pending.len() < limit;
-                        inputs.push_back(Input::Loaded { pending, is_complete });
-                    }
-                    Output::LoadIds { after, up_to, limit } => {
-                        let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit);
-                        let ids = ids.expect("memory can be read");
-                        let is_complete = ids.len() < limit;
-                        inputs.push_back(Input::LoadedIds { ids, is_complete });
-                    }
+                    Output::Load { .. } | Output::LoadIds { .. } => unreachable!("a turn answers them"),
                 }
             }
         }

@@ -150,7 +150,7 @@ mod tests {
                     body.env.sort();
                     body
                 }
-                Body::Webhook(_) | Body::Mail(_) => unreachable!("a crontab has no webhooks"),
+                _ => unreachable!("a crontab starts processes"),
             });
             assert_eq!(sorted[0], sorted[1]);
         }

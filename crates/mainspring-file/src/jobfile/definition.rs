@@ -8,14 +8,14 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
-use super::{labels, notify, policies, process, timetable, webhook, written};
+use super::{handler, labels, notify, policies, process, timetable, webhook, written};
 use crate::hook::JobHook;
 use crate::problem::Fault;
 use crate::spelling::nearest;
 use mainspring_action::body::Body;
 
 /// What is done, of which there is one.
-const ACTIONS: [&str; 3] = ["run", "shell", "webhook"];
+const ACTIONS: [&str; 4] = ["run", "shell", "webhook", "handler"];
 
 /// What a definition is read in.
 pub(super) struct Context<'c> {
@@ -136,6 +136,10 @@ fn body(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Op
         ["webhook"] => {
             let webhook = fields.table("webhook", faults)?;
             webhook::read(name, &webhook, faults).map(Body::Webhook)
+        }
+        ["handler"] => {
+            let handler = fields.table("handler", faults)?;
+            handler::read(name, &handler, faults).map(Body::Handler)
         }
         [_] => process::read(fields, faults).map(Body::Process),
         [first, .., last] => {

@@ -14,13 +14,13 @@
 //!
 //! Does not resolve the host.
 
-use http::{HeaderName, Method, Uri};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
 use super::process::{MAX_OUTPUT, path, secrets};
 use crate::problem::Fault;
+use crate::url;
 use mainspring_action::body::WebhookBody;
 use mainspring_action::names::{MAX_HEADERS, METHODS, has_body};
 use mainspring_action::template::Template;
@@ -38,7 +38,7 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
     let url = fields.text("url", faults)?;
     template(&url, &names, faults);
     // Variables stand for themselves here: what they become is known only when it is sent.
-    let is_url = url.value.replace(['{', '}'], "x").parse::<Uri>().is_ok_and(|uri| uri.host().is_some());
+    let is_url = url::has_host(&url.value.replace(['{', '}'], "x"));
     if !is_url || !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
         faults.push(Fault::new(url.span.clone(), "expected a URL that begins with http:// or https://"));
     }
@@ -47,10 +47,10 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
             template(&text, &names, faults);
         }
     }
-    let method: Method = webhook.method.as_deref().unwrap_or("POST").parse().unwrap_or(Method::POST);
+    let method = webhook.method.as_deref().unwrap_or("POST");
     if let Some(body) = fields.text("body", faults) {
         template(&body, &names, faults);
-        if !has_body(method.as_str()) {
+        if !has_body(method) {
             faults.push(Fault::new(fields.name_span("body"), format!("a {method} request has no body")));
         }
         webhook.body = body.value.to_owned();
@@ -102,7 +102,7 @@ fn headers(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, Str
     let Some(table) = fields.table("headers", faults) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, value) in table.all() {
-        if HeaderName::from_bytes(name.get_ref().as_bytes()).is_err() {
+        if !url::is_header_name(name.get_ref()) {
             faults.push(Fault::new(name.span(), format!("`{}` is no name of a header", name.get_ref())));
         }
         if found.len() == MAX_HEADERS {

@@ -21,7 +21,7 @@ use mainspring_job::{Group, JobName, Once, Policies};
 use toml::de::DeValue;
 
 use super::fields::Fields;
-use mainspring_action::body::{Body, ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::body::{Body, HandlerBody, ProcessBody, SecretBody, WebhookBody};
 
 /// The table of a job, and that of its group.
 pub(super) fn job_table(
@@ -32,8 +32,10 @@ pub(super) fn job_table(
 ) -> String {
     let mut table = Table::new(name.as_str());
     for (name, value) in fields.all() {
-        let is_layered =
-            matches!(name.get_ref().as_ref(), "env" | "secrets" | "limits" | "labels" | "webhook");
+        let is_layered = matches!(
+            name.get_ref().as_ref(),
+            "env" | "secrets" | "limits" | "labels" | "webhook" | "handler"
+        );
         match is_layered {
             true => table.raw(name.get_ref(), &layered(fields, name.get_ref())),
             false => table.raw(name.get_ref(), &value_text(value.get_ref())),
@@ -150,6 +152,7 @@ impl Table {
             Body::Webhook(body) => self.webhook(body),
             // Only a hook makes one, and no job has it.
             Body::Mail(_) => {}
+            Body::Handler(body) => self.handler(body),
         }
     }
 
@@ -212,6 +215,17 @@ impl Table {
         }
         body.output_bytes.iter().for_each(|bytes| parts.push(format!("output_bytes = {bytes}")));
         self.raw("webhook", &table(parts.into_iter()));
+    }
+
+    fn handler(&mut self, body: &HandlerBody) {
+        let mut parts = vec![format!("name = {}", quoted(&body.name))];
+        if 0 < body.version {
+            parts.push(format!("version = {}", body.version));
+        }
+        if !body.payload.is_empty() {
+            parts.push(format!("payload = {}", quoted(&body.payload)));
+        }
+        self.raw("handler", &table(parts.into_iter()));
     }
 
     /// Adds a table whose entries are written already.

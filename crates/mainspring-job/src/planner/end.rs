@@ -3,6 +3,7 @@
 //! ```text
 //!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
+//!                        ├─▶ failed for good: Move(dead), unless dead letters are never kept
 //!                        ├─▶ no retry: a run of each job that follows (follow), and what hooks want (hooks)
 //!                        └─▶ count failures in a row; pause_after
 //! ```
@@ -16,7 +17,7 @@ use jiff::Timestamp;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::operation::Operation;
-use crate::outcome::Outcome;
+use crate::outcome::{Failure, Outcome};
 use crate::output::{Note, Output};
 use crate::policy::DeadLetters;
 use crate::reason::Reason;
@@ -100,7 +101,8 @@ impl Planner {
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
-        if !is_crash_loop && retry.follows(attempt, state) {
+        let is_final = matches!(live.run.outcome, Some(Outcome::Failed(Failure::Final(_))));
+        if !is_crash_loop && !is_final && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
             self.move_run(now, &live, RunState::Scheduled, due, None);
@@ -109,10 +111,12 @@ impl Planner {
             return self.schedule(now, live);
         }
         let policies = &live.work.policies;
-        if policies.keeps_dead(state) || is_crash_loop && policies.dead_letters != DeadLetters::Never {
-            let reason = match is_crash_loop {
-                true => Reason::CrashLoop(live.run.crashes),
-                false => Reason::AttemptsUsedUp(live.run.attempt),
+        let is_hopeless = (is_crash_loop || is_final) && policies.dead_letters != DeadLetters::Never;
+        if policies.keeps_dead(state) || is_hopeless {
+            let reason = match (is_crash_loop, is_final) {
+                (true, _) => Reason::CrashLoop(live.run.crashes),
+                (false, true) => Reason::Final,
+                (false, false) => Reason::AttemptsUsedUp(live.run.attempt),
             };
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
             self.ledger.perform(Output::Note(Note::Dead(key.clone())));

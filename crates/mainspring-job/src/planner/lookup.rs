@@ -24,6 +24,12 @@ impl Planner {
         self.runs.running_count()
     }
 
+    /// The runs that are due and wait because their action has no executor: see
+    /// [`executing`](Planner::executing).
+    pub fn unserved(&self) -> impl Iterator<Item = &Run> {
+        self.runs.unserved().map(|live| &live.run)
+    }
+
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was
     /// withdrawn counts until its time has come.
     pub fn near_count(&self) -> usize {

@@ -20,6 +20,7 @@
 //! barred.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -36,6 +37,7 @@ use crate::policy::{Kill, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::work::Action;
 
 #[derive(Debug)]
 pub(super) struct OpenRuns {
@@ -68,6 +70,11 @@ impl OpenRuns {
 
     pub(super) fn running_count(&self) -> usize {
         self.places.running_count()
+    }
+
+    /// The runs that are in no line, because their action has no executor.
+    pub(super) fn unserved(&self) -> impl Iterator<Item = &Live> {
+        self.places.unserved().map(|key| &self.runs[key])
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.
@@ -158,6 +165,11 @@ impl OpenRuns {
 
 /// The steps from one row of the table to the next.
 impl OpenRuns {
+    /// Only these actions have an executor.
+    pub(super) fn execute_only(&mut self, executes: Arc<dyn Fn(&Action) -> bool + Send + Sync>) {
+        self.places.execute_only(executes);
+    }
+
     /// Takes over the groups of a source, and their limits.
     pub(super) fn define_groups(
         &mut self,

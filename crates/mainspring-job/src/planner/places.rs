@@ -6,12 +6,15 @@
 //! ```
 //!
 //! The best of all groups that have a place starts first: the highest priority, then the earliest due time,
-//! then the key. Cost: O(log n) to come and go, O(groups) to find the best.
+//! then the key. A run whose action has no executor is in none of these lines: it waits for a planner that
+//! has one. Cost: O(log n) to come and go, O(groups) to find the best.
 //!
 //! Does not know which runs are past their gates: it is told.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -20,6 +23,7 @@ use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
 use crate::state::RunState;
+use crate::work::Action;
 
 /// Order in a group: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
@@ -30,9 +34,23 @@ struct Room {
     ready: BTreeSet<Rank>,
 }
 
+/// Says which actions have an executor.
+#[derive(Clone)]
+pub(super) struct Executes(Arc<dyn Fn(&Action) -> bool + Send + Sync>);
+
+impl fmt::Debug for Executes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Executes")
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Places {
     max_running: usize,
+    /// `None`: every action has an executor.
+    executes: Option<Executes>,
+    /// Runs past their gates whose action has none.
+    unserved: BTreeSet<RunKey>,
     running_count: usize,
     /// Groups with something ready or running. `None` is for runs in no group.
     rooms: BTreeMap<Option<JobName>, Room>,
@@ -42,7 +60,19 @@ pub(super) struct Places {
 
 impl Places {
     pub(super) fn new(max_running: usize) -> Places {
-        Places { max_running, running_count: 0, rooms: BTreeMap::new(), limits: BTreeMap::new() }
+        let (rooms, limits, unserved) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Places { max_running, executes: None, unserved, running_count: 0, rooms, limits }
+    }
+
+    /// Only these actions have an executor. Said before the first run is in line.
+    pub(super) fn execute_only(&mut self, executes: Arc<dyn Fn(&Action) -> bool + Send + Sync>) {
+        debug_assert!(self.rooms.is_empty() && self.unserved.is_empty(), "no run was placed before");
+        self.executes = Some(Executes(executes));
+    }
+
+    /// The runs past their gates whose action has no executor.
+    pub(super) fn unserved(&self) -> impl Iterator<Item = &RunKey> {
+        self.unserved.iter()
     }
 
     pub(super) fn running_count(&self) -> usize {
@@ -77,6 +107,10 @@ impl Places {
 
     /// A queued run is in line for a place.
     pub(super) fn add(&mut self, live: &Live) {
+        if self.executes.as_ref().is_some_and(|Executes(executes)| !executes(&live.work.action)) {
+            self.unserved.insert(live.run.key.clone());
+            return;
+        }
         self.rooms.entry(live.work.group.clone()).or_default().ready.insert(rank(live));
     }
 
@@ -94,6 +128,9 @@ impl Places {
 
     /// A run leaves its place, or the line for one.
     pub(super) fn remove(&mut self, live: &Live) {
+        if self.unserved.remove(&live.run.key) {
+            return;
+        }
         let Some(room) = self.rooms.get_mut(&live.work.group) else { return };
         if live.run.state == RunState::Running {
             room.running_count -= 1;

@@ -15,6 +15,9 @@
 //! | names | no | `dead`, if dead letters are kept; else what the attempt was |
 //! | does not name | | what the attempt was, and that is final: it is no dead letter |
 //!
+//! A failure that another attempt would not change ([`Failure::Final`](crate::Failure::Final)) is not tried
+//! again. It is a dead letter, unless they are never kept.
+//!
 //! By default `on` is `failed` and `timed_out`, and not `abandoned`. If the server's own end cut a run off,
 //! it is unknown what the run has done, so it is started **at most once**. A job that may be repeated says
 //! `on=failed+timed_out+abandoned`, and gets **at least once**. A cancelled run is never retried.

@@ -34,6 +34,8 @@ pub(super) struct Shell {
     pub(super) machine_start: String,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
+    /// Which actions the next planner's executors carry out.
+    pub(super) executes: fn(&Action) -> bool,
     pub(super) started: Vec<Start>,
     pub(super) killed_count: usize,
     pub(super) notes: Vec<Note>,
@@ -64,6 +66,7 @@ impl Shell {
             jobs,
             groups,
             limits,
+            executes: |_| true,
             started: Vec::new(),
             killed_count: 0,
             notes: Vec::new(),
@@ -81,7 +84,7 @@ impl Shell {
     pub(super) fn boot(&mut self) {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
-        self.planner = Planner::new(self.lease.epoch, self.limits);
+        self.planner = Planner::new(self.lease.epoch, self.limits).executing(self.executes);
         let (jobs, paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };

@@ -67,6 +67,8 @@ pub enum SourceCode {
     File,
     /// A command.
     Command,
+    /// A program with jobs of its own.
+    Program,
 }
 
 /// A job, and how far it is.

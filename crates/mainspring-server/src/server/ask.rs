@@ -82,7 +82,7 @@ impl Server {
             Ok(audit) => self.begin_audit(asker, audit),
             Err(error) => return self.clients.answer(asker, Response::Error(error)),
         }
-        let asking = self.consider(request, now);
+        let asking = self.may_define(&request).and_then(|()| self.consider(request, now));
         self.go_on(asker, asking);
     }
 
@@ -166,6 +166,7 @@ impl Server {
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
+            Purpose::Call(answer) => answer.give(Ok(reply)),
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
                     let wire = describe::applied(&applied);

@@ -20,28 +20,29 @@ use mainspring_job::{
 };
 
 use super::clients::Clients;
+use super::execution::Execution;
 use super::files::{Files, Served};
 use super::holding::Holding;
 use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
+use super::program::{Host, check_own, leave_own_out};
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::room::Room;
 use super::waits::LoopWaits;
 use super::work::Work;
 use super::work_texts::WorkTexts;
-use super::{Server, log_to_stdout};
+use super::{Server, standard_output};
 use crate::alarm::Alarm;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::log::Style;
+use crate::log::{Log, Style};
 use crate::message::counted;
 use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
 use crate::supervisor;
-use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
@@ -83,8 +84,10 @@ pub struct Serving {
     pub rates: Rates,
     /// What the store is.
     pub keeping: Keeping,
-    /// How many runs may go on at a time, webhooks counted apart: from 1 to [`MAX_RUNNING`].
-    pub running_max: usize,
+    /// What carries out what is due.
+    pub execution: Box<dyn Execution>,
+    /// Whose process this is.
+    pub host: Host,
     /// What serves people over HTTP, if anything does.
     pub listener: Listener,
     /// What its log has, and how.
@@ -151,42 +154,51 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, running_max, listener, log } = serving;
+        let Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log } =
+            serving;
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
-        // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
-        let signals = Signals::register().map_err(setup("signals"))?;
+        let (signals, calls, own, output) = match host {
+            // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+            Host::Process => (Signals::register(), None, None, standard_output()),
+            Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
+        };
+        let signals = signals.map_err(setup("signals"))?;
+        let output = output.map_err(setup("the log"))?;
         let room = match keeping {
             Keeping::OnDisk => Room::new(place.directory()),
             Keeping::InMemory => Room::without(place.directory()),
         };
-        descriptors::raise();
-        let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
         let mut limits = Limits::default();
-        limits.max_running = capacity;
-        let cgroups = Cgroups::delegated();
-        let cgroup_note = cgroups
-            .as_ref()
-            .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
+        limits.max_running = execution.capacity();
+        let execution_note = execution.note();
         let mut server = Server {
-            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
+            owner: Owner::start(
+                stores.store,
+                stores.reader,
+                lease,
+                stores.asked,
+                limits,
+                execution.executes(),
+            )?,
             room,
             socket_note: None,
             is_said_full: false,
             work_texts: WorkTexts::default(),
-            work: Work::new(capacity, place.output(), files.reader().users.clone(), cgroups)
-                .map_err(setup("a socket pair"))?,
+            work: Work::new(execution, place.output()),
             clients: Clients::listen(&place.socket(), rates, began)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
             files,
             signals,
             waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
-            log: log_to_stdout(SUBJECT_WIDTH).in_style(log),
+            log: Log::new(output, SUBJECT_WIDTH).in_style(log),
+            calls,
             began,
             looked: began,
+            looked_count: 0,
             stopping,
             keeping,
             listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
@@ -195,9 +207,9 @@ impl Server {
             place,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
-        match server.restore(stored, began) {
+        match server.restore(stored, own, began) {
             Ok(()) => {
-                cgroup_note.iter().for_each(|text| server.note(began.wall, text));
+                execution_note.iter().for_each(|text| server.note(began.wall, text));
                 Ok(server)
             }
             Err(error) => {
@@ -209,7 +221,7 @@ impl Server {
         }
     }
 
-    fn restore(&mut self, stored: Stored, now: Moment) -> Result<(), Error> {
+    fn restore(&mut self, stored: Stored, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
         let Stored { mut records, paused, pages, heard } = stored;
         self.know_as_served(&mut records);
         let is_first = records.iter().all(|record| record.source.is_none());
@@ -227,11 +239,13 @@ impl Server {
             .map(|((_, loaded), origin)| definitions(loaded, origin, false))
             .collect();
         self.hand_over(&mut records, &sets, now);
-        let kept = self.definitions_in_store(&records, &good, now);
+        check_own(&records, own.as_ref())?;
+        let mut kept = self.definitions_in_store(&records, &good, now);
+        leave_own_out(&mut kept, own.as_ref());
         let retired = self.retired(&records, is_all_good, now);
         self.say_troubles(&kept, now);
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
-        let sets: Vec<Definitions> = kept.chain(sets).collect();
+        let sets: Vec<Definitions> = kept.chain(sets).chain(own).collect();
         let former = self.former(&records, &sets);
         self.owner.tell(Input::Restore { jobs: records, former, runs: Vec::new(), paused: paused.clone() });
         for runs in pages {
@@ -273,10 +287,10 @@ impl Server {
             }
         };
         self.note(now.wall, &text);
-        supervisor::tell(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
+        self.tell_supervisor(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
-        if capacity < MAX_RUNNING {
+        if self.calls.is_none() && capacity < MAX_RUNNING {
             let text = format!(
                 "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
                 descriptors::NEEDED

@@ -78,6 +78,7 @@ pub(super) fn job(
         source: Origin::of(&job.source).to_string(),
         source_code: match Origin::of(&job.source) {
             Origin::Command => SourceCode::Command,
+            Origin::Program => SourceCode::Program,
             Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
         },
         runs: mark.runs,

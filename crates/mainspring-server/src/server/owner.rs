@@ -24,8 +24,8 @@ use mainspring_job::{
 };
 
 use super::asking::{Answered, Question};
+use super::execution::{Attempted, Executes};
 use super::questions::Questions;
-use super::reports::Attempted;
 use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
@@ -76,12 +76,13 @@ impl Owner {
         lease: Lease,
         renewed: Duration,
         limits: Limits,
+        executes: Executes,
     ) -> Result<Owner, Error> {
         let setup = |what| move |source| Error::Setup { what, source };
         Ok(Owner {
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
             questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
-            planner: Planner::new(lease.epoch, limits),
+            planner: Planner::new(lease.epoch, limits).executing(executes),
             lease,
             renewed,
             inputs: VecDeque::new(),

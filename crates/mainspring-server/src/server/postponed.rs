@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{RunKey, Start};
 
-use super::reports::Attempted;
+use super::execution::Attempted;
 use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.

@@ -5,10 +5,11 @@
 //! Does not answer: [`ask`](super::ask) answers clients, and the loop writes the log.
 
 use super::asking::Asker;
+use super::calls::Answer;
 use crate::protocol::AppliedWire;
 
 /// Which client gets the reply to a command, and as what.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Purpose {
     /// A client, as it is.
     Answer(Asker),
@@ -16,6 +17,8 @@ pub(super) enum Purpose {
     AnswerAndWait(Asker),
     /// A client that applied files, of which this is the last.
     LastOf { asker: Asker, applied: AppliedWire },
+    /// A thread of the program that the loop runs in.
+    Call(Answer),
     /// The log: a served file was read again.
     Reload { path: String },
     /// The log, if anything is wrong: what was in force before the start, or was read at the start.
@@ -29,7 +32,7 @@ impl Purpose {
             Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
                 Some(*asker)
             }
-            Purpose::Reload { .. } | Purpose::Restored { .. } => None,
+            Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
         }
     }
 }

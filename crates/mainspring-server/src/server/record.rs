@@ -139,7 +139,8 @@ impl Server {
             let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
             return vec![text.to_owned()];
         }
-        self.owner.trouble(now).into_iter().chain(self.room.trouble().map(str::to_owned)).collect()
+        let of_disk = self.room.trouble().map(str::to_owned);
+        self.owner.trouble(now).into_iter().chain(of_disk).chain(self.unserved()).collect()
     }
 
     /// Whether the end need not wait for the store any more: all is on disk, or it will not be in time.

@@ -6,19 +6,17 @@
 //! same.
 
 use std::collections::HashMap;
-use std::io::Stdout;
+use std::fs::File;
 
 use jiff::Timestamp;
-use mainspring_job::{Failure, Outcome, RunKey};
+use mainspring_job::{Failure, Outcome};
 
+use super::execution::Attempted;
 use super::output::{Outputs, lost_text};
 use crate::log::{Kind, Log};
 use mainspring_exec::output::Piece;
 use mainspring_exec::process;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
-
-/// An attempt of a run, as executors know it.
-pub(super) type Attempted = (RunKey, u32);
 
 /// What is known of an attempt that runs.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,7 @@ pub(super) struct Started {
 /// Hears the executors for one turn.
 pub(super) struct Heard<'s> {
     now: Timestamp,
-    log: &'s mut Log<Stdout>,
+    log: &'s mut Log<File>,
     outputs: &'s mut Outputs,
     started: &'s HashMap<Attempted, Started>,
     ends: Vec<Ended>,
@@ -57,7 +55,7 @@ impl Ended {
 impl<'s> Heard<'s> {
     pub(super) fn new(
         now: Timestamp,
-        log: &'s mut Log<Stdout>,
+        log: &'s mut Log<File>,
         outputs: &'s mut Outputs,
         started: &'s HashMap<Attempted, Started>,
     ) -> Heard<'s> {
@@ -100,6 +98,10 @@ pub(super) fn subject((key, attempt): &Attempted) -> String {
 
 /// The end of a run in the planner's words.
 fn outcome(end: &End) -> Outcome {
+    if let Some(process::Outcome::Called(outcome @ Outcome::Failed(Failure::Final(_)))) = &end.outcome {
+        // Whatever it was asked for: it is not started beside itself.
+        return outcome.clone();
+    }
     match (end.cause, &end.outcome) {
         _ if end.is_success => Outcome::Succeeded,
         (Some(KillCause::Timeout), _) => Outcome::TimedOut,
@@ -111,6 +113,7 @@ fn outcome(end: &End) -> Outcome {
         (None, Some(process::Outcome::Killed(signal))) => Outcome::Failed(Failure::Signal(*signal)),
         (None, Some(process::Outcome::Status(status))) => Outcome::Failed(Failure::Status(*status)),
         (None, Some(process::Outcome::NoAnswer(reason))) => Outcome::Failed(Failure::Other(reason.clone())),
+        (None, Some(process::Outcome::Called(outcome))) => outcome.clone(),
         (None, None) => {
             Outcome::Failed(Failure::Other("it could not be ended and is left behind".to_owned()))
         }

@@ -64,10 +64,10 @@ impl Server {
     }
 
     /// Nothing starts any more.
-    fn drain(&mut self, now: Moment) {
+    pub(super) fn drain(&mut self, now: Moment) {
         self.owner.tell(Input::Stop);
         self.phase = Phase::Draining { since: now };
-        supervisor::tell(supervisor::STOPPING);
+        self.tell_supervisor(supervisor::STOPPING);
         if self.stopping.drain.is_zero() {
             return self.ask_to_end(now);
         }

@@ -1,0 +1,270 @@
+//! What a program has before its jobs run: a folder, its jobs, its handlers.
+//!
+//! ```text
+//! Jobs::open(folder) ─▶ job, handler, .. ─▶ start ─▶ Jobs
+//! ```
+//!
+//! What is wrong with a definition is kept, and told by `start`: so a chain of definitions has no `?` in it.
+//!
+//! Cost: a box for each handler.
+//!
+//! Does not start a thread: [`Jobs`](crate::Jobs) does.
+
+use std::fmt::{self, Write};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use mainspring_action::body::{Body, HandlerBody};
+use mainspring_cron::Schedule;
+use mainspring_file::definition::Definition;
+use mainspring_file::jobfile::written::group_table;
+use mainspring_file::origin::Origin;
+use mainspring_job::{Action, Definitions, Group, Job, Work};
+use mainspring_server::error::Error as ServerError;
+use mainspring_server::place::Place;
+use mainspring_server::takeover::take;
+use serde::de::DeserializeOwned;
+
+use crate::catalogue::{Catalogue, Entry};
+use crate::error::Error;
+use crate::failed::Failed;
+use crate::future::{BoxFuture, Spawner};
+use crate::jobs::{Jobs, Kept, Parts};
+use crate::options::Options;
+use crate::payload::Form;
+use crate::registry::{Handler, Registry};
+use crate::run::Run;
+use crate::simulation::ManualClock;
+
+/// How many functions run at a time, unless told: most handlers wait for something else than a processor.
+const USUAL_THREADS: usize = 8;
+
+/// The most threads: each has a stack, and a program with more has another design.
+const MAX_THREADS: usize = 1_024;
+
+/// How many futures run at a time, unless told: as many as the server's processes.
+const USUAL_FUTURES: usize = 1_000;
+
+/// Jobs that are being defined.
+#[must_use = "nothing runs before start is called"]
+pub struct Builder {
+    kept: Kept,
+    registry: Registry,
+    catalogue: Catalogue,
+    jobs: Vec<Job>,
+    groups: Vec<Group>,
+    wrong: Option<Error>,
+    thread_max: usize,
+    future_max: usize,
+    spawner: Option<Spawner>,
+    log: Option<File>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+impl Jobs {
+    /// Takes a folder for the jobs of this program, and makes it if it is not there. It belongs to one
+    /// program at a time.
+    ///
+    /// # Errors
+    /// When another program or a server has it, it cannot be made, or another user decides what is in it.
+    pub fn open(folder: impl AsRef<Path>) -> Result<Builder, Error> {
+        let place = Place::find(Some(folder.as_ref()));
+        place.make().map_err(Error::Open)?;
+        let directory = take(&place).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+        Ok(Builder::new(Kept::In { place, directory: Arc::new(directory) }))
+    }
+
+    /// Jobs in memory, whose time a test moves: handlers run on the thread that moves the clock.
+    pub fn simulated(clock: &ManualClock) -> Builder {
+        Builder::new(Kept::Simulated(clock.clone()))
+    }
+}
+
+impl Builder {
+    fn new(kept: Kept) -> Builder {
+        Builder {
+            kept,
+            registry: Registry::default(),
+            catalogue: Catalogue::default(),
+            jobs: Vec::new(),
+            groups: Vec::new(),
+            wrong: None,
+            thread_max: USUAL_THREADS,
+            future_max: USUAL_FUTURES,
+            spawner: None,
+            log: None,
+        }
+    }
+
+    /// Defines a job with a schedule, and the function that carries its runs out. It may be submitted to as
+    /// well.
+    pub fn job<F, E>(self, options: impl Into<Options>, trigger: impl Into<Schedule>, function: F) -> Builder
+    where
+        F: Fn(&Run) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Failed>,
+    {
+        let handler = Handler::Function(Box::new(move |run, _| function(run).map_err(Into::into)));
+        self.add(options.into(), Some(trigger.into()), |_| handler)
+    }
+
+    /// The same with a future, which the [`spawner`](Self::spawner) gets.
+    pub fn async_job<F, R, E>(
+        self,
+        options: impl Into<Options>,
+        trigger: impl Into<Schedule>,
+        function: F,
+    ) -> Builder
+    where
+        F: Fn(Run) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Failed>,
+    {
+        let make = move |run, _: &HandlerBody| Ok(boxed(function(run)));
+        self.add(options.into(), Some(trigger.into()), |_| Handler::Future(Box::new(make)))
+    }
+
+    /// Defines a handler for what is submitted: a function of the run and of the payload.
+    pub fn handler<T, F, E>(self, options: impl Into<Options>, function: F) -> Builder
+    where
+        T: DeserializeOwned + 'static,
+        F: Fn(&Run, T) -> Result<(), E> + Send + Sync + 'static,
+        E: Into<Failed>,
+    {
+        self.add(options.into(), None, |form| {
+            Handler::Function(Box::new(move |run, body| {
+                let payload = form.read(body)?;
+                function(run, payload).map_err(Into::into)
+            }))
+        })
+    }
+
+    /// The same with a future, which the [`spawner`](Self::spawner) gets.
+    pub fn async_handler<T, F, R, E>(self, options: impl Into<Options>, function: F) -> Builder
+    where
+        T: DeserializeOwned + 'static,
+        F: Fn(Run, T) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Failed>,
+    {
+        self.add(options.into(), None, |form| {
+            Handler::Future(Box::new(move |run, body| {
+                let payload = form.read(body)?;
+                Ok(boxed(function(run, payload)))
+            }))
+        })
+    }
+
+    /// How many functions run at a time, each on a thread of its own: 8 unless told, and from 1 to 1024.
+    pub fn threads(self, count: usize) -> Builder {
+        Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
+    }
+
+    /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says:
+    /// `|future| drop(tokio::spawn(future))`, or with a handle of the runtime where jobs are started outside
+    /// of it.
+    pub fn spawner(self, spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Builder {
+        Builder { spawner: Some(Spawner::new(spawn)), ..self }
+    }
+
+    /// How many futures run at a time: 1000 unless told.
+    pub fn futures(self, count: usize) -> Builder {
+        Builder { future_max: count.max(1), ..self }
+    }
+
+    /// Where the log goes: what starts and ends, and what is wrong. Nowhere, unless told.
+    pub fn log_to(self, log: File) -> Builder {
+        Builder { log: Some(log), ..self }
+    }
+
+    /// Takes over what the folder holds, and begins.
+    ///
+    /// # Errors
+    /// When a definition is wrong, or the store cannot be used.
+    pub fn start(self) -> Result<Jobs, Error> {
+        if let Some(wrong) = self.wrong {
+            return Err(wrong);
+        }
+        if self.registry.has_futures() && self.spawner.is_none() {
+            let reason = "futures need a spawner, which hands them to the program's runtime".to_owned();
+            return Err(Error::Definition { name: "async_handler".to_owned(), reason });
+        }
+        let definitions = Definitions::new(Origin::Program.source(), self.jobs).with_groups(self.groups);
+        let (thread_max, future_max) = (self.thread_max, self.future_max);
+        Jobs::start(Parts {
+            kept: self.kept,
+            registry: self.registry,
+            catalogue: Arc::new(self.catalogue),
+            definitions,
+            thread_max,
+            futures: self.spawner.map(|spawner| (spawner, future_max)),
+            log: self.log,
+        })
+    }
+
+    fn add(
+        mut self,
+        options: Options,
+        schedule: Option<Schedule>,
+        handler: impl FnOnce(Form) -> Handler,
+    ) -> Builder {
+        if let Err(error) = self.try_add(options, schedule, handler) {
+            self.wrong.get_or_insert(error);
+        }
+        self
+    }
+
+    fn try_add(
+        &mut self,
+        mut options: Options,
+        schedule: Option<Schedule>,
+        handler: impl FnOnce(Form) -> Handler,
+    ) -> Result<(), Error> {
+        let (name, group) = (options.job_name()?, options.job_group()?);
+        options.check()?;
+        let body =
+            HandlerBody { name: options.name.clone(), version: options.version, payload: String::new() };
+        let mut work = Work::new(Action::new("", "").expect("two empty texts are short"));
+        work = work.with_policies(options.policies.clone());
+        (work.group, work.priority) = (group.as_ref().map(|group| group.name.clone()), options.priority);
+        if let Some(schedule) = schedule {
+            let mut definition = Definition::new(name, schedule, Body::Handler(body));
+            definition.policies.clone_from(&options.policies);
+            definition.group.clone_from(&work.group);
+            (definition.priority, definition.max_runs) = (options.priority, options.max_runs);
+            let mut job = definition.job(&Origin::Program.source()).map_err(Error::Action)?;
+            if let Some(group) = &group {
+                writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
+                job.text.push_str(&group_table(group));
+            }
+            self.jobs.push(job);
+        }
+        self.take_group(group);
+        let (version, form) = (options.version, options.form());
+        self.registry.add(&options.name, handler(form));
+        match self.catalogue.add(&options.name, Entry { version, work }) {
+            true => Ok(()),
+            false => Err(options.wrong("the name is taken by another job or handler")),
+        }
+    }
+
+    /// Of several limits of one group the smallest holds.
+    fn take_group(&mut self, group: Option<Group>) {
+        let Some(group) = group else { return };
+        match self.groups.iter_mut().find(|known| known.name == group.name) {
+            Some(known) => known.limit = known.limit.min(group.limit),
+            None => self.groups.push(group),
+        }
+    }
+}
+
+fn boxed<E: Into<Failed>>(
+    future: impl Future<Output = Result<(), E>> + Send + 'static,
+) -> BoxFuture<Result<(), Failed>> {
+    Box::pin(async move { future.await.map_err(Into::into) })
+}

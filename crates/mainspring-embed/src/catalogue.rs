@@ -1,0 +1,44 @@
+//! What there is to submit to: the names of a program's handlers, each with its version and its rules.
+//!
+//! Cost: a look-up by name.
+//!
+//! Does not hold the handlers: see [`registry`](crate::registry). So a client may know this without them.
+
+use std::collections::HashMap;
+
+use mainspring_action::body::{Body, HANDLER};
+use mainspring_job::{Action, Work};
+
+/// What is known of a handler without its function.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) version: u32,
+    /// The policies, group and priority of a submission that says nothing of them; its action does nothing.
+    pub(crate) work: Work,
+}
+
+/// All names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalogue {
+    entries: HashMap<String, Entry>,
+}
+
+impl Catalogue {
+    /// Adds a name. Returns whether it was free.
+    pub(crate) fn add(&mut self, name: &str, entry: Entry) -> bool {
+        self.entries.insert(name.to_owned(), entry).is_none()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(name)
+    }
+
+    /// Whether an action is carried out here. One that cannot be read is: its run fails, with the reason.
+    pub(crate) fn executes(&self, action: &Action) -> bool {
+        if action.kind() != HANDLER {
+            return false;
+        }
+        let Ok(Body::Handler(body)) = Body::decode(action) else { return true };
+        self.get(&body.name).is_some_and(|entry| body.version <= entry.version)
+    }
+}

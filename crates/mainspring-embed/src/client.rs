@@ -1,0 +1,148 @@
+//! What any thread of the program asks of its jobs, a handler among them.
+//!
+//! Cost: a clone is a few reference counts; a command waits for the disk.
+//!
+//! Does not keep the jobs running: [`Jobs`](crate::Jobs) does.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Weak};
+
+use jiff::Timestamp;
+use mainspring_exec::clock::Moment;
+use mainspring_job::{Command, JobName, OnceId, Reply, Rest, RunKey, Scope};
+use mainspring_server::server::calls::Caller;
+
+use crate::catalogue::Catalogue;
+use crate::error::Error;
+
+/// Who follows commands.
+#[derive(Clone, Debug)]
+pub(crate) enum Followed {
+    /// The loop, on its thread.
+    ByLoop(Caller),
+    /// The simulation, on this thread.
+    BySimulation(Weak<dyn Follow>),
+}
+
+/// What follows commands on the thread that gives them.
+pub(crate) trait Follow: Debug + Send + Sync {
+    /// What time it is.
+    fn now(&self) -> Timestamp;
+
+    /// Follows a command at once.
+    fn command(&self, command: Command) -> Result<Reply, Error>;
+}
+
+/// Submits, starts, pauses and cancels. It may be cloned and sent to any thread; after the end of the jobs it
+/// says so.
+#[derive(Clone, Debug)]
+pub struct Client {
+    followed: Followed,
+    catalogue: Arc<Catalogue>,
+}
+
+impl Client {
+    pub(crate) fn new(followed: Followed, catalogue: Arc<Catalogue>) -> Client {
+        Client { followed, catalogue }
+    }
+
+    /// What there is to submit to.
+    pub(crate) fn catalogue(&self) -> &Arc<Catalogue> {
+        &self.catalogue
+    }
+
+    /// Runs a job now, whatever its schedule says. Returns the key of the run, which is on disk.
+    ///
+    /// # Errors
+    /// When there is no such job, or the jobs are shut down.
+    pub fn run_now(&self, job: &str) -> Result<RunKey, Error> {
+        match self.command(Command::Trigger(name_of(job)?))? {
+            Reply::Planned { key } => Ok(key),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// Lets a job rest until it is resumed. What runs goes on.
+    ///
+    /// # Errors
+    /// When there is no such job, or the jobs are shut down.
+    pub fn pause(&self, job: &str) -> Result<(), Error> {
+        self.command(Command::Pause(Scope::Job(name_of(job)?), Rest::default())).map(drop)
+    }
+
+    /// Has a job that rests go on.
+    ///
+    /// # Errors
+    /// When there is no such job, or the jobs are shut down.
+    pub fn resume(&self, job: &str) -> Result<(), Error> {
+        self.command(Command::Resume(Scope::Job(name_of(job)?))).map(drop)
+    }
+
+    /// Ends a run: one that waits is withdrawn, one that runs is told to stop.
+    ///
+    /// # Errors
+    /// When there is no such run any more, or the jobs are shut down.
+    pub fn cancel(&self, run: &RunKey) -> Result<(), Error> {
+        self.command(Command::Cancel(run.clone())).map(drop)
+    }
+
+    /// Withdraws what was submitted and has not begun.
+    ///
+    /// # Errors
+    /// When it has begun, or the jobs are shut down.
+    pub fn withdraw(&self, submitted: OnceId) -> Result<(), Error> {
+        self.command(Command::Withdraw(submitted)).map(drop)
+    }
+
+    /// Removes a job of the program for good, with what waits of it: for one that its code defines no more.
+    ///
+    /// # Errors
+    /// When there is no such job, or the jobs are shut down.
+    pub fn forget(&self, job: &str) -> Result<(), Error> {
+        self.command(Command::Remove(name_of(job)?)).map(drop)
+    }
+
+    /// What time it is to the jobs.
+    pub(crate) fn now(&self) -> Result<Timestamp, Error> {
+        match &self.followed {
+            Followed::ByLoop(_) => Ok(Moment::now().wall),
+            Followed::BySimulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
+        }
+    }
+
+    /// Has a command followed, and waits until what it says is on disk.
+    pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
+        answered(match &self.followed {
+            Followed::ByLoop(caller) => caller.command(command).wait()?,
+            Followed::BySimulation(simulation) => {
+                simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
+            }
+        })
+    }
+
+    /// The same as a future.
+    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
+        answered(match &self.followed {
+            Followed::ByLoop(caller) => caller.command(command).await?,
+            Followed::BySimulation(simulation) => {
+                simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
+            }
+        })
+    }
+}
+
+fn answered(reply: Reply) -> Result<Reply, Error> {
+    match reply {
+        Reply::Refused(refusal) => Err(Error::Refused(refusal)),
+        reply => Ok(reply),
+    }
+}
+
+pub(crate) fn name_of(text: &str) -> Result<JobName, Error> {
+    JobName::new(text).map_err(|error| Error::Definition { name: text.to_owned(), reason: error.to_string() })
+}
+
+/// A reply that the planner does not give to such a command.
+pub(crate) fn strange(reply: &Reply) -> Error {
+    Error::Temporary(format!("the planner answered {reply:?}"))
+}

@@ -1,0 +1,75 @@
+//! What can go wrong between a program and its jobs.
+//!
+//! Cost: none.
+//!
+//! Does not describe how runs end: that is in their history.
+
+use std::fmt;
+
+use mainspring_job::{JobError, Refusal, StoreError};
+use mainspring_server::server::calls::Refused;
+
+/// Why jobs are not opened, or something is not submitted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The folder cannot be used: another program or server has it, or it is not ours.
+    Open(mainspring_server::error::Error),
+    /// A definition is wrong: the job or handler, and what is wrong with it.
+    Definition {
+        /// Its name, as it was given.
+        name: String,
+        /// Lower case, no full stop.
+        reason: String,
+    },
+    /// No handler of that name was defined.
+    NoHandler(String),
+    /// The payload is no JSON document, by its serializer.
+    Payload(serde_json::Error),
+    /// The payload is too long.
+    Action(JobError),
+    /// The planner said no.
+    Refused(Refusal),
+    /// Nothing new is taken now, for this reason; what was asked for may be tried again later.
+    Temporary(String),
+    /// The jobs are shut down.
+    Stopped,
+    /// The store failed, and nothing is promised any more.
+    Store(StoreError),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Open(error) => error.fmt(f),
+            Error::Definition { name, reason } => write!(f, "`{name}`: {reason}"),
+            Error::NoHandler(name) => write!(f, "there is no handler `{name}`"),
+            Error::Payload(error) => write!(f, "the payload cannot be written as JSON: {error}"),
+            Error::Action(error) => error.fmt(f),
+            Error::Refused(refusal) => refusal.fmt(f),
+            Error::Temporary(why) => f.write_str(why),
+            Error::Stopped => f.write_str("the jobs are shut down"),
+            Error::Store(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Open(error) => error.source(),
+            Error::Payload(error) => Some(error),
+            Error::Store(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        match refused {
+            Refused::Stopping => Error::Stopped,
+            Refused::Now(why) => Error::Temporary(why),
+        }
+    }
+}

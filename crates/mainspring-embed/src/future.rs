@@ -1,0 +1,98 @@
+//! Futures as handlers, on the program's own runtime.
+//!
+//! ```text
+//! handler ─▶ future ─▶ Guarded ─▶ the program's spawner ─▶ polled by its runtime ─▶ outcome ─▶ loop
+//!                         └─ panics are caught, and it is dropped at its next await when its grace is over
+//! ```
+//!
+//! Cost: two allocations for each run, and a catch of panics for each poll.
+//!
+//! Does not start a runtime.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use mainspring_job::{Failure, Outcome};
+
+use crate::failed::{Failed, outcome};
+use crate::run::Run;
+
+/// A future that may be polled by any thread.
+pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Hands a future to the program's runtime.
+#[derive(Clone)]
+pub struct Spawner(Arc<dyn Fn(BoxFuture<()>) + Send + Sync>);
+
+impl fmt::Debug for Spawner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spawner")
+    }
+}
+
+impl Spawner {
+    pub(crate) fn new(spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Spawner {
+        Spawner(Arc::new(spawn))
+    }
+
+    pub(crate) fn spawn(&self, future: BoxFuture<()>) {
+        (self.0)(future);
+    }
+}
+
+/// A run as a future: tells once how it ended, also when the runtime drops it.
+pub(crate) struct Guarded<F: FnOnce(Outcome)> {
+    run: Run,
+    future: Option<BoxFuture<Result<(), Failed>>>,
+    tell: Option<F>,
+}
+
+impl<F: FnOnce(Outcome)> Guarded<F> {
+    pub(crate) fn new(run: Run, future: BoxFuture<Result<(), Failed>>, tell: F) -> Guarded<F> {
+        Guarded { run, future: Some(future), tell: Some(tell) }
+    }
+
+    fn end(&mut self, outcome: Outcome) {
+        if let Some(tell) = self.tell.take() {
+            // What it holds goes before its end is told.
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future.take())));
+            drop(dropped);
+            tell(outcome);
+        }
+    }
+}
+
+/// The result of one poll, or a panic.
+type Polled = Result<Poll<Result<(), Failed>>, Box<dyn Any + Send>>;
+
+impl<F: FnOnce(Outcome) + Unpin> Future for Guarded<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.run.stop().watch(context.waker());
+        if self.run.stop().is_to_be_dropped() {
+            self.end(Outcome::Killed);
+            return Poll::Ready(());
+        }
+        let Some(future) = &mut self.future else { return Poll::Ready(()) };
+        let polled: Polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        let ended = match polled {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(result)) => outcome(Ok(result)),
+            Err(panic) => outcome(Err(panic)),
+        };
+        self.end(ended);
+        Poll::Ready(())
+    }
+}
+
+impl<F: FnOnce(Outcome)> Drop for Guarded<F> {
+    fn drop(&mut self) {
+        let reason = "the program's runtime dropped it before it was done".to_owned();
+        self.end(Outcome::Failed(Failure::Other(reason)));
+    }
+}

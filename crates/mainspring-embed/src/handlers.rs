@@ -1,0 +1,373 @@
+//! What the loop carries out in a program: its handlers, in place of processes and webhooks.
+//!
+//! ```text
+//! start ─▶ pool: a function   ─┐                          ┌─ returned in time: its outcome
+//!       ─▶ spawner: a future  ─┴─ Ended, bell ─▶ turn ─▶ ─┼─ told to stop: timeout, cancel, shutdown
+//!                                                         └─ grace over: a future is dropped, a function is left to itself
+//! ```
+//!
+//! What a handler returns counts, also after it was told to stop. A function that does not return within its
+//! grace is recorded as a failure for good: its thread still runs, so another attempt would run beside it. A
+//! future is dropped at its next await; only one that awaits nothing is left to itself.
+//!
+//! Cost: a message and a byte on a socket pair for each end; the loop is woken for timeouts by a timer queue.
+//!
+//! Does not decide anything about retries, and knows no store.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use mainspring_action::body::Body;
+use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::output::Piece;
+use mainspring_exec::process::Outcome as ExecutorOutcome;
+use mainspring_exec::run::{End, KillCause, Reports, Stream};
+use mainspring_exec::span::Span;
+use mainspring_exec::waits::{Armed, Waits};
+use mainspring_job::{Action, Failure, Outcome, Start};
+use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted};
+
+use crate::catalogue::Catalogue;
+use crate::client::Client;
+use crate::failed::outcome;
+use crate::future::{Guarded, Spawner};
+use crate::pool::Pool;
+use crate::registry::{Handler, Registry, call};
+use crate::run::{Line, Run, Said};
+
+/// How many functions may be left to themselves before no more are started: each holds a thread that is lost.
+const MAX_LEFT: usize = 64;
+
+/// How long a future that is to be dropped may take to its next await.
+const DROP_WAIT: Duration = Duration::from_secs(1);
+
+/// How far an attempt is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// It was told to stop.
+    Told(KillCause),
+    /// A future is to be dropped.
+    Dropping(KillCause),
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    attempted: Attempted,
+    run: Run,
+    is_future: bool,
+    phase: Phase,
+    began: Moment,
+    grace: Duration,
+    /// When its timeout or its grace is over.
+    armed: Option<Armed>,
+}
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(crate) struct Handlers {
+    catalogue: Arc<Catalogue>,
+    registry: Registry,
+    capacity: usize,
+    pool: Pool,
+    spawner: Option<Spawner>,
+    client: Client,
+    under_way: HashMap<u64, UnderWay>,
+    number_of: HashMap<Attempted, u64>,
+    /// Functions that are left to themselves and hold a thread each.
+    left: HashSet<u64>,
+    waits: Waits<u64>,
+    last_number: u64,
+    sender: Sender<(u64, Outcome)>,
+    receiver: Receiver<(u64, Outcome)>,
+    line_sender: Sender<Line>,
+    lines: Receiver<Line>,
+    ring: Ring,
+    bell: Bell,
+}
+
+impl Handlers {
+    /// At most so many functions at a time, and so many futures beside them if there is a spawner.
+    pub(crate) fn new(
+        registry: Registry,
+        thread_max: usize,
+        futures: Option<(Spawner, usize)>,
+        client: Client,
+    ) -> io::Result<Handlers> {
+        let (ring, bell) = bell()?;
+        let ((sender, receiver), (line_sender, lines)) = (channel(), channel());
+        let future_max = futures.as_ref().map_or(0, |(_, count)| *count);
+        Ok(Handlers {
+            catalogue: Arc::clone(client.catalogue()),
+            registry,
+            capacity: thread_max + future_max,
+            pool: Pool::of_at_most(thread_max),
+            spawner: futures.map(|(spawner, _)| spawner),
+            client,
+            under_way: HashMap::new(),
+            number_of: HashMap::new(),
+            left: HashSet::new(),
+            waits: Waits::default(),
+            last_number: 0,
+            sender,
+            receiver,
+            line_sender,
+            lines,
+            ring,
+            bell,
+        })
+    }
+
+    /// How an attempt tells its end, from any thread.
+    fn teller(&self, number: u64) -> impl FnOnce(Outcome) + Send + Unpin + 'static {
+        let (sender, ring) = (self.sender.clone(), self.ring.clone());
+        move |outcome| {
+            // It fails only after the loop has ended.
+            let _ = sender.send((number, outcome));
+            ring.ring();
+        }
+    }
+
+    fn arm(&mut self, number: u64, after: Option<Duration>, now: Moment) {
+        if let Some(under_way) = self.under_way.get_mut(&number) {
+            let at: Option<Instant> = after.and_then(|after| now.monotonic.checked_add(after));
+            self.waits.arm(&mut under_way.armed, at, number, now);
+        }
+    }
+
+    /// Tells an attempt to stop, once, and gives it its grace from now on if it has one.
+    fn tell_to_stop(&mut self, number: u64, cause: KillCause, now: Moment) {
+        let Some(under_way) = self.under_way.get_mut(&number) else { return };
+        if under_way.phase == Phase::Running {
+            under_way.phase = Phase::Told(cause);
+            under_way.run.stop().tell();
+            let grace = under_way.grace;
+            self.arm(number, Some(grace), now);
+        }
+    }
+
+    /// A timeout or a grace is over.
+    fn elapse(&mut self, number: u64, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        let Some(under_way) = self.under_way.get_mut(&number) else { return };
+        match under_way.phase {
+            Phase::Running => self.tell_to_stop(number, KillCause::Timeout, now),
+            Phase::Told(cause) if under_way.is_future => {
+                under_way.phase = Phase::Dropping(cause);
+                under_way.run.stop().have_dropped();
+                self.arm(number, Some(DROP_WAIT), now);
+            }
+            Phase::Told(cause) | Phase::Dropping(cause) => {
+                let grace = Span(under_way.grace);
+                let why = format!("it did not end within {grace} of being told to, and is left to itself");
+                self.leave(number, cause, Outcome::Failed(Failure::Final(why)), now, reports);
+            }
+        }
+    }
+
+    /// Forgets an attempt that goes on, and reports this as its end.
+    fn leave(
+        &mut self,
+        number: u64,
+        cause: KillCause,
+        outcome: Outcome,
+        now: Moment,
+        reports: &mut dyn Reports<Attempted>,
+    ) {
+        let Some(under_way) = self.forget(number, now) else { return };
+        if under_way.is_future {
+            under_way.run.stop().have_dropped();
+        } else {
+            self.left.insert(number);
+            self.pool.lose_one();
+        }
+        reports.ended(&under_way.attempted, &end(&under_way, outcome, Some(cause), now));
+    }
+
+    fn forget(&mut self, number: u64, now: Moment) -> Option<UnderWay> {
+        let mut under_way = self.under_way.remove(&number)?;
+        self.number_of.remove(&under_way.attempted);
+        self.waits.arm(&mut under_way.armed, None, number, now);
+        Some(under_way)
+    }
+
+    /// An attempt has told its end.
+    fn take_end(&mut self, number: u64, outcome: Outcome, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        if self.left.remove(&number) {
+            return self.pool.regain_one();
+        }
+        let Some(under_way) = self.forget(number, now) else { return };
+        let cause = match under_way.phase {
+            Phase::Running => None,
+            Phase::Told(cause) | Phase::Dropping(cause) => Some(cause),
+        };
+        reports.ended(&under_way.attempted, &end(&under_way, outcome, cause, now));
+    }
+}
+
+fn end(under_way: &UnderWay, outcome: Outcome, cause: Option<KillCause>, now: Moment) -> End {
+    End {
+        is_success: outcome == Outcome::Succeeded,
+        outcome: Some(ExecutorOutcome::Called(outcome)),
+        after: now.since(under_way.began),
+        cause,
+        dropped_bytes: 0,
+        is_output_held: false,
+        retry_at: None,
+    }
+}
+
+impl Execution for Handlers {
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn executes(&self) -> Executes {
+        let catalogue = Arc::clone(&self.catalogue);
+        Box::new(move |action: &Action| catalogue.executes(action))
+    }
+
+    fn needs_room(&self, _action: &Action) -> bool {
+        false
+    }
+
+    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<Attempted>) {}
+
+    fn start(
+        &mut self,
+        start: &Start,
+        _outputs: &dyn Fn(&str) -> String,
+        now: Moment,
+    ) -> Result<Begun, NotStarted> {
+        let Body::Handler(body) = Body::decode(&start.work.action).map_err(NotStarted::ever)? else {
+            return Err(NotStarted::ever("the program calls handlers alone"));
+        };
+        let Some(handler) = self.registry.get(&body.name).map(Arc::clone) else {
+            return Err(NotStarted::ever(format!("there is no handler {}", body.name)));
+        };
+        if MAX_LEFT <= self.left.len() {
+            let count = self.left.len();
+            return Err(NotStarted::Now(format!("{count} handlers do not end and hold a thread each")));
+        }
+        self.last_number += 1;
+        let number = self.last_number;
+        let said = Said { number, lines: self.line_sender.clone(), ring: self.ring.clone() };
+        let run = Run::new(start, now.wall, self.client.clone(), Some(said));
+        let tell = self.teller(number);
+        let is_future = match (&*handler, &self.spawner) {
+            (Handler::Function(_), _) => {
+                let (handler, run) = (Arc::clone(&handler), run.clone());
+                let task = move || {
+                    let Handler::Function(function) = &*handler else { return };
+                    tell(call(function, &run, &body));
+                };
+                let given = self.pool.give(Box::new(task));
+                given.map_err(|error| NotStarted::Now(format!("cannot start a thread: {error}")))?;
+                false
+            }
+            (Handler::Future(make), Some(spawner)) => {
+                match make(run.clone(), &body) {
+                    Ok(future) => spawner.spawn(Box::pin(Guarded::new(run.clone(), future, tell))),
+                    Err(failed) => tell(outcome(Ok(Err(failed)))),
+                }
+                true
+            }
+            (Handler::Future(_), None) => return Err(NotStarted::ever("there is no spawner for futures")),
+        };
+        let attempted = (start.key.clone(), start.attempt);
+        let timeout = start.work.policies.timeout;
+        self.number_of.insert(attempted.clone(), number);
+        let under_way = UnderWay {
+            attempted,
+            run,
+            is_future,
+            phase: Phase::Running,
+            began: now,
+            grace: timeout.kill.grace,
+            armed: None,
+        };
+        self.under_way.insert(number, under_way);
+        self.arm(number, timeout.after, now);
+        Ok(Begun::As("handler".to_owned()))
+    }
+
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.bell.quiet();
+        while let Ok((number, line)) = self.lines.try_recv() {
+            // What a function writes that is left to itself has no place any more.
+            if let Some(under_way) = self.under_way.get(&number) {
+                line.lines()
+                    .for_each(|line| reports.line(&under_way.attempted, Stream::Stdout, &Piece::line(line)));
+            }
+        }
+        while let Ok((number, outcome)) = self.receiver.try_recv() {
+            self.take_end(number, outcome, now, reports);
+        }
+        while let Some(number) = self.waits.due(now) {
+            self.elapse(number, now, reports);
+        }
+    }
+
+    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
+        let number = self.number_of.get(attempted).copied();
+        number.map(|number| self.tell_to_stop(number, KillCause::Asked, now)).is_some()
+    }
+
+    fn give_up(&mut self, _attempted: &Attempted, _now: Moment, _reports: &mut dyn Reports<Attempted>) {}
+
+    /// How long they have then, the end of the loop decides.
+    fn ask_all_to_end(&mut self, now: Moment) {
+        let running = self.under_way.iter().filter(|(_, under_way)| under_way.phase == Phase::Running);
+        let numbers: Vec<u64> = running.map(|(number, _)| *number).collect();
+        for number in numbers {
+            self.tell_to_stop(number, KillCause::Asked, now);
+            self.arm(number, None, now);
+        }
+    }
+
+    fn kill_processes_at_once(&mut self, _now: Moment) {}
+
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        let numbers: Vec<u64> = self.under_way.keys().copied().collect();
+        for number in numbers {
+            if let Some(under_way) = self.under_way.get(&number) {
+                under_way.run.stop().tell();
+            }
+            self.leave(number, KillCause::Asked, Outcome::Killed, now, reports);
+        }
+    }
+
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.give_all_up(now, reports);
+    }
+
+    fn reap(&self) {}
+
+    fn running_count(&self) -> usize {
+        self.under_way.len()
+    }
+
+    fn process_count(&self) -> usize {
+        self.under_way.len()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    fn wait(&self, now: Moment) -> Option<Duration> {
+        self.waits.wait(now)
+    }
+
+    fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {
+        readable.push(self.bell.as_fd());
+    }
+}

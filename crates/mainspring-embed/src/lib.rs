@@ -1,0 +1,96 @@
+//! Durable jobs with handlers in Rust, inside a program of your own.
+//!
+//! ```text
+//!  once("remind").submit() ─▶ on disk ┐                        ┌─▶ a function, on a small pool of threads
+//!  Cron, Every ─▶ due ────────────────┴─▶ start record on disk ┴─▶ a future, on the program's own runtime
+//!                                                   history ◀── Ok, an error, a panic, too late
+//! ```
+//!
+//! The scheduler is that of `mainspring serve`: the same planner, the same store, the same loop on a thread
+//! of its own. What differs is that handlers are called instead of processes. So `mainspring --data DIR
+//! list`, `history`, `show` and `dead` work on the folder, while the program runs and when it does not.
+//!
+//! # Example
+//! ```
+//! use mainspring_embed::{Jobs, ManualClock, Run, RunState};
+//! use serde::{Deserialize, Serialize};
+//! use std::time::Duration;
+//!
+//! #[derive(Serialize, Deserialize)]
+//! struct Reminder {
+//!     text: String,
+//! }
+//!
+//! // In a program: Jobs::open("data")?. Here the clock is moved by hand, and nothing is on disk.
+//! let clock = ManualClock::at("2026-01-01T00:00:00Z".parse()?);
+//! let jobs = Jobs::simulated(&clock)
+//!     .handler("remind", |run: &Run, to: Reminder| {
+//!         println!("{}: {}", run.due(), to.text);
+//!         Ok::<(), String>(())
+//!     })
+//!     .start()?;
+//! let (day, reminder) = (Duration::from_secs(86_400), Reminder { text: "pay".into() });
+//! let submitted = jobs.once("remind").key("user-17").after(day).payload(&reminder).submit()?;
+//! clock.advance(day);
+//! assert_eq!(jobs.runs_of(submitted.job(), 1)?[0].state, RunState::Succeeded);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The promise
+//! - A job is acknowledged only when it is on disk.
+//! - There is one start record for each (job, nominal time, attempt), and it is on disk before anything
+//!   starts.
+//! - Nothing acknowledged is lost, at any moment of a crash.
+//! - After a crash, a run without an end is `abandoned`, and follows its job's retry policy; one that does
+//!   not name `abandoned` leaves it at that, and makes no dead letter of it. So the outside effect happens at
+//!   most once by default, at least once where the job asks for that ([`Options::retry_abandoned`]), and
+//!   effectively once for a receiver that keeps the idempotency key it is sent ([`Run::key`]). Never "exactly
+//!   once".
+//! - Nothing starts early, by the store's clock. Nothing that is recorded fires again, whatever the clock
+//!   does.
+//! - What did not run is a record with a reason, and not silence.
+//!
+//! The guide is `docs/embed.md` of the repository. Policies are those of [`mainspring_job`]; their pages have
+//! the exact rules.
+
+#![forbid(unsafe_code)]
+#![warn(missing_debug_implementations)]
+
+mod builder;
+mod catalogue;
+mod client;
+mod error;
+mod failed;
+mod future;
+mod handlers;
+mod jobs;
+mod options;
+mod payload;
+mod pool;
+mod registry;
+mod run;
+mod simulation;
+mod stop;
+mod submission;
+mod trigger;
+
+pub use builder::Builder;
+pub use client::Client;
+pub use error::Error;
+pub use failed::Failed;
+pub use future::{BoxFuture, Spawner};
+pub use jobs::Jobs;
+pub use options::Options;
+pub use run::Run;
+pub use simulation::ManualClock;
+pub use submission::{Once, Submitted};
+pub use trigger::{Cron, Every};
+
+pub use jiff;
+pub use mainspring_job::{
+    self, Attempt, CatchUp, DeadLetters, JobName, Outcome, Overlap, Policies, Reason, RunKey, RunState,
+};
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embed.md")]
+struct Guide;

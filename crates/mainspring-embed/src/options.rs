@@ -1,0 +1,232 @@
+//! What a program says of a job or a handler beside its function: its name, and the rules for its runs.
+//!
+//! Cost: none worth a word.
+//!
+//! Does not explain the rules: the pages of [`Policies`] and its parts do.
+
+use std::fmt;
+use std::time::Duration;
+
+use mainspring_job::{CatchUp, DeadLetters, Group, JobName, Overlap, Policies};
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::failed::Failed;
+use crate::payload::{Form, Upgrade};
+
+/// A name and the rules for its runs. A text alone is a name with the usual rules.
+///
+/// # Example
+/// ```
+/// use mainspring_embed::{Options, Overlap};
+/// use std::time::Duration;
+///
+/// let options = Options::new("charge")
+///     .retry(5)
+///     .backoff(Duration::from_secs(2))
+///     .timeout(Duration::from_secs(30))
+///     .overlap(Overlap::QueueOne)
+///     .group("payments", 2);
+/// # let _ = options;
+/// ```
+pub struct Options {
+    pub(crate) name: String,
+    pub(crate) policies: Policies,
+    pub(crate) group: Option<(String, u32)>,
+    pub(crate) priority: i8,
+    pub(crate) max_runs: Option<u64>,
+    pub(crate) version: u32,
+    pub(crate) upgrade: Option<Upgrade>,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl From<&str> for Options {
+    fn from(name: &str) -> Options {
+        Options::new(name)
+    }
+}
+
+impl From<String> for Options {
+    fn from(name: String) -> Options {
+        Options::new(name)
+    }
+}
+
+impl Options {
+    /// The usual rules under a name.
+    pub fn new(name: impl Into<String>) -> Options {
+        Options {
+            name: name.into(),
+            policies: Policies::default(),
+            group: None,
+            priority: 0,
+            max_runs: None,
+            version: 0,
+            upgrade: None,
+        }
+    }
+
+    /// All policies at once, as a job file may say them: `"retry=3 overlap=queue-one".parse()?`.
+    #[must_use]
+    pub fn policies(self, policies: Policies) -> Options {
+        Options { policies, ..self }
+    }
+
+    /// How often a failure is tried again; 0, the usual, is never. A run that has used its attempts up is a
+    /// dead letter.
+    #[must_use]
+    pub fn retry(mut self, max: u32) -> Options {
+        self.policies.retry.max = max;
+        self
+    }
+
+    /// The wait before the first retry, ten seconds unless told; each further one is twice as long, up to an
+    /// hour.
+    #[must_use]
+    pub fn backoff(mut self, wait: Duration) -> Options {
+        self.policies.retry.backoff = wait;
+        self
+    }
+
+    /// A run that was cut off by the end of the program is tried again as well: at least once, and no longer
+    /// at most once.
+    #[must_use]
+    pub fn retry_abandoned(mut self) -> Options {
+        self.policies.retry.on.abandoned = true;
+        self
+    }
+
+    /// How long an attempt may take before it is told to stop; without end, unless told.
+    #[must_use]
+    pub fn timeout(mut self, after: Duration) -> Options {
+        self.policies.timeout.after = Some(after);
+        self
+    }
+
+    /// How long an attempt that was told to stop may take to end, ten seconds unless told. Then a future is
+    /// dropped, and a function is left to itself.
+    #[must_use]
+    pub fn stop_grace(mut self, grace: Duration) -> Options {
+        self.policies.timeout.kill.grace = grace;
+        self
+    }
+
+    /// What becomes of occurrences whose time passed while no program ran: the latest is made good for,
+    /// unless told.
+    #[must_use]
+    pub fn misfire(mut self, catch_up: CatchUp) -> Options {
+        self.policies.misfire.catch_up = catch_up;
+        self
+    }
+
+    /// How old what is made good for may be, and within how long after the start it begins: a day and two
+    /// minutes, unless told.
+    #[must_use]
+    pub fn misfire_within(mut self, window: Duration, spread: Duration) -> Options {
+        (self.policies.misfire.window, self.policies.misfire.spread) = (window, spread);
+        self
+    }
+
+    /// What if the job's last run still runs: the next is skipped, unless told.
+    #[must_use]
+    pub fn overlap(mut self, overlap: Overlap) -> Options {
+        self.policies.overlap = overlap;
+        self
+    }
+
+    /// How much history is kept: so many runs, none older than so many days. A hundred and ninety, unless
+    /// told.
+    #[must_use]
+    pub fn retention(mut self, runs: u32, days: u32) -> Options {
+        (self.policies.retention.keep, self.policies.retention.days) = (runs, days);
+        self
+    }
+
+    /// Whether failures wait for a person to look: after their retries, unless told.
+    #[must_use]
+    pub fn dead_letters(mut self, rule: DeadLetters) -> Options {
+        self.policies.dead_letters = rule;
+        self
+    }
+
+    /// How much later than its nominal time a run may start, by a hash of the two.
+    #[must_use]
+    pub fn jitter(mut self, longest: Duration) -> Options {
+        self.policies.jitter = longest;
+        self
+    }
+
+    /// After so many failed runs in a row the job is paused, until a person resumes it.
+    #[must_use]
+    pub fn pause_after(mut self, failures: u32) -> Options {
+        self.policies.pause_after = Some(failures.max(1));
+        self
+    }
+
+    /// A group whose runs go on at most so many at a time, whichever jobs and handlers they are of. Where two
+    /// say different limits, the smaller holds.
+    #[must_use]
+    pub fn group(self, name: impl Into<String>, limit: u32) -> Options {
+        Options { group: Some((name.into(), limit.max(1))), ..self }
+    }
+
+    /// Who starts first when there are more than may run: higher before lower, 0 unless told.
+    #[must_use]
+    pub fn priority(self, priority: i8) -> Options {
+        Options { priority, ..self }
+    }
+
+    /// A job with a schedule is done after so many runs.
+    #[must_use]
+    pub fn max_runs(self, count: u64) -> Options {
+        Options { max_runs: Some(count.max(1)), ..self }
+    }
+
+    /// The version of the payload's form, 0 unless told. Submissions carry it. A run of a newer version waits
+    /// for a program that knows it.
+    #[must_use]
+    pub fn version(self, version: u32) -> Options {
+        Options { version, ..self }
+    }
+
+    /// Makes a payload of this version of one that was submitted with an older one.
+    #[must_use]
+    pub fn upgrade(
+        self,
+        upgrade: impl Fn(u32, Value) -> Result<Value, Failed> + Send + Sync + 'static,
+    ) -> Options {
+        Options { upgrade: Some(Box::new(upgrade)), ..self }
+    }
+
+    pub(crate) fn job_name(&self) -> Result<JobName, Error> {
+        JobName::new(&self.name).map_err(|error| self.wrong(error))
+    }
+
+    pub(crate) fn job_group(&self) -> Result<Option<Group>, Error> {
+        let Some((name, limit)) = &self.group else { return Ok(None) };
+        let name = JobName::new(name).map_err(|error| self.wrong(format!("group `{name}`: {error}")))?;
+        Ok(Some(Group::new(name, *limit)))
+    }
+
+    pub(crate) fn wrong(&self, reason: impl fmt::Display) -> Error {
+        Error::Definition { name: self.name.clone(), reason: reason.to_string() }
+    }
+
+    /// Checks that the policies could have been read from a text, which has their limits.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let again: Policies = self.policies.to_string().parse().map_err(|error| self.wrong(error))?;
+        match again == self.policies {
+            true => Ok(()),
+            false => Err(self.wrong("the policies cannot be kept as they are")),
+        }
+    }
+
+    pub(crate) fn form(&mut self) -> Form {
+        Form { version: self.version, upgrade: self.upgrade.take() }
+    }
+}

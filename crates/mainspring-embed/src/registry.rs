@@ -1,0 +1,67 @@
+//! The handlers of a program, by their names.
+//!
+//! A handler is called with the run and the body of its action, and gives the outcome. A panic is a failure
+//! with its message; a build with `panic = "abort"` has none to catch, and dies.
+//!
+//! Cost: a look-up by name, and a call through a pointer.
+//!
+//! Does not know threads: see [`handlers`](crate::handlers) and [`simulation`](crate::simulation), which
+//! call.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use mainspring_action::body::HandlerBody;
+use mainspring_job::Outcome;
+
+use crate::failed::{Failed, outcome};
+use crate::future::BoxFuture;
+use crate::run::Run;
+
+/// Carries a run out on the thread that calls it.
+pub(crate) type Function = Box<dyn Fn(&Run, &HandlerBody) -> Result<(), Failed> + Send + Sync>;
+
+/// Makes a future that carries a run out.
+pub(crate) type MakeFuture =
+    Box<dyn Fn(Run, &HandlerBody) -> Result<BoxFuture<Result<(), Failed>>, Failed> + Send + Sync>;
+
+/// What a handler is.
+pub(crate) enum Handler {
+    Function(Function),
+    Future(MakeFuture),
+}
+
+/// All handlers of a program.
+#[derive(Default)]
+pub(crate) struct Registry {
+    handlers: HashMap<String, Arc<Handler>>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.handlers.keys()).finish()
+    }
+}
+
+impl Registry {
+    /// Adds a handler.
+    pub(crate) fn add(&mut self, name: &str, handler: Handler) {
+        self.handlers.insert(name.to_owned(), Arc::new(handler));
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Handler>> {
+        self.handlers.get(name)
+    }
+
+    /// Whether any handler makes futures.
+    pub(crate) fn has_futures(&self) -> bool {
+        self.handlers.values().any(|handler| matches!(**handler, Handler::Future(_)))
+    }
+}
+
+/// Calls a function; a panic of it is a failure.
+pub(crate) fn call(function: &Function, run: &Run, body: &HandlerBody) -> Outcome {
+    outcome(catch_unwind(AssertUnwindSafe(|| function(run, body))))
+}

@@ -1,0 +1,147 @@
+//! What a handler knows of the run that it carries out.
+//!
+//! Cost: a clone is a reference count.
+//!
+//! Does not know the payload: a handler gets it beside the run.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_exec::bell::Ring;
+use mainspring_job::{Cause, JobName, RunKey, Start};
+
+use crate::client::Client;
+use crate::stop::Stop;
+
+/// A line that a run wrote, with its number.
+pub(crate) type Line = (u64, String);
+
+/// Where what a run says goes: into the file of its output, by way of the loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) number: u64,
+    pub(crate) lines: Sender<Line>,
+    pub(crate) ring: Ring,
+}
+
+/// One attempt of a run, while it is carried out.
+#[derive(Clone)]
+pub struct Run {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    key: RunKey,
+    attempt: u32,
+    cause: Cause,
+    due: Timestamp,
+    deadline: Option<Timestamp>,
+    client: Client,
+    said: Option<Said>,
+    stop: Stop,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("key", self.key())
+            .field("attempt", &self.attempt())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    /// The attempt that a start asks for, begun at a time.
+    pub(crate) fn new(start: &Start, began: Timestamp, client: Client, said: Option<Said>) -> Run {
+        let timeout = start.work.policies.timeout.after;
+        let (key, attempt, cause, due) = (start.key.clone(), start.attempt, start.cause, start.due);
+        let deadline = timeout.and_then(|after| began.checked_add(after).ok());
+        Run {
+            inner: Arc::new(Inner {
+                key,
+                attempt,
+                cause,
+                due,
+                deadline,
+                client,
+                said,
+                stop: Stop::default(),
+            }),
+        }
+    }
+
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.inner.stop
+    }
+
+    /// Names the run: the same for all its attempts, also after a crash. As a text it is the idempotency key
+    /// for receivers.
+    pub fn key(&self) -> &RunKey {
+        &self.inner.key
+    }
+
+    /// The job, or the name of what was submitted.
+    pub fn job(&self) -> &JobName {
+        &self.inner.key.job
+    }
+
+    /// The time that the schedule names, or at which the submission is due. It does not move with retries.
+    pub fn nominal(&self) -> Timestamp {
+        self.inner.key.nominal
+    }
+
+    /// When this attempt was due.
+    pub fn due(&self) -> Timestamp {
+        self.inner.due
+    }
+
+    /// Which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.inner.attempt
+    }
+
+    /// Why there is a run: its schedule, a submission, a person, a misfire that is made good for.
+    pub fn cause(&self) -> Cause {
+        self.inner.cause
+    }
+
+    /// When the timeout of this attempt is over, by the wall clock. `None`: it has no timeout.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.inner.deadline
+    }
+
+    /// Whether the run is to stop: its timeout is over, it was cancelled, or the jobs are shut down. A
+    /// handler that stops before it is done returns an error.
+    pub fn is_stopping(&self) -> bool {
+        self.inner.stop.is_told()
+    }
+
+    /// Waits until the run is to stop, at most so long, as a function may that would sleep. Returns whether
+    /// it is.
+    pub fn wait_for_stop(&self, longest: Duration) -> bool {
+        self.inner.stop.wait(longest)
+    }
+
+    /// Is ready when the run is to stop.
+    pub async fn stopped(&self) {
+        self.inner.stop.told().await;
+    }
+
+    /// Submits from within a handler.
+    pub fn jobs(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// Writes a line into the output of the run, which `mainspring logs` shows. In a simulation it goes
+    /// nowhere.
+    pub fn say(&self, line: impl fmt::Display) {
+        if let Some(said) = &self.inner.said {
+            // The loop may have ended, and with it the output.
+            let _ = said.lines.send((said.number, line.to_string()));
+            said.ring.ring();
+        }
+    }
+}

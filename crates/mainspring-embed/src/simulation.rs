@@ -1,0 +1,285 @@
+//! Jobs whose time a test moves: a store in memory, and handlers on the thread that moves the clock.
+//!
+//! ```text
+//! clock.advance ─▶ the next time at which something is due ─▶ planner ─▶ store ─▶ handlers, one after the other ─▶ ..
+//! ```
+//!
+//! The planner is the one that runs in production, and so are the records. A handler takes no time by this
+//! clock, so that nothing is timed out, and two never run at once. The same moves give the same history, each
+//! time.
+//!
+//! Cost: that of the planner; a month of a job that is due each minute takes a fraction of a second.
+//!
+//! Does not run a runtime: a future is polled on the calling thread until it is ready. One that waits for
+//! something that only a runtime gives is never ready.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_action::body::Body;
+use mainspring_job::{
+    Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
+    Reader, Reply, Shard, Start, Store, StoreError, Ticket, turn,
+};
+
+use crate::catalogue::Catalogue;
+use crate::client::{Client, Follow, Followed};
+use crate::error::Error;
+use crate::failed::{Failed, outcome};
+use crate::future::{BoxFuture, Guarded};
+use crate::registry::{Handler, Registry, call};
+use crate::run::Run;
+
+/// A clock that stands still until a test moves it. Clones are the same clock.
+///
+/// # Example
+/// ```
+/// use mainspring_embed::{Cron, Jobs, ManualClock, Run};
+/// use std::time::Duration;
+///
+/// let clock = ManualClock::at("2026-01-01T00:00:00Z".parse()?);
+/// let jobs = Jobs::simulated(&clock)
+///     .job("nightly", Cron::parse("0 3 * * *")?, |_: &Run| Ok::<(), String>(()))
+///     .start()?;
+/// clock.advance(Duration::from_secs(31 * 86_400));
+/// assert_eq!(jobs.runs_of("nightly", 100)?.len(), 31);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ManualClock {
+    inner: Arc<Mutex<ClockState>>,
+}
+
+struct ClockState {
+    now: Timestamp,
+    moved: Vec<Weak<Simulation>>,
+}
+
+impl fmt::Debug for ClockState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.now.fmt(f)
+    }
+}
+
+impl ManualClock {
+    /// A clock that shows this time.
+    pub fn at(now: Timestamp) -> ManualClock {
+        ManualClock { inner: Arc::new(Mutex::new(ClockState { now, moved: Vec::new() })) }
+    }
+
+    /// What it shows.
+    pub fn now(&self) -> Timestamp {
+        self.lock().now
+    }
+
+    /// Moves it on by so much. All that is due until then runs, each at its time, before this returns. Zero
+    /// runs what is due now.
+    pub fn advance(&self, by: Duration) {
+        self.advance_to(self.now().checked_add(by).unwrap_or(Timestamp::MAX));
+    }
+
+    /// Moves it on to a time, as [`advance`](Self::advance) does. A time that has passed is now.
+    pub fn advance_to(&self, to: Timestamp) {
+        let simulations: Vec<Arc<Simulation>> = self.lock().moved.iter().filter_map(Weak::upgrade).collect();
+        for simulation in &simulations {
+            simulation.advance_to(to, self);
+        }
+        self.show(to);
+    }
+
+    fn show(&self, to: Timestamp) {
+        let mut state = self.lock();
+        state.now = state.now.max(to);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
+        self.inner.lock().expect("nothing panics while it holds this lock")
+    }
+}
+
+/// The planner and its store, as one thing behind a lock.
+struct State {
+    planner: Planner,
+    store: MemoryStore,
+    lease: Lease,
+    now: Timestamp,
+    starts: VecDeque<Start>,
+    replies: Vec<(Ticket, Reply)>,
+    last_ticket: u64,
+}
+
+/// See the head of this file.
+pub(crate) struct Simulation {
+    state: Mutex<State>,
+    client: Client,
+    registry: Registry,
+}
+
+impl fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Simulation")
+    }
+}
+
+impl Simulation {
+    pub(crate) fn start(
+        clock: &ManualClock,
+        registry: Registry,
+        catalogue: Arc<Catalogue>,
+        definitions: Definitions,
+    ) -> Result<Arc<Simulation>, Error> {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("simulation")).map_err(Error::Store)?;
+        let executes = Arc::clone(&catalogue);
+        let planner = Planner::new(lease.epoch, Limits::default());
+        let state = State {
+            planner: planner.executing(move |action| executes.executes(action)),
+            store,
+            lease,
+            now: clock.now(),
+            starts: VecDeque::new(),
+            replies: Vec::new(),
+            last_ticket: 0,
+        };
+        let simulation = Arc::new_cyclic(|weak: &Weak<Simulation>| Simulation {
+            state: Mutex::new(state),
+            client: Client::new(Followed::BySimulation(Weak::<Simulation>::clone(weak)), catalogue),
+            registry,
+        });
+        simulation.command(Command::Apply(definitions))?;
+        simulation.lock().tell(Input::Begin { takeover: lease.takeover })?;
+        clock.lock().moved.push(Arc::downgrade(&simulation));
+        Ok(simulation)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this lock")
+    }
+
+    /// What clients are of.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn read<T>(
+        &self,
+        ask: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>,
+    ) -> Result<T, Error> {
+        ask(&mut self.lock().store).map_err(Error::Store)
+    }
+
+    /// Goes from one time at which something is due to the next, and runs what starts.
+    fn advance_to(&self, to: Timestamp, clock: &ManualClock) {
+        loop {
+            while let Some(start) = self.take_start() {
+                let outcome = self.carry_out(&start);
+                let (key, attempt) = (start.key, start.attempt);
+                self.tell(Input::Ended { key, attempt, outcome });
+            }
+            let due = self.lock().planner.next_due().filter(|due| *due <= to);
+            let Some(due) = due else { break };
+            let now = {
+                let mut state = self.lock();
+                state.now = state.now.max(due);
+                state.now
+            };
+            clock.show(now);
+            self.tell(Input::Tick);
+        }
+        let mut state = self.lock();
+        state.now = state.now.max(to);
+    }
+
+    fn take_start(&self) -> Option<Start> {
+        self.lock().starts.pop_front()
+    }
+
+    fn tell(&self, input: Input) {
+        self.lock().tell(input).expect("a store in memory does not fail");
+    }
+
+    /// Calls the handler of a start. Nothing is locked meanwhile: it may submit.
+    fn carry_out(&self, start: &Start) -> Outcome {
+        let Ok(Body::Handler(body)) = Body::decode(&start.work.action) else {
+            return Outcome::Failed(Failure::Final("the action cannot be read".to_owned()));
+        };
+        let handler = self.registry.get(&body.name).expect("a run without a handler does not start");
+        let run = Run::new(start, self.now(), self.client.clone(), None);
+        match &**handler {
+            Handler::Function(function) => call(function, &run, &body),
+            Handler::Future(make) => match make(run.clone(), &body) {
+                Ok(future) => wait_for(run, future),
+                Err(failed) => outcome(Ok(Err(failed))),
+            },
+        }
+    }
+}
+
+impl Follow for Simulation {
+    fn now(&self) -> Timestamp {
+        self.lock().now
+    }
+
+    fn command(&self, command: Command) -> Result<Reply, Error> {
+        let mut state = self.lock();
+        state.last_ticket += 1;
+        let ticket = Ticket(state.last_ticket);
+        state.tell(Input::Command { ticket, command })?;
+        let index = state.replies.iter().position(|(of, _)| *of == ticket);
+        Ok(state.replies.swap_remove(index.expect("each command has a reply")).1)
+    }
+}
+
+impl State {
+    fn tell(&mut self, input: Input) -> Result<(), Error> {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let outputs = turn(&mut self.planner, &mut self.store, self.lease, self.now, input);
+            for output in outputs.map_err(Error::Store)? {
+                match output {
+                    Output::Start(start) => self.starts.push_back(start),
+                    Output::Reply { ticket, reply } => self.replies.push((ticket, reply)),
+                    Output::Kill { key, attempt, .. } => {
+                        // One that has begun returns when it likes.
+                        let is_this = |start: &Start| start.key == key && start.attempt == attempt;
+                        if let Some(index) = self.starts.iter().position(is_this) {
+                            self.starts.remove(index);
+                            inputs.push_back(Input::Ended { key, attempt, outcome: Outcome::Killed });
+                        }
+                    }
+                    Output::Load { .. } | Output::LoadIds { .. } => unreachable!("a turn answers them"),
+                    Output::Note(_) => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Wakes a thread that waits for a future.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait_for(run: Run, future: BoxFuture<Result<(), Failed>>) -> Outcome {
+    let ended = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&ended);
+    let mut guarded = Box::pin(Guarded::new(run, future, move |outcome| {
+        *told.lock().expect("nothing panics while it holds this lock") = Some(outcome);
+    }));
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    while guarded.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Pending {
+        thread::park();
+    }
+    let outcome = ended.lock().expect("nothing panics while it holds this lock").take();
+    outcome.expect("a future that is over has told its end")
+}

@@ -1,0 +1,98 @@
+//! How a run learns that it is to stop.
+//!
+//! ```text
+//! timeout, cancel, shutdown ─▶ told ──▶ is_stopping, wait_for_stop, stopped().await
+//!                               └─ grace over ─▶ dropped: a future is dropped at its next await
+//! ```
+//!
+//! Cost: a flag, and a lock where something waits for it.
+//!
+//! Does not stop anything: a function looks at the flag, or it goes on.
+
+use std::future::poll_fn;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+/// What was said so far; it only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Said {
+    #[default]
+    Nothing,
+    Stop,
+    Drop,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    said: Said,
+    wakers: Vec<Waker>,
+}
+
+/// The token of one attempt.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Stop {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this lock")
+    }
+
+    fn say(&self, said: Said) {
+        let mut state = self.lock();
+        if said <= state.said {
+            return;
+        }
+        state.said = said;
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.changed.notify_all();
+        wakers.iter().for_each(Waker::wake_by_ref);
+    }
+
+    /// The run is to stop.
+    pub(crate) fn tell(&self) {
+        self.say(Said::Stop);
+    }
+
+    /// A future is dropped now.
+    pub(crate) fn have_dropped(&self) {
+        self.say(Said::Drop);
+    }
+
+    pub(crate) fn is_told(&self) -> bool {
+        Said::Stop <= self.lock().said
+    }
+
+    pub(crate) fn is_to_be_dropped(&self) -> bool {
+        Said::Drop <= self.lock().said
+    }
+
+    /// Wakes a task when more is said. Each task is kept once.
+    pub(crate) fn watch(&self, waker: &Waker) {
+        let mut state = self.lock();
+        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+            state.wakers.push(waker.clone());
+        }
+    }
+
+    /// Waits until the run is to stop, at most so long. Returns whether it is.
+    pub(crate) fn wait(&self, longest: Duration) -> bool {
+        let state = self.lock();
+        let wait = self.changed.wait_timeout_while(state, longest, |state| state.said < Said::Stop);
+        let (state, _) = wait.expect("nothing panics while it holds this lock");
+        Said::Stop <= state.said
+    }
+
+    /// Is ready when the run is to stop.
+    pub(crate) async fn told(&self) {
+        poll_fn(|context| {
+            self.watch(context.waker());
+            if self.is_told() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+}

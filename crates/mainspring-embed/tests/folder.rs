@@ -1,0 +1,167 @@
+//! What is on disk outlives the program.
+
+use std::sync::mpsc::channel;
+
+use mainspring_embed::{Every, Options, Run};
+use serde::{Deserialize, Serialize};
+
+use super::*;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Reminder {
+    to: String,
+}
+
+#[test]
+fn a_submission_runs_and_its_history_survives_a_restart() {
+    let folder = folder("restart");
+    let (sender, receiver) = channel();
+    let open = || {
+        let sender = sender.clone();
+        Jobs::open(&folder).unwrap().handler("remind", move |run: &Run, to: Reminder| -> Done {
+            sender.send((run.key().clone(), to)).map_err(|error| error.to_string())
+        })
+    };
+    let jobs = open().start().unwrap();
+    let reminder = Reminder { to: "ada".to_owned() };
+    let submitted = jobs.once("remind").key("user-17").payload(&reminder).submit().unwrap();
+    let (key, got) = heard(&receiver);
+    assert_eq!((Some(&key.job), got), (submitted.name.as_ref(), reminder));
+    assert_eq!(ended(&jobs, &submitted).state, RunState::Succeeded);
+    let later =
+        jobs.once("remind").after(LONG * 60).payload(&Reminder { to: "bob".to_owned() }).submit().unwrap();
+    jobs.shutdown(LONG).unwrap();
+    assert!(matches!(jobs.once("remind").submit(), Err(mainspring_embed::Error::Stopped)));
+
+    let jobs = open().start().unwrap();
+    let again =
+        jobs.once("remind").key("user-17").payload(&Reminder { to: "eve".to_owned() }).submit().unwrap();
+    assert!(!again.is_new, "the key is in the history: {again:?}");
+    assert_eq!(jobs.runs_of(submitted.job(), 1).unwrap()[0].state, RunState::Succeeded);
+    jobs.withdraw(later.id.unwrap()).unwrap();
+    assert!(receiver.try_recv().is_err(), "nothing ran twice");
+    jobs.shutdown(LONG).unwrap();
+}
+
+#[test]
+fn a_second_program_on_the_folder_is_refused_in_words() {
+    let folder = folder("two");
+    let jobs = Jobs::open(&folder).unwrap().start().unwrap();
+    let refused = Jobs::open(&folder).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("another server (") && refused.contains("uses the data directory"),
+        "{refused}"
+    );
+    jobs.shutdown(LONG).unwrap();
+    Jobs::open(&folder).unwrap().start().unwrap();
+}
+
+#[test]
+fn a_handler_that_is_gone_leaves_its_runs_waiting() {
+    let folder = folder("gone");
+    let jobs = Jobs::open(&folder)
+        .unwrap()
+        .handler("other", |_: &Run, (): ()| -> Done { Ok(()) })
+        .handler("remind", |_: &Run, (): ()| -> Done { Ok(()) })
+        .job(Options::new("tick").group("g", 1), Every::hours(24 * 365), |_: &Run| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    let submitted = jobs.once("remind").after(Duration::from_millis(300)).submit().unwrap();
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+
+    let jobs =
+        Jobs::open(&folder).unwrap().handler("other", |_: &Run, (): ()| -> Done { Ok(()) }).start().unwrap();
+    let key = jobs.run_now("tick").unwrap();
+    let waiting = wait_until(submitted.job(), &jobs, |record| record.state == RunState::Queued);
+    // What has a handler goes on meanwhile.
+    let other = jobs.once("other").submit().unwrap();
+    assert_eq!(ended(&jobs, &other).state, RunState::Succeeded);
+    assert_eq!(jobs.runs_of("tick", 1).unwrap()[0].state, RunState::Queued);
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+
+    let jobs = Jobs::open(&folder)
+        .unwrap()
+        .handler("remind", |_: &Run, (): ()| -> Done { Ok(()) })
+        .job("tick", Every::hours(24 * 365), |_: &Run| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    let record = ended(&jobs, &submitted);
+    assert_eq!((record.state, record.key), (RunState::Succeeded, waiting.key));
+    assert_eq!(wait_until("tick", &jobs, |record| !record.state.is_open()).key, key);
+}
+
+#[test]
+fn a_job_that_the_code_defines_no_more_can_be_forgotten() {
+    let folder = folder("forget");
+    let open = || Jobs::open(&folder).unwrap();
+    let jobs = open().job("tick", Every::hours(1), |_: &Run| -> Done { Ok(()) }).start().unwrap();
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    let jobs = open().start().unwrap();
+    jobs.forget("tick").unwrap();
+    assert!(jobs.run_now("tick").is_err());
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    assert!(open().start().unwrap().run_now("tick").is_err());
+}
+
+#[test]
+fn what_is_wrong_with_a_definition_is_said_at_the_start() {
+    let open = |name: &str| Jobs::open(folder(name)).unwrap();
+    let nothing = |_: &Run, (): ()| -> Done { Ok(()) };
+    let cases = [
+        (open("wrong-1").handler("a b", nothing), "`a b`: "),
+        (open("wrong-2").handler("a", nothing).handler("a", nothing), "`a`: the name is taken"),
+        (open("wrong-3").handler(Options::new("a").retry(5_000), nothing), "`a`: "),
+        (
+            open("wrong-4").async_handler("a", |_: Run, (): ()| async { Done::Ok(()) }),
+            "futures need a spawner",
+        ),
+    ];
+    for (builder, expected) in cases {
+        let found = builder.start().unwrap_err().to_string();
+        assert!(found.contains(expected), "{found}");
+    }
+    let jobs = open("wrong-5").start().unwrap();
+    assert_eq!(jobs.once("none").submit().unwrap_err().to_string(), "there is no handler `none`");
+}
+
+#[test]
+fn an_older_payload_is_upgraded_and_a_newer_one_waits() {
+    let folder = folder("versions");
+    let (sender, receiver) = channel();
+    let open = |options: Options| {
+        let sender = sender.clone();
+        let greet = move |_: &Run, (title, to): (String, String)| sender.send(format!("{title} {to}"));
+        Jobs::open(&folder).unwrap().handler(options, greet).start().unwrap()
+    };
+    let old = Jobs::open(&folder).unwrap().handler("greet", |_: &Run, _: String| -> Done { Ok(()) });
+    let old = old.start().unwrap();
+    let submitted = old.once("greet").after(Duration::from_millis(300)).payload("Ada").submit().unwrap();
+    old.shutdown(LONG).unwrap();
+    drop(old);
+
+    let upgraded = || {
+        Options::new("greet").version(2).upgrade(|version, to| {
+            assert_eq!(version, 0);
+            Ok(vec!["Dr".into(), to].into())
+        })
+    };
+    let new = open(upgraded());
+    assert_eq!(heard(&receiver), "Dr Ada");
+    assert_eq!(ended(&new, &submitted).state, RunState::Succeeded);
+    let newer =
+        new.once("greet").after(Duration::from_millis(300)).payload(&("Prof", "Ada")).submit().unwrap();
+    new.shutdown(LONG).unwrap();
+    drop(new);
+
+    let rolled_back = open(Options::new("greet"));
+    wait_until(newer.job(), &rolled_back, |record| record.state == RunState::Queued);
+    rolled_back.shutdown(LONG).unwrap();
+    drop(rolled_back);
+    let new = open(upgraded());
+    assert_eq!(heard(&receiver), "Prof Ada");
+    assert_eq!(ended(&new, &newer).state, RunState::Succeeded);
+}

@@ -1,0 +1,180 @@
+//! Handlers that misbehave.
+
+use std::sync::mpsc::channel;
+
+use mainspring_embed::{Failed, Options, Run};
+
+use super::*;
+
+const SHORT: Duration = Duration::from_millis(20);
+
+#[test]
+fn a_panic_is_a_failure_with_its_message() {
+    let jobs = Jobs::open(folder("panic"))
+        .unwrap()
+        .threads(1)
+        .handler("panic", |run: &Run, text: String| -> Done { panic!("{text} in attempt {}", run.attempt()) })
+        .handler("fine", |_: &Run, (): ()| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    let bad = jobs.once("panic").payload("boom").submit().unwrap();
+    let record = ended(&jobs, &bad);
+    assert_eq!(record.state, RunState::Failed);
+    assert_eq!(record.outcome.unwrap().to_string(), "failed: panicked: boom in attempt 1");
+    let good = jobs.once("fine").submit().unwrap();
+    assert_eq!(ended(&jobs, &good).state, RunState::Succeeded, "the one thread lives on");
+}
+
+#[test]
+fn a_run_that_is_told_to_stop_and_does_has_timed_out() {
+    let jobs = Jobs::open(folder("token"))
+        .unwrap()
+        .handler(Options::new("slow").timeout(SHORT), |run: &Run, (): ()| {
+            assert!(run.deadline().is_some());
+            if run.wait_for_stop(LONG) { Err("told to stop") } else { Ok(()) }
+        })
+        .start()
+        .unwrap();
+    let slow = jobs.once("slow").submit().unwrap();
+    assert_eq!(ended(&jobs, &slow).state, RunState::TimedOut);
+}
+
+#[test]
+fn what_does_not_stop_is_abandoned_and_not_started_beside_itself() {
+    let (release, held) = channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let (sender, receiver) = channel();
+    let options = Options::new("stuck").timeout(SHORT).stop_grace(SHORT).retry(5).backoff(SHORT);
+    let jobs = Jobs::open(folder("stuck"))
+        .unwrap()
+        .threads(1)
+        .handler(options, move |run: &Run, (): ()| -> Done {
+            sender.send(run.attempt()).unwrap();
+            // It ignores its token.
+            let _ = held.lock().unwrap().recv();
+            Ok(())
+        })
+        .handler("fine", |_: &Run, (): ()| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    let stuck = jobs.once("stuck").submit().unwrap();
+    assert_eq!(heard(&receiver), 1);
+    let record = ended(&jobs, &stuck);
+    assert_eq!((record.state, record.attempt), (RunState::Dead, 1), "it is not tried again");
+    let outcome = record.outcome.unwrap().to_string();
+    assert!(outcome.contains("did not end within 20 ms of being told to"), "{outcome}");
+    let good = jobs.once("fine").submit().unwrap();
+    assert_eq!(ended(&jobs, &good).state, RunState::Succeeded, "its thread is replaced");
+    release.send(()).unwrap();
+    let good = jobs.once("fine").submit().unwrap();
+    assert_eq!(ended(&jobs, &good).state, RunState::Succeeded);
+    assert!(receiver.try_recv().is_err(), "it was started once");
+}
+
+#[test]
+fn a_shutdown_tells_what_runs_and_records_what_does_not_end() {
+    let folder = folder("shutdown");
+    let (release, held) = channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let (sender, receiver) = channel();
+    let jobs = Jobs::open(&folder)
+        .unwrap()
+        .handler("polite", {
+            let sender = sender.clone();
+            move |run: &Run, (): ()| {
+                sender.send(()).unwrap();
+                if run.wait_for_stop(LONG) { Err("told to stop") } else { Ok(()) }
+            }
+        })
+        .handler("stuck", move |_: &Run, (): ()| -> Done {
+            sender.send(()).unwrap();
+            let _ = held.lock().unwrap().recv();
+            Ok(())
+        })
+        .start()
+        .unwrap();
+    let polite = jobs.once("polite").submit().unwrap();
+    let stuck = jobs.once("stuck").submit().unwrap();
+    heard(&receiver);
+    heard(&receiver);
+    jobs.shutdown(Duration::from_millis(200)).unwrap();
+    let jobs = Jobs::open(&folder).unwrap().start().unwrap();
+    let record = |submitted: &Submitted| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
+    let (polite, stuck) = (record(&polite), record(&stuck));
+    assert_eq!((polite.state, stuck.state), (RunState::Abandoned, RunState::Abandoned));
+    assert!(stuck.why().contains("the server was stopped while it ran"), "{}", stuck.why());
+    drop(release);
+}
+
+#[test]
+fn a_cancelled_run_is_told_and_is_cancelled_and_an_error_for_good_is_a_dead_letter() {
+    let jobs = Jobs::open(folder("cancel"))
+        .unwrap()
+        .handler(
+            "slow",
+            |run: &Run, (): ()| if run.wait_for_stop(LONG) { Err("told to stop") } else { Ok(()) },
+        )
+        .handler(Options::new("hopeless").retry(9), |run: &Run, (): ()| -> Result<(), Failed> {
+            run.say("a line of its output");
+            Err(Failed::for_good("there is no such card"))
+        })
+        .start()
+        .unwrap();
+    let slow = jobs.once("slow").submit().unwrap();
+    let running = wait_until(slow.job(), &jobs, is_running);
+    jobs.cancel(&running.key).unwrap();
+    assert_eq!(ended(&jobs, &slow).state, RunState::Cancelled);
+    let hopeless = jobs.once("hopeless").submit().unwrap();
+    let record = ended(&jobs, &hopeless);
+    assert_eq!((record.state, record.attempt), (RunState::Dead, 1));
+    assert_eq!(record.outcome.unwrap().to_string(), "failed for good: there is no such card");
+}
+
+#[test]
+fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
+    struct Dropped(std::sync::mpsc::Sender<&'static str>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            let _ = self.0.send("dropped");
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let handle = runtime.handle().clone();
+    let (sender, receiver) = channel();
+    let jobs = Jobs::open(folder("futures"))
+        .unwrap()
+        .spawner(move |future| drop(handle.spawn(future)))
+        .async_handler("add", |run: Run, (one, other): (u32, u32)| async move {
+            tokio::task::yield_now().await;
+            run.jobs().once("told").payload(&(one + other)).submit_async().await?;
+            Ok::<(), Failed>(())
+        })
+        .handler("told", {
+            let sender = sender.clone();
+            move |_: &Run, sum: u32| sender.send(if sum == 5 { "five" } else { "wrong" })
+        })
+        .async_handler("panic", |_: Run, (): ()| async { if true { panic!("boom") } else { Done::Ok(()) } })
+        .async_handler(
+            Options::new("stuck").timeout(SHORT).stop_grace(SHORT).retry(1).backoff(LONG),
+            move |_: Run, (): ()| {
+                let dropped = Dropped(sender.clone());
+                async move {
+                    std::future::pending::<()>().await;
+                    drop(dropped);
+                    Done::Ok(())
+                }
+            },
+        )
+        .start()
+        .unwrap();
+    let add = jobs.once("add").payload(&(2, 3)).submit().unwrap();
+    assert_eq!(heard(&receiver), "five");
+    assert_eq!(ended(&jobs, &add).state, RunState::Succeeded);
+    let panic = jobs.once("panic").submit().unwrap();
+    assert_eq!(ended(&jobs, &panic).outcome.unwrap().to_string(), "failed: panicked: boom");
+    let stuck = jobs.once("stuck").submit().unwrap();
+    assert_eq!(heard(&receiver), "dropped");
+    // It is gone, so that it may be tried again.
+    wait_until(stuck.job(), &jobs, |record| record.state == RunState::Scheduled && record.attempt == 1);
+    jobs.shutdown(LONG).unwrap();
+}

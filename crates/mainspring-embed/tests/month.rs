@@ -1,0 +1,114 @@
+//! A month of jobs, on a clock that a test moves.
+
+use std::sync::{Arc, Mutex};
+
+use mainspring_embed::{CatchUp, Cron, Every, ManualClock, Options, Run};
+
+use super::*;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn clock() -> ManualClock {
+    ManualClock::at("2026-01-01T00:00:00Z".parse().unwrap())
+}
+
+#[test]
+fn a_month_of_cron_is_the_same_each_time() {
+    let history = || {
+        let clock = clock();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let (nightly, often) = (Arc::clone(&log), Arc::clone(&log));
+        let berlin = Cron::parse("0 3 * * mon-fri").unwrap().zone("Europe/Berlin").unwrap();
+        let jobs = Jobs::simulated(&clock)
+            .job(
+                Options::new("nightly").retry(2).backoff(Duration::from_secs(60)),
+                berlin,
+                move |run: &Run| {
+                    nightly.lock().unwrap().push(format!("{} #{}", run.key(), run.attempt()));
+                    if run.attempt() == 1 && run.nominal().as_second() % 7 == 0 {
+                        Err("seven")
+                    } else {
+                        Ok(())
+                    }
+                },
+            )
+            .job("often", Every::minutes(10), move |run: &Run| -> Done {
+                often.lock().unwrap().push(run.key().to_string());
+                Ok(())
+            })
+            .start()
+            .unwrap();
+        clock.advance(31 * DAY);
+        let states: Vec<(String, String)> = jobs
+            .runs(10_000)
+            .unwrap()
+            .iter()
+            .map(|run| (run.key.to_string(), run.state.to_string()))
+            .collect();
+        let log = log.lock().unwrap().clone();
+        (log, states)
+    };
+    let (log, states) = history();
+    let nights = log.iter().filter(|line| line.starts_with("nightly") && line.ends_with("#1")).count();
+    assert_eq!(nights, 22, "the working days of January 2026");
+    assert_eq!(log.iter().filter(|line| line.starts_with("often")).count(), 31 * 144);
+    assert!(states.iter().all(|(_, state)| state == "succeeded"));
+    assert_eq!(history(), (log, states));
+}
+
+#[test]
+fn a_handler_may_submit_and_what_it_submits_runs_in_its_turn() {
+    let clock = clock();
+    let jobs = Jobs::simulated(&clock)
+        .handler("count", |run: &Run, left: u32| -> Result<(), mainspring_embed::Failed> {
+            if 0 < left {
+                run.jobs().once("count").after(DAY).payload(&(left - 1)).submit()?;
+            }
+            Ok(())
+        })
+        .start()
+        .unwrap();
+    jobs.once("count").payload(&30).submit().unwrap();
+    clock.advance(Duration::ZERO);
+    assert_eq!(jobs.runs(100).unwrap().iter().filter(|run| !run.state.is_open()).count(), 1);
+    clock.advance(31 * DAY);
+    assert_eq!(jobs.runs(100).unwrap().len(), 31);
+}
+
+#[test]
+fn a_saga_step_is_tried_again_and_ends_as_a_dead_letter() {
+    let clock = clock();
+    let options = Options::new("charge").retry(3).backoff(Duration::from_secs(10));
+    let jobs = Jobs::simulated(&clock)
+        .handler(options, |_: &Run, card: u32| if card == 0 { Err("declined") } else { Ok(()) })
+        .start()
+        .unwrap();
+    let good = jobs.once("charge").payload(&7).submit().unwrap();
+    let bad = jobs.once("charge").payload(&0).submit().unwrap();
+    let unreadable = jobs.once("charge").payload("seven").submit().unwrap();
+    clock.advance(DAY);
+    let record = |submitted: &Submitted| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
+    assert_eq!(record(&good).state, RunState::Succeeded);
+    let bad = record(&bad);
+    assert_eq!((bad.state, bad.attempt), (RunState::Dead, 4));
+    assert_eq!(bad.outcome.unwrap().to_string(), "failed: declined");
+    let unreadable = record(&unreadable);
+    assert_eq!((unreadable.state, unreadable.attempt), (RunState::Dead, 1));
+    let outcome = unreadable.outcome.unwrap().to_string();
+    assert!(outcome.contains("the payload of version 0 cannot be read: invalid type"), "{outcome}");
+}
+
+#[test]
+fn a_future_is_polled_until_it_is_ready() {
+    let clock = clock();
+    let jobs = Jobs::simulated(&clock)
+        .spawner(|_| unreachable!("a simulation polls itself"))
+        .async_job(Options::new("tick").misfire(CatchUp::None), Every::hours(1), |run: Run| async move {
+            std::future::ready(()).await;
+            if run.attempt() == 1 { Ok(()) } else { Err("again") }
+        })
+        .start()
+        .unwrap();
+    clock.advance(DAY);
+    assert_eq!(jobs.runs_of("tick", 100).unwrap().len(), 24);
+}

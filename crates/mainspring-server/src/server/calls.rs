@@ -1,0 +1,211 @@
+//! Commands of the program that the loop runs in: from its threads, without a socket.
+//!
+//! ```text
+//! any thread: Caller ── Call ──▶ channel, bell ──▶ loop ─▶ planner ─▶ store ─▶ reply ──▶ the answer's channel
+//! ```
+//!
+//! Cost: two channels and a system call for each call, and one more for each turn that finds any.
+//!
+//! Does not follow a call: [`program`](super::program) does.
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::pin::Pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use mainspring_job::{Command, Reply};
+
+use mainspring_exec::bell::{Bell, Ring, bell};
+
+/// What becomes of a call.
+pub type Answered = Result<Reply, Refused>;
+
+/// Why a call was not told to the planner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The loop ends, or has ended.
+    Stopping,
+    /// Nothing new is taken now, for this reason.
+    Now(String),
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::Stopping => f.write_str("the jobs are shut down"),
+            Refused::Now(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What a program asks of the loop in it.
+#[derive(Debug)]
+pub(super) enum Call {
+    Command(Command, Answer),
+    Stop { patience: Duration },
+}
+
+/// The end for the threads of the program.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    sender: Sender<Call>,
+    ring: Ring,
+}
+
+/// The end for the loop.
+#[derive(Debug)]
+pub struct Calls {
+    receiver: Receiver<Call>,
+    bell: Bell,
+    /// While it is held, the bell is not readable for good after the last caller is gone.
+    ring: Ring,
+}
+
+/// Where the loop puts what becomes of a call.
+#[derive(Debug)]
+pub struct Answer {
+    shared: Arc<Shared>,
+}
+
+/// What a caller waits for, as a thread or as a future.
+#[derive(Debug)]
+pub struct Promise {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    answered: Option<Answered>,
+    waker: Option<Waker>,
+}
+
+/// Makes both ends of an answer.
+pub fn promise() -> (Answer, Promise) {
+    let shared = Arc::new(Shared::default());
+    (Answer { shared: Arc::clone(&shared) }, Promise { shared })
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing panics while it holds this lock")
+    }
+
+    /// The first answer counts.
+    fn put(&self, answered: Answered) {
+        let mut state = self.lock();
+        if state.answered.is_some() {
+            return;
+        }
+        state.answered = Some(answered);
+        let waker = state.waker.take();
+        drop(state);
+        self.changed.notify_all();
+        waker.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl Answer {
+    /// Gives the answer.
+    pub fn give(self, answered: Answered) {
+        self.shared.put(answered);
+    }
+}
+
+impl Drop for Answer {
+    /// A loop that has ended answers no call.
+    fn drop(&mut self) {
+        self.shared.put(Err(Refused::Stopping));
+    }
+}
+
+impl Promise {
+    /// Waits for the answer, as a thread that the loop does not wait for.
+    #[expect(clippy::missing_panics_doc, reason = "the state is never left in parts")]
+    pub fn wait(self) -> Answered {
+        let state = self.shared.lock();
+        let wait = self.shared.changed.wait_while(state, |state| state.answered.is_none());
+        let mut state = wait.expect("nothing panics while it holds this lock");
+        state.answered.take().expect("it was waited for")
+    }
+}
+
+impl Future for Promise {
+    type Output = Answered;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answered> {
+        let mut state = self.shared.lock();
+        match state.answered.take() {
+            Some(answered) => Poll::Ready(answered),
+            None => {
+                state.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+/// Makes both ends.
+///
+/// # Errors
+///
+/// When the operating system gives no socket pair.
+pub fn calls() -> io::Result<(Caller, Calls)> {
+    let (sender, receiver) = channel();
+    let (ring, bell) = bell()?;
+    Ok((Caller { sender, ring: ring.clone() }, Calls { receiver, bell, ring }))
+}
+
+impl Caller {
+    /// Has a command followed.
+    pub fn command(&self, command: Command) -> Promise {
+        let (answer, promise) = promise();
+        self.call(Call::Command(command, answer));
+        promise
+    }
+
+    /// Has the loop end: what runs is told at once, and has so long before it is given up.
+    pub fn stop(&self, patience: Duration) {
+        self.call(Call::Stop { patience });
+    }
+
+    fn call(&self, call: Call) {
+        // It fails only after the loop has ended, and drops the answer, which says so.
+        let _ = self.sender.send(call);
+        self.ring.ring();
+    }
+}
+
+impl Calls {
+    /// Forgets the rings so far: calls are looked for afterwards.
+    pub(super) fn quiet(&self) {
+        self.bell.quiet();
+    }
+
+    /// The next call, if there is one.
+    pub(super) fn next(&self) -> Option<Call> {
+        self.receiver.try_recv().ok()
+    }
+
+    /// Has the loop look again.
+    pub(super) fn look_again(&self) {
+        self.ring.ring();
+    }
+}
+
+impl AsFd for Calls {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell.as_fd()
+    }
+}

@@ -1,0 +1,201 @@
+//! What the server carries out: processes, mails by way of a process, and webhooks.
+//!
+//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT and
+//! MAINSPRING_KEY; the last is the same for all attempts of a run. A webhook has the same as variables of its
+//! templates. A handler is a function of a program, which the server has not: its runs wait for that program.
+//!
+//! Cost: a spawn, or a thread, per start; a turn is a few system calls for each process.
+//!
+//! Does not keep what they print: see [`work`](super::work).
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainspring_job::{Action, Start};
+
+use super::execution::{Attempted, Begun, Executes, Execution, NotStarted};
+use mainspring_action::body::{Body, HANDLER, PROCESS};
+use mainspring_action::template::Values;
+use mainspring_exec::cgroup::Cgroups;
+use mainspring_exec::clock::Moment;
+use mainspring_exec::deliveries::Deliveries;
+use mainspring_exec::executor::Executor;
+use mainspring_exec::run::{KillCause, Reports};
+use mainspring_exec::{descriptors, orphans, specs, webhook_specs};
+use mainspring_host::accounts::users::Users;
+
+/// Processes and webhooks.
+#[derive(Debug)]
+pub struct Commands {
+    capacity: usize,
+    executor: Executor<Attempted>,
+    deliveries: Deliveries<Attempted>,
+    users: Users,
+    /// Whether what jobs leave behind becomes a child of this process.
+    reaps_orphans: bool,
+    /// Where the cgroups of its processes are, if each has one.
+    cgroup_note: Option<String>,
+}
+
+impl Commands {
+    /// At most so many processes and as many webhooks at a time; fewer where the limit of open files, which is raised
+    /// as far as it may be, has no room for them.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no socket pair.
+    pub fn new(running_max: usize, users: Users) -> io::Result<Commands> {
+        descriptors::raise();
+        let capacity = descriptors::runs_at_once(descriptors::limit()).min(running_max.max(1));
+        let cgroups = Cgroups::delegated();
+        let cgroup_note = cgroups
+            .as_ref()
+            .map(|cgroups| format!("each run has a cgroup of its own, below {}", cgroups.top().display()));
+        Ok(Commands {
+            capacity,
+            cgroup_note,
+            executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
+            deliveries: Deliveries::of_at_most(capacity)?,
+            users,
+            reaps_orphans: orphans::fall_to_us(),
+        })
+    }
+}
+
+impl Execution for Commands {
+    fn note(&self) -> Option<String> {
+        self.cgroup_note.clone()
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn executes(&self) -> Executes {
+        Box::new(|action: &Action| action.kind() != HANDLER)
+    }
+
+    fn needs_room(&self, action: &Action) -> bool {
+        action.kind() == PROCESS && self.executor.is_full()
+    }
+
+    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.executor.make_room(now, reports);
+    }
+
+    fn start(
+        &mut self,
+        start: &Start,
+        outputs: &dyn Fn(&str) -> String,
+        now: Moment,
+    ) -> Result<Begun, NotStarted> {
+        let attempted = (start.key.clone(), start.attempt);
+        let policies = &start.work.policies;
+        let values = values(start);
+        let spec = match Body::decode(&start.work.action).map_err(NotStarted::ever)? {
+            Body::Process(body) => specs::process(&body, &self.users, policies),
+            Body::Mail(body) => {
+                let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
+                if body.needs_output && output.is_empty() {
+                    return Ok(Begun::Nothing);
+                }
+                specs::mail(&body, &output, &self.users, policies)
+            }
+            Body::Webhook(body) => {
+                let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(NotStarted::ever)?);
+                let sent = self.deliveries.start(&spec, values, attempted, now);
+                sent.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
+                return Ok(Begun::As("webhook".to_owned()));
+            }
+            Body::Handler(body) => {
+                return Err(NotStarted::ever(format!("the server has no handler {}", body.name)));
+            }
+        };
+        let spec = spec.map_err(NotStarted::ever)?;
+        let started = self.executor.start(&spec, &variables(&values), attempted, now);
+        let pid = started.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
+        Ok(Begun::As(format!("pid {pid}")))
+    }
+
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.executor.turn(now, reports);
+        self.deliveries.turn(now, reports);
+    }
+
+    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
+        self.executor.kill(attempted, KillCause::Asked, now)
+    }
+
+    fn give_up(&mut self, attempted: &Attempted, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.deliveries.kill(attempted, now, reports);
+    }
+
+    fn ask_all_to_end(&mut self, now: Moment) {
+        self.executor.kill_all(KillCause::Asked, now);
+    }
+
+    fn kill_processes_at_once(&mut self, now: Moment) {
+        self.executor.kill_all_at_once(now);
+    }
+
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.deliveries.kill_all(now, reports);
+    }
+
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+        self.executor.close(now, reports);
+    }
+
+    fn reap(&self) {
+        if self.reaps_orphans {
+            orphans::reap(self.executor.pids());
+        }
+    }
+
+    fn running_count(&self) -> usize {
+        self.executor.running_count() + self.deliveries.running_count()
+    }
+
+    fn process_count(&self) -> usize {
+        self.executor.running_count()
+    }
+
+    /// Something in the background may hold the output of what has ended.
+    fn has_ended(&self) -> bool {
+        self.executor.unended_count() == 0 && self.deliveries.running_count() == 0
+    }
+
+    fn wait(&self, now: Moment) -> Option<Duration> {
+        self.executor.wait(now)
+    }
+
+    fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
+        readable.push(self.deliveries.as_fd());
+        self.executor.watch(readable, writable);
+    }
+}
+
+fn values(start: &Start) -> Values {
+    Values {
+        job: start.key.job.to_string(),
+        run: start.key.to_string(),
+        nominal: start.key.nominal.to_string(),
+        attempt: start.attempt.to_string(),
+        key: start.key.to_string(),
+        secrets: BTreeMap::new(),
+    }
+}
+
+fn variables(values: &Values) -> Vec<(String, String)> {
+    let pairs = [
+        ("MAINSPRING_JOB", &values.job),
+        ("MAINSPRING_RUN", &values.run),
+        ("MAINSPRING_NOMINAL", &values.nominal),
+        ("MAINSPRING_ATTEMPT", &values.attempt),
+        ("MAINSPRING_KEY", &values.key),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()
+}

@@ -1,0 +1,126 @@
+//! What carries starts out: the one part of the loop that a server and a program with jobs of its own do not share.
+//!
+//! | implementation | carries out |
+//! |---|---|
+//! | [`Commands`](super::commands) | processes and webhooks, for the server |
+//! | `Handlers` of mainspring-embed | functions of the program that the loop runs in |
+//!
+//! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up` or `close`.
+//!
+//! Cost: a call through a pointer for each.
+//!
+//! Does not keep output, and postpones nothing: [`work`](super::work) does, for both.
+
+use std::fmt::{self, Debug};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+use mainspring_job::{Action, RunKey, Start};
+
+use mainspring_exec::clock::Moment;
+use mainspring_exec::run::Reports;
+
+/// An attempt of a run.
+pub type Attempted = (RunKey, u32);
+
+/// Says which actions are carried out: see `Planner::executing`.
+pub type Executes = Box<dyn Fn(&Action) -> bool + Send + Sync>;
+
+/// What an attempt became.
+#[derive(Debug)]
+pub enum Begun {
+    /// It runs, as this.
+    As(String),
+    /// There is nothing to be done: a mail of output, and there is none.
+    Nothing,
+}
+
+/// Why an attempt is not started.
+#[derive(Debug)]
+pub enum NotStarted {
+    /// Something is lacking that others may give back.
+    Now(String),
+    /// It cannot be.
+    Ever(String),
+}
+
+impl NotStarted {
+    /// For this reason, which is a shortage or lasts.
+    pub fn for_reason(is_shortage: bool, why: &dyn fmt::Display) -> NotStarted {
+        if is_shortage { NotStarted::Now(why.to_string()) } else { NotStarted::Ever(why.to_string()) }
+    }
+
+    /// For a reason that lasts.
+    pub fn ever(why: impl fmt::Display) -> NotStarted {
+        NotStarted::Ever(why.to_string())
+    }
+}
+
+/// See the head of this file.
+pub trait Execution: Debug + Send {
+    /// What people are told of it when the loop begins.
+    fn note(&self) -> Option<String>;
+
+    /// How many attempts may go on at a time.
+    fn capacity(&self) -> usize;
+
+    /// Which actions it carries out. Runs of others wait.
+    fn executes(&self) -> Executes;
+
+    /// Whether there is no room for a start of this action that [`make_room`](Self::make_room) might give.
+    fn needs_room(&self, action: &Action) -> bool;
+
+    /// Lets go of what has ended and is still held, so that there is room.
+    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+
+    /// Starts an attempt. `outputs` finds what a run of that key wrote.
+    ///
+    /// # Errors
+    /// When it cannot be started, now or ever; its end is not reported then.
+    fn start(
+        &mut self,
+        start: &Start,
+        outputs: &dyn Fn(&str) -> String,
+        now: Moment,
+    ) -> Result<Begun, NotStarted>;
+
+    /// Does all that can be done without waiting.
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+
+    /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its end is
+    /// reported when it comes.
+    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool;
+
+    /// Reports an attempt as killed that cannot be asked.
+    fn give_up(&mut self, attempted: &Attempted, now: Moment, reports: &mut dyn Reports<Attempted>);
+
+    /// Asks all attempts to end that can be asked.
+    fn ask_all_to_end(&mut self, now: Moment);
+
+    /// Kills all processes.
+    fn kill_processes_at_once(&mut self, now: Moment);
+
+    /// Reports all attempts as killed that are no processes.
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+
+    /// Lets go of all that runs, whatever its state.
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+
+    /// A child of this process has ended.
+    fn reap(&self);
+
+    /// How many attempts are not over.
+    fn running_count(&self) -> usize;
+
+    /// How many processes there are.
+    fn process_count(&self) -> usize;
+
+    /// Whether no attempt has an end that is still to be reported.
+    fn has_ended(&self) -> bool;
+
+    /// How long the loop may sleep.
+    fn wait(&self, now: Moment) -> Option<Duration>;
+
+    /// Adds what to poll.
+    fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>);
+}

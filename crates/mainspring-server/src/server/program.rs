@@ -1,0 +1,172 @@
+//! The loop inside another program: what that program asks of it, and what the loop leaves to it.
+//!
+//! | | the server's own process | another program's |
+//! |---|---|---|
+//! | signals | end it, or have the files read again | are the program's |
+//! | log | standard output | what the program gives |
+//! | service manager | is told how the server is | is the program's |
+//! | jobs | of files, and by command | of the program as well |
+//! | a look around | every few seconds | only after something was written |
+//!
+//! A call is told like a request of a client: refused while the loop ends or the disk is full, put off while the store
+//! is behind, and answered when what it says is on disk.
+//!
+//! Cost: see [`calls`](super::calls).
+//!
+//! Does not start a thread: the program does.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fs::File;
+use std::time::{Duration, Instant};
+
+use mainspring_job::{Action, Command, Definitions, JobName, JobRecord};
+
+use super::calls::{Answer, Call, Calls, Refused};
+use super::peer::TURN_TIME;
+use super::phase::{Phase, Stopping};
+use super::purpose::Purpose;
+use super::{LOOK_INTERVAL, Server};
+use crate::error::Error;
+use crate::message::counted;
+use crate::protocol::{ErrorKind, ErrorWire, MAX_NAMED, Power, Request};
+use crate::supervisor;
+use mainspring_action::body::Body;
+use mainspring_exec::clock::Moment;
+use mainspring_file::origin::Origin;
+
+/// Whose process the loop runs in.
+#[derive(Debug)]
+pub enum Host {
+    /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
+    Process,
+    /// Another program's, which has jobs of its own.
+    Program {
+        /// What it asks.
+        calls: Calls,
+        /// Its jobs. Others of their source that are known already stay.
+        jobs: Definitions,
+        /// Where the log goes.
+        log: File,
+    },
+}
+
+impl Server {
+    /// Takes calls, until there is none or the time of this turn is over.
+    pub(super) fn take_calls(&mut self, now: Moment) {
+        self.calls.iter().for_each(Calls::quiet);
+        while self.takes_requests(now)
+            && let Some(call) = self.calls.as_ref().and_then(Calls::next)
+        {
+            match call {
+                Call::Stop { patience } => self.stop_within(patience, now),
+                Call::Command(command, answer) => self.take_command(command, answer, now),
+            }
+            if TURN_TIME <= Moment::now().since(now) {
+                // What is left is looked for in the next turn.
+                self.calls.iter().for_each(Calls::look_again);
+                break;
+            }
+        }
+    }
+
+    fn take_command(&mut self, command: Command, answer: Answer, now: Moment) {
+        let refused = if self.phase != Phase::Running {
+            Some(Refused::Stopping)
+        } else if self.owner.is_full() || self.owner.is_backlogged() || self.room.is_full() {
+            Some(Refused::Now(self.troubles(now).join("; ")))
+        } else {
+            None
+        };
+        if let Some(refused) = refused {
+            return answer.give(Err(refused));
+        }
+        let ticket = self.clients.ticket(Purpose::Call(answer));
+        self.owner.command(ticket, command);
+    }
+
+    /// The program around the loop asks for its end: what runs is told at once.
+    pub(super) fn stop_within(&mut self, patience: Duration, now: Moment) {
+        if self.phase == Phase::Running {
+            self.stopping = Stopping { drain: Duration::ZERO, grace: patience };
+            self.drain(now);
+        }
+    }
+
+    /// In a program its own code says what there is to do: what came over the socket would wait for ever.
+    pub(super) fn may_define(&self, request: &Request) -> Result<(), ErrorWire> {
+        let adds = request.power() == Power::Defines && !matches!(request, Request::Remove { .. });
+        match self.calls.is_some() && adds {
+            true => {
+                let text = "the jobs here are functions of a program, which alone defines and submits them";
+                Err(ErrorWire::new(ErrorKind::Conflict, text))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Which runs wait for something that carries them out, for people.
+    pub(super) fn unserved(&self) -> Option<String> {
+        let planner = self.owner.planner();
+        let mut names = BTreeSet::new();
+        let mut count = 0;
+        for run in planner.unserved() {
+            count += 1;
+            let work = run.work.as_ref().or_else(|| planner.job(&run.key.job).map(|(job, _)| &job.work));
+            names.extend(work.map(|work| executor_of(&work.action)));
+        }
+        let shown: Vec<String> = names.iter().take(MAX_NAMED).cloned().collect();
+        let more = if MAX_NAMED < names.len() { ", .." } else { "" };
+        let runs = counted(count, "run");
+        let wait = if count == 1 { "waits" } else { "wait" };
+        (0 < count).then(|| format!("{runs} {wait} for what is not here: {}{more}", shown.join(", ")))
+    }
+
+    /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves no files,
+    /// and the disk is of interest when something is written.
+    pub(super) fn look_deadline(&self) -> Option<Instant> {
+        let is_idle = self.looked_count == self.owner.committed_count() && self.room.trouble().is_none();
+        let rests = self.calls.is_some() && is_idle;
+        self.looked.monotonic.checked_add(LOOK_INTERVAL).filter(|_| !rests)
+    }
+
+    /// Tells the service manager, unless the process is another program's: that tells what it likes.
+    pub(super) fn tell_supervisor(&self, state: &str) {
+        if self.calls.is_none() {
+            supervisor::tell(state);
+        }
+    }
+}
+
+/// What an action needs, for people.
+fn executor_of(action: &Action) -> String {
+    match Body::decode(action) {
+        Ok(Body::Handler(body)) if 0 < body.version => {
+            format!("handler {} of version {}", body.name, body.version)
+        }
+        Ok(Body::Handler(body)) => format!("handler {}", body.name),
+        _ => format!("what runs a {}", action.kind()),
+    }
+}
+
+/// Refuses names of a program's jobs that others have.
+pub(super) fn check_own(records: &[JobRecord], own: Option<&Definitions>) -> Result<(), Error> {
+    let Some(own) = own else { return Ok(()) };
+    let names: HashSet<&JobName> = own.jobs.iter().map(|job| &job.name).collect();
+    let is_taken = |record: &&JobRecord| {
+        let is_others = record.source.as_ref().is_some_and(|source| *source != own.source);
+        is_others && names.contains(&record.mark.job)
+    };
+    let Some(record) = records.iter().find(is_taken) else { return Ok(()) };
+    let origin = record.source.as_deref().map_or(Origin::Command, Origin::of);
+    let text = format!("there is a job `{}` already, from {origin}", record.mark.job);
+    Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)))
+}
+
+/// What a program says of its jobs counts, and not what was kept of them.
+pub(super) fn leave_own_out(kept: &mut [Definitions], own: Option<&Definitions>) {
+    let Some(own) = own else { return };
+    let names: HashSet<&JobName> = own.jobs.iter().map(|job| &job.name).collect();
+    for set in kept.iter_mut().filter(|set| set.source == own.source) {
+        set.jobs.retain(|job| !names.contains(&job.name));
+    }
+}

@@ -1,0 +1,76 @@
+//! Taking over the data directory and the store in it, before the loop begins.
+//!
+//! ```text
+//! lock of the directory ─▶ store opened ─▶ lease: the owner before is fenced out
+//! ```
+//!
+//! Cost: some system calls and a transaction; a wait where another has the directory for a moment.
+//!
+//! Does not wait for room on the disk: it gives up what it can, and says that there is none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
+
+use crate::place::Place;
+use crate::server::room::give_up;
+use crate::waiting::wait_for;
+use mainspring_store::{Directory, DirectoryError, SqliteStore};
+
+/// How often a data directory that is in use is tried again before that is an error.
+const MAX_TRIES: usize = 100;
+
+/// How long to wait in between.
+const TRY_INTERVAL: Duration = Duration::from_millis(10);
+
+/// A number that the kernel draws when it starts: random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Who owns the store, as it remembers it.
+pub fn owner() -> Owner {
+    Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start())
+}
+
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it
+/// cannot be read.
+fn machine_start() -> String {
+    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// Opens the store and takes it over. On a full disk something is given up for it.
+///
+/// # Errors
+///
+/// When it cannot be opened, or there is no room for it.
+pub fn open_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), StoreError> {
+    loop {
+        let opened = SqliteStore::open(directory).and_then(|mut store| {
+            let lease = store.acquire(Shard::WHOLE, &owner())?;
+            Ok((store, lease))
+        });
+        match opened {
+            Err(StoreError::Full(_)) if give_up(place) => {}
+            other => return other,
+        }
+    }
+}
+
+/// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of
+/// a server that was killed, a child that has not come to its `exec` yet holds the lock a little longer.
+///
+/// # Errors
+///
+/// When another has it, or it cannot be used.
+pub fn take(place: &Place) -> Result<Directory, DirectoryError> {
+    for _ in 0..MAX_TRIES {
+        match Directory::open(place.directory()) {
+            Err(DirectoryError::Taken { .. }) => {}
+            other => return other,
+        }
+        if wait_for(&[], &[], Some(TRY_INTERVAL)).is_err() {
+            break;
+        }
+    }
+    Directory::open(place.directory())
+}
