@@ -1,4 +1,4 @@
-//! The body of a job as plain data: a process to start, a webhook to send, or a function of a program to call.
+//! The body of a job as plain data: a process to start, a webhook to send, or a function to call.
 //!
 //! ```text
 //! job file, crontab, command line ──▶ Body ── encode ──▶ Action { kind, body: JSON } ──▶ planner, store

@@ -2,8 +2,8 @@
 //!
 //! Cost: none worth a word.
 //!
-//! Does not do anything: see [`commands`](crate::commands). A command line that cannot be understood ends the program
-//! with exit code 2.
+//! Does not do anything: see [`commands`](crate::commands). A command line that cannot be understood ends the
+//! program with exit code 2.
 //!
 //! Source: the conventions of <https://clig.dev>.
 

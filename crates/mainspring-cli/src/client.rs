@@ -21,8 +21,8 @@ use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
 pub mod http;
 
-/// The longest answer in bytes: some times that of the largest page, and what a machine has to spare. Another user's server may
-/// say anything.
+/// The longest answer in bytes: some times that of the largest page, and what a machine has to spare. Another
+/// user's server may say anything.
 const MAX_ANSWER_BYTES: u64 = 256 << 20;
 
 /// Where a server is.
@@ -108,7 +108,8 @@ impl Client {
         };
         match sent {
             Ok(()) => self.next_answer(),
-            // A server that takes no more connections says so and closes, perhaps before the request has come.
+            // A server that takes no more connections says so and closes, perhaps before the request has
+            // come.
             Err(error) => match self.next_answer() {
                 Err(said @ Error::Refused(_)) => Err(said),
                 _ => Err(error),
@@ -150,8 +151,9 @@ impl Client {
         }
     }
 
-    /// Waits for something to read from a server on this machine, as long as `output` has a reader; returns whether it
-    /// has. What follows the output of jobs for a reader that has gone would stay until the next line.
+    /// Waits for something to read from a server on this machine, as long as `output` has a reader; returns
+    /// whether it has. What follows the output of jobs for a reader that has gone would stay until the next
+    /// line.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! What the commands of the program do, one file each.
 //!
-//! Each takes its arguments and returns an exit code. Results go to standard output; messages about the program's own
-//! work go to standard error.
+//! Each takes its arguments and returns an exit code. Results go to standard output; messages about the
+//! program's own work go to standard error.
 //!
 //! Cost: see the files.
 //!

@@ -9,8 +9,8 @@
 //!
 //! What is printed for other programs are the types of [`wire`] and of the protocol.
 //!
-//! The parts are a library, so that they can be read, tested and documented one by one; the program is `main.rs`, which only
-//! asks [`cli`] and [`commands`].
+//! The parts are a library, so that they can be read, tested and documented one by one; the program is
+//! `main.rs`, which only asks [`cli`] and [`commands`].
 //!
 //! Cost: a command asks one question and ends.
 //!

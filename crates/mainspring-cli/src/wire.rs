@@ -11,7 +11,8 @@
 //! any        Unreadable   { expression, problem }          for an expression that cannot be read
 //! ```
 //!
-//! Times are RFC 3339 with the offset of the zone. Fields are only added, never renamed: other programs read them.
+//! Times are RFC 3339 with the offset of the zone. Fields are only added, never renamed: other programs read
+//! them.
 //!
 //! Cost: one string per time.
 //!

@@ -1,4 +1,5 @@
-//! A server to which a cgroup is delegated. Where none can be made (without root, without cgroup2) the tests say so and end.
+//! A server to which a cgroup is delegated. Where none can be made (without root, without cgroup2) the tests
+//! say so and end.
 
 use std::fs;
 use std::path::{Path, PathBuf};

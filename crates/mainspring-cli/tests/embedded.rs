@@ -1,4 +1,5 @@
-//! The folder of a program with jobs of its own, looked at by the commands while the program runs and when it does not.
+//! The folder of a program with jobs of its own, looked at by the commands while the program runs and when it
+//! does not.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;

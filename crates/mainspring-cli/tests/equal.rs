@@ -1,7 +1,9 @@
-//! One table: what a command prints with `--json`, and what the HTTP API answers, have the same values under the same names.
+//! One table: what a command prints with `--json`, and what the HTTP API answers, have the same values under
+//! the same names.
 //!
-//! Commands that only change something have no row: the routes send the same requests, and `remote.rs` compares what comes
-//! back. Nor have `simulate`, which asks no server, and `open` and `token`, which are for who is at the machine.
+//! Commands that only change something have no row: the routes send the same requests, and `remote.rs`
+//! compares what comes back. Nor have `simulate`, which asks no server, and `open` and `token`, which are for
+//! who is at the machine.
 
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};

@@ -1,7 +1,8 @@
-//! What the server does when the disk fails it: an error that names the trouble, and nothing acknowledged is lost.
+//! What the server does when the disk fails it: an error that names the trouble, and nothing acknowledged is
+//! lost.
 //!
-//! A small file system is a tmpfs in a mount namespace of the server's own, which `unshare` of util-linux makes; that takes a
-//! privilege, and without it those tests are skipped and say so.
+//! A small file system is a tmpfs in a mount namespace of the server's own, which `unshare` of util-linux
+//! makes; that takes a privilege, and without it those tests are skipped and say so.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -42,7 +43,8 @@ impl Submitter {
         Submitter { stream, reader, acknowledged_count: 0 }
     }
 
-    /// Submits one job, and says whether it was acknowledged; if not, with what the server said, if it said anything.
+    /// Submits one job, and says whether it was acknowledged; if not, with what the server said, if it said
+    /// anything.
     fn submit(&mut self) -> Result<(), String> {
         let body = "x".repeat(4_000);
         let key = format!("k{}", self.acknowledged_count);

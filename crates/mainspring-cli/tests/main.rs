@@ -1,7 +1,7 @@
 //! Runs the real program as a person would: arguments in, output and exit code out.
 //!
-//! No test sleeps or measures: each waits for a line or for the end of the program, with a bound that only a hang
-//! reaches.
+//! No test sleeps or measures: each waits for a line or for the end of the program, with a bound that only a
+//! hang reaches.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

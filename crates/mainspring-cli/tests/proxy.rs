@@ -1,5 +1,5 @@
-//! The listener behind a real nginx, below a base path: with the path kept, with the path taken away, and by a socket in a
-//! folder. Where nginx is not installed the test says so.
+//! The listener behind a real nginx, below a base path: with the path kept, with the path taken away, and by
+//! a socket in a folder. Where nginx is not installed the test says so.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -108,7 +108,8 @@ fn a_cancelled_run_ends_with_its_whole_group() {
     let mut served = Served::start("cancel", jobs);
     served.running.wait_for(&["long", "stdout ready"]);
     served.says(&["cancel", "long"], 0, "");
-    // On a busy machine the shell may be seen to have ended before what it left behind has written its last line.
+    // On a busy machine the shell may be seen to have ended before what it left behind has written its last
+    // line.
     served.running.wait_for_all(&[&["long", "stdout inner"], &["long", "end    killed by SIGTERM"]]);
     served.says(&["history", "long"], 0, "cancelled");
     served.stop();

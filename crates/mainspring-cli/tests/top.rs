@@ -1,5 +1,5 @@
-//! `mainspring top` in a pseudo-terminal: what a terminal shows after its bytes, keys, a change of size, and that the
-//! terminal is as it was however it ends.
+//! `mainspring top` in a pseudo-terminal: what a terminal shows after its bytes, keys, a change of size, and
+//! that the terminal is as it was however it ends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -18,7 +18,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use crate::program::BOUND;
 use crate::served::{IDLE, Served};
 
-/// How much a terminal is sent before something is shown that a test waits for. The clock alone sends a piece a second.
+/// How much a terminal is sent before something is shown that a test waits for. The clock alone sends a piece
+/// a second.
 const MAX_PIECES: usize = 200;
 
 /// The name of a variable that makes a test of this file the program that panics.

@@ -116,7 +116,8 @@ impl Jobs {
         let serving = serving(place.clone(), execution, Host::Program { calls, jobs: definitions, log })?;
         let (store, lease) = open_store(&directory, &place).map_err(Error::Store)?;
         let reader = Mutex::new(Some(Box::new(store.reader()) as Box<dyn Reader + Send>));
-        let asked = mainspring_exec::clock::boot_time();
+        // The lock of a folder lasts: no lease ages.
+        let asked = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
         let server = Server::prepare(serving, stores, lease).map_err(Error::Open)?;
         let run = move || {

@@ -142,7 +142,8 @@ struct Object<'l> {
     text: &'l str,
 }
 
-/// Writes lines to one writer, which is not made non-blocking: standard output may be shared with other programs.
+/// Writes lines to one writer, which is not made non-blocking: standard output may be shared with other
+/// programs.
 #[derive(Debug)]
 pub struct Log<W> {
     writer: W,
@@ -208,7 +209,8 @@ impl<W: Write + AsFd> Log<W> {
         self.pending.push(b'\n');
     }
 
-    /// Writes as much as the reader takes at once. A failure is kept and not returned: see [`is_closed`](Log::is_closed).
+    /// Writes as much as the reader takes at once. A failure is kept and not returned: see
+    /// [`is_closed`](Log::is_closed).
     pub fn flush(&mut self, time: Timestamp) {
         if 0 < self.lost_count && self.has_pending() {
             let text = format!("{} lines of the log could not be written", self.lost_count);
@@ -294,7 +296,8 @@ impl<W: Write + AsFd> Log<W> {
     }
 }
 
-/// A time as the log and `next` show it: RFC 3339 with the offset of its zone, with a fraction only if it has one.
+/// A time as the log and `next` show it: RFC 3339 with the offset of its zone, with a fraction only if it has
+/// one.
 pub fn rfc3339(time: &Zoned) -> String {
     time.timestamp().display_with_offset(time.offset()).to_string()
 }

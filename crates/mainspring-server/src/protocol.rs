@@ -61,10 +61,12 @@ pub struct Asked {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
-    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is believed.
+    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is
+    /// believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which others are told.
+    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which
+    /// others are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
     /// What is asked.
@@ -133,7 +135,8 @@ pub enum Request {
     LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.
     Redeem { code: String },
-    /// What changed since the last such question, as soon as anything has. The server's own listener alone may ask.
+    /// What changed since the last such question, as soon as anything has. The server's own listener alone
+    /// may ask.
     Watch,
 }
 
@@ -202,7 +205,8 @@ pub enum Response {
         count: usize,
         series: u32,
     },
-    /// What a rewind would let run: the first times, and how many there are, those that do not run again among them.
+    /// What a rewind would let run: the first times, and how many there are, those that do not run again
+    /// among them.
     Rewinding {
         times: Vec<String>,
         count: u64,
@@ -229,8 +233,8 @@ pub enum Response {
 }
 
 impl Response {
-    /// The line that answers a request: what [`Answered`] is as JSON, with the end of the line. Serde would copy each field of an
-    /// answer before it writes a flattened one, which took half the time of a list.
+    /// The line that answers a request: what [`Answered`] is as JSON, with the end of the line. Serde would
+    /// copy each field of an answer before it writes a flattened one, which took half the time of a list.
     ///
     /// # Panics
     ///
@@ -383,7 +387,8 @@ pub struct RunWire {
     pub ended: Option<String>,
     /// The text for people: `exit 3`.
     pub outcome: Option<String>,
-    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`, `killed`.
+    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`,
+    /// `killed`.
     #[serde(default)]
     pub outcome_code: Option<String>,
     /// The number of an exit status, of a signal or of a server's answer, where the outcome is one.

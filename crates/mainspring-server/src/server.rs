@@ -79,6 +79,7 @@ pub mod room;
 pub mod standby;
 mod stop;
 mod store_thread;
+mod stored;
 mod waiters;
 mod waits;
 mod work;

@@ -9,8 +9,6 @@
 //! - A doc comment says more than one word, and a comment names its subject: see `SUBJECTLESS`.
 //! - `unsafe` only in the files that ARCHITECTURE.md lists below its heading "Unsafe".
 
-use std::path::Path;
-
 use syn::visit::{self, Visit};
 
 use super::{Finding, Source};
@@ -20,9 +18,6 @@ const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers",
 
 /// The width of a line: the `max_width` of rustfmt.toml.
 const LINE_COLUMNS_MAX: usize = 110;
-
-/// Folders whose comments are still wider. A folder leaves the list when it is clean; none is added.
-const TOO_WIDE: [&str; 2] = ["crates/mainspring-cli/", "crates/mainspring-server/"];
 
 /// Words that stand for a subject that the sentence can name: a thread, a caller, a client, a person.
 const SUBJECTLESS: [&str; 2] = ["whoever", "whomever"];
@@ -49,7 +44,7 @@ fn check_source(unsafe_section: &str, source: &Source) -> Vec<Finding> {
         if let Some(mark) = left_over(line) {
             findings.push(Finding::new(&source.path, index + 1, format!("{mark} does not land")));
         }
-        if !is_block && is_too_wide(line) && !is_below(&source.path, &TOO_WIDE) {
+        if !is_block && is_too_wide(line) {
             let text = format!("the comment has {} columns, at most 110", line.chars().count());
             findings.push(Finding::new(&source.path, index + 1, text));
         }
@@ -83,11 +78,6 @@ fn left_over(line: &str) -> Option<String> {
     marks.into_iter().find(|mark| comment.contains(mark.as_str())).or_else(|| {
         (comment.contains(&to_do) && !has_number).then(|| format!("a {to_do} without an issue's number"))
     })
-}
-
-/// Whether a path lies in one of the folders.
-fn is_below(path: &Path, folders: &[&str]) -> bool {
-    folders.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Whether a line begins or ends a block in a comment: a picture or code, which cannot be wrapped.
@@ -231,6 +221,8 @@ impl<'ast> Visit<'ast> for Names<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn check_text(text: &str) -> Vec<String> {

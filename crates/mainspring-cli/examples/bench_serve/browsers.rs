@@ -1,4 +1,5 @@
-//! What 64 browsers that look at 10,000 jobs cost the loop: how long it takes to answer somebody else meanwhile.
+//! What 64 browsers that look at 10,000 jobs cost the loop: how long it takes to answer somebody else
+//! meanwhile.
 //!
 //! ```text
 //! 32 browsers: a stream of events, and the list again after a change, at most once a second

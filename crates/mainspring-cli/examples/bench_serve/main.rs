@@ -8,14 +8,16 @@
 //! | 64 browsers | 10,000 jobs, and what the browsers add to the time of an answer of the loop |
 //! | a million pending | memory, and the time from the start of the process to its first answer |
 //!
-//! `cargo xtask bench-serve` builds the server and runs this; words after it choose figures: `submit`, `late`, `look`, `browsers`,
-//! `million`.
+//! `cargo xtask bench-serve` builds the server and runs this; words after it choose figures: `submit`,
+//! `late`, `look`, `browsers`, `million`.
 //!
 //! Cost: about three minutes, and a gigabyte of disk.
 //!
-//! Does not compare what the two servers do beyond keeping a job: one knows history, keys and policies, the other tubes.
+//! Does not compare what the two servers do beyond keeping a job: one knows history, keys and policies, the
+//! other tubes.
 //!
-//! Source: the protocol of [beanstalkd](https://github.com/beanstalkd/beanstalkd/blob/master/doc/protocol.txt).
+//! Source: the protocol of
+//! [beanstalkd](https://github.com/beanstalkd/beanstalkd/blob/master/doc/protocol.txt).
 
 mod browsers;
 mod clock;

@@ -1,4 +1,5 @@
-//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`, `backfill`, `rewind`, `dead`.
+//! The commands that change something: `run`, `at`, `every`, `pause`, `resume`, `cancel`, `remove`,
+//! `backfill`, `rewind`, `dead`.
 //!
 //! Cost: one connection.
 //!

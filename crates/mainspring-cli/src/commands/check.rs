@@ -2,8 +2,8 @@
 //!
 //! Cost: one pass over each file, and one explanation per entry.
 //!
-//! Does not ask whether this user may run the entries of a system crontab; `run` does. That a user exists is checked,
-//! because Debian's cron refuses an entry of an unknown user.
+//! Does not ask whether this user may run the entries of a system crontab; `run` does. That a user exists is
+//! checked, because Debian's cron refuses an entry of an unknown user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -6,8 +6,8 @@
 //!            └─ none does ────────▶ the store itself, read through
 //! ```
 //!
-//! Cost: a few system calls and two requests; without a server also a read of the whole store, about a second for each
-//! gigabyte.
+//! Cost: a few system calls and two requests; without a server also a read of the whole store, about a second
+//! for each gigabyte.
 //!
 //! Does not repair anything.
 

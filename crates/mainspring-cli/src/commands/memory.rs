@@ -10,8 +10,8 @@
 //! Cost: see the loop in [`server`](mainspring_server::server); jobs, waiting one-shot jobs and kept runs are
 //! in memory.
 //!
-//! Does not keep anything over its own end: what was due while it did not run is neither run nor recorded, and
-//! what runs wrote is removed. After `kill -9` the new folder is left behind.
+//! Does not keep anything over its own end: what was due while it did not run is neither run nor recorded,
+//! and what runs wrote is removed. After `kill -9` the new folder is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};

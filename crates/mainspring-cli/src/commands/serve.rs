@@ -31,8 +31,8 @@ use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores
 use mainspring_server::takeover::take;
 use mainspring_store::{Directory, DirectoryError};
 
-/// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals sign, because the
-/// word after a bare `--listen` is a file.
+/// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
+/// sign, because the word after a bare `--listen` is a file.
 fn check_files(files: &[String]) -> Result<(), Error> {
     let is_address = |name: &&String| name.parse::<SocketAddr>().is_ok() && !Path::new(name).exists();
     match files.iter().find(is_address) {

@@ -30,8 +30,8 @@ const MACHINE_ID: &str = "/etc/machine-id";
 
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
-/// Which database is shared; `None` for the store in the data directory. `is_other` says that another store was
-/// asked for, so that the variable means nothing.
+/// Which database is shared; `None` for the store in the data directory. `is_other` says that another store
+/// was asked for, so that the variable means nothing.
 pub(super) fn location(
     argument: Option<String>,
     file: Option<&Path>,

@@ -1,11 +1,12 @@
-//! `mainspring top`: a live view of a server in the terminal, with the keys that people know from `top` and `less`.
+//! `mainspring top`: a live view of a server in the terminal, with the keys that people know from `top` and
+//! `less`.
 //!
 //! ```text
 //! poll: a key, a signal, the time ─▶ board ─▶ ask ─▶ board ─▶ frame ─▶ terminal
 //! ```
 //!
-//! Cost: what the view shows is asked for once a second, and less often where the answers take long; a frame sends
-//! the lines that changed.
+//! Cost: what the view shows is asked for once a second, and less often where the answers take long; a frame
+//! sends the lines that changed.
 //!
 //! Does not keep anything, and reads no file of the server: over `--url` it shows the same.
 
@@ -39,7 +40,8 @@ use crate::top::raw::{Raw, show};
 /// How often the server is asked: what people take for live.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A server is asked for at most one part in so many of the time, so that looking at a large one costs it little.
+/// A server is asked for at most one part in so many of the time, so that looking at a large one costs it
+/// little.
 const SHARE: u32 = 20;
 
 /// How long an answer is waited for before the head line says that there is none.
@@ -139,7 +141,8 @@ impl Top {
             for key in keys(&bytes[..count]) {
                 match self.board.press(key) {
                     Wish::Show => {}
-                    // Before the next key, which may have come with this one: it is for a row of the new view.
+                    // Before the next key, which may have come with this one: it is for a row of the new
+                    // view.
                     Wish::Look => self.look(),
                     Wish::Redraw => self.redraw()?,
                     Wish::End => return Ok(()),

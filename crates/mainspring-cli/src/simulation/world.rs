@@ -5,8 +5,8 @@
 //! wall      from ─────▶ set ·····▶ ───────▶     the planner is told this one, as a server's is
 //! ```
 //!
-//! At one moment runs end first, then the clock is set or the server dies, then the planner looks. So a run that ends as the
-//! next one is due is not in its way.
+//! At one moment runs end first, then the clock is set or the server dies, then the planner looks. So a run
+//! that ends as the next one is due is not in its way.
 //!
 //! Cost: one look at the planner per moment, and one small batch per change.
 //!
@@ -27,7 +27,8 @@ use mainspring_exec::executor::MAX_RUNNING;
 /// The source that all jobs of a simulation have.
 const SOURCE: &str = "simulation";
 
-/// How often the planner may look at one moment. A look handles hundreds of jobs, and there are at most a hundred thousand.
+/// How often the planner may look at one moment. A look handles hundreds of jobs, and there are at most a
+/// hundred thousand.
 const MAX_LOOKS_AT_ONE_MOMENT: usize = 100_000;
 
 /// A point of elapsed time, and a number that keeps equals apart.

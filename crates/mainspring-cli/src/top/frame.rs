@@ -1,7 +1,7 @@
 //! What is on the terminal, and the shortest text that makes it something else, line by line.
 //!
-//! Over a slow line only what changed is sent. The whole is sent as one update, where the terminal knows that, so
-//! that no half of it is seen.
+//! Over a slow line only what changed is sent. The whole is sent as one update, where the terminal knows
+//! that, so that no half of it is seen.
 //!
 //! Cost: a comparison of each line.
 //!
@@ -29,8 +29,8 @@ impl Frame {
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate() {
             if self.shown.get(index) != Some(line) {
-                // The old line goes first: behind a character in the last column the cursor still stands on it, and
-                // it would go too.
+                // The old line goes first: behind a character in the last column the cursor still stands on
+                // it, and it would go too.
                 let _ = write!(text, "\u{1b}[{};1H\u{1b}[K{line}\u{1b}[0m", index + 1);
             }
         }

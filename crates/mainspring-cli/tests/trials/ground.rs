@@ -51,8 +51,8 @@ impl Ground {
     pub(crate) fn of_ours(name: &str) -> Ground {
         let folder = crate::served::folder(&format!("trial-{name}"));
         let ground = Ground { folder: fs::canonicalize(folder).unwrap() };
-        // Bob cannot reach the folder that it was built in. Copied by another program: a copy that is open for writing here would
-        // be so in what other tests start meanwhile, and could not be executed.
+        // Bob cannot reach the folder that it was built in. Copied by another program: a copy that is open
+        // for writing here would be so in what other tests start meanwhile, and could not be executed.
         let copied =
             Command::new("cp").args([env!("CARGO_BIN_EXE_mainspring"), &ground.text("mainspring")]).status();
         assert!(copied.unwrap().success());
@@ -165,7 +165,8 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Says that something is skipped, past the capture of test output, so that nobody takes it for something that passed.
+/// Says that something is skipped, past the capture of test output, so that nobody takes it for something
+/// that passed.
 pub(crate) fn skipped(why: &str) {
     let _ = std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes());
 }

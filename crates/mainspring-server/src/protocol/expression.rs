@@ -143,8 +143,8 @@ pub fn day_rule_name(rule: DayRule) -> &'static str {
     }
 }
 
-/// Reads an expression of a language. `name` is that of the job, from which `H` and `~` choose their values. A fault
-/// of a text that another language can read says so.
+/// Reads an expression of a language. `name` is that of the job, from which `H` and `~` choose their values.
+/// A fault of a text that another language can read says so.
 ///
 /// # Errors
 ///

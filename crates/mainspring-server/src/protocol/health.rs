@@ -29,7 +29,8 @@ pub struct HealthWire {
     pub failing: NamesWire,
     /// Jobs that are paused because the server died in them too often in a row.
     pub crash_loops: NamesWire,
-    /// Jobs that ran when the server died, and have neither ended nor run for long since: they start a few at a time.
+    /// Jobs that ran when the server died, and have neither ended nor run for long since: they start a few at
+    /// a time.
     pub quarantined: NamesWire,
     /// Jobs that follow the ends of a job that there is not.
     #[serde(default)]

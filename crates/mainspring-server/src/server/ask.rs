@@ -36,8 +36,8 @@ use mainspring_file::jobfile::JobFile;
 use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
 
-/// So many requests are worth a batch of their own while the store has nothing to write. With fewer, a slow disk would be flushed
-/// too often.
+/// So many requests are worth a batch of their own while the store has nothing to write. With fewer, a slow
+/// disk would be flushed too often.
 const PORTION: usize = 512;
 
 /// How many waiting runs of a job one `cancel` ends.
@@ -47,8 +47,8 @@ const MAX_CANCELLED: usize = 1_000;
 const MAX_SHOWN: usize = 20;
 
 impl Server {
-    /// Takes requests of all clients in turn, until there is none or the time of this turn is over; or there are enough for a
-    /// batch that can be written while the others are read.
+    /// Takes requests of all clients in turn, until there is none or the time of this turn is over; or there
+    /// are enough for a batch that can be written while the others are read.
     pub(super) fn take_requests(&mut self, now: Moment) {
         self.clients.read(now);
         let (began, mut taken_count) = (Moment::now(), 0);
@@ -429,7 +429,8 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
     Ok(note)
 }
 
-/// Whether it is kept who asks. Of what programs submit the job itself is the record: there may be thousands a second.
+/// Whether it is kept who asks. Of what programs submit the job itself is the record: there may be thousands
+/// a second.
 fn is_audited(request: &Request) -> bool {
     request.power() != Power::Looks && !matches!(request, Request::Submit(_)) && !is_preview(request)
 }

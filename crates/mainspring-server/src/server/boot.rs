@@ -13,10 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, MAX_PAGE, Prune, Query,
-    Reader as StoreReader, Rest, Run, RunState, Shard, Store, StoreError,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, Prune, Reader as StoreReader, Store,
 };
 
 use super::clients::Clients;
@@ -30,6 +28,7 @@ use super::program::{Host, check_own, leave_own_out};
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::room::Room;
+use super::stored::Stored;
 use super::waits::LoopWaits;
 use super::work::Work;
 use super::work_texts::WorkTexts;
@@ -104,49 +103,6 @@ pub struct Stores {
     pub asked: Duration,
 }
 
-/// What the store held at the start.
-struct Stored {
-    records: Vec<JobRecord>,
-    /// How everything rests, if it is paused.
-    paused: Option<Rest>,
-    /// The open runs.
-    pages: Vec<Vec<Run>>,
-    /// When runs of those jobs last succeeded whose silence is told.
-    heard: Vec<(JobName, Timestamp)>,
-}
-
-impl Stored {
-    fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
-        let (records, paused) = store.jobs(shard)?;
-        let mut pages: Vec<Vec<Run>> = Vec::new();
-        loop {
-            let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
-            let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
-            if page.is_empty() {
-                let heard = Stored::heard(store, shard, &records)?;
-                return Ok(Stored { records, paused, pages, heard });
-            }
-            pages.push(page);
-        }
-    }
-
-    /// Asks the store for each job whose definition says that its silence is told.
-    fn heard(
-        store: &mut dyn Store,
-        shard: Shard,
-        records: &[JobRecord],
-    ) -> Result<Vec<(JobName, Timestamp)>, StoreError> {
-        let mut found = Vec::new();
-        for record in records.iter().filter(|record| record.text.contains("silent_after")) {
-            let mut query = Query::new(1).of(record.mark.job.clone());
-            query.states = vec![RunState::Succeeded];
-            let last = store.find(shard, &query)?.first().and_then(|run| run.ended);
-            found.extend(last.map(|at| (record.mark.job.clone(), at)));
-        }
-        Ok(found)
-    }
-}
-
 impl Server {
     /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
@@ -161,7 +117,8 @@ impl Server {
         let began = Moment::now();
         let files = Files::new(&files, reader);
         let (signals, calls, own, output) = match host {
-            // From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+            // From here on a signal ends the loop and not the process, so nothing that was started is left
+            // behind.
             Host::Process => (Signals::register(), None, None, standard_output()),
             Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
         };
@@ -325,7 +282,8 @@ impl Server {
         records.iter().filter(has_changed).filter_map(read).collect()
     }
 
-    /// A file that was applied and is served now is the same file; so is one that an older version knew by what the path led to.
+    /// A file that was applied and is served now is the same file; so is one that an older version knew by
+    /// what the path led to.
     fn know_as_served(&self, records: &mut [JobRecord]) {
         for file in &self.files.served {
             let names = [Some(file.path.clone()), file.target()];
@@ -491,7 +449,8 @@ fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
     }
 }
 
-/// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some could not be read.
+/// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some
+/// could not be read.
 pub(super) fn definitions(loaded: Loaded, origin: &Origin, keeps: bool) -> Definitions {
     let source = origin.source();
     let of_origin = |placed: PlacedJob| {

@@ -106,8 +106,8 @@ impl Clients {
         self.peers.read(now);
     }
 
-    /// The next request, with the number of its connection, and who asks: for whom, if the server's own listener says so, and
-    /// else whose process it is. A client that names somebody is not believed.
+    /// The next request, with the number of its connection, and who asks: for whom, if the server's own
+    /// listener says so, and else whose process it is. A client that names somebody is not believed.
     pub(super) fn next_request(&mut self) -> Option<(Asker, Asked)> {
         let (client, asked) = self.peers.next_request()?;
         let follows = matches!(asked.request, Request::Logs { follow: true, .. });
@@ -240,7 +240,8 @@ impl Clients {
         }
     }
 
-    /// A client that was counted as one that waits, when its command was given, waits for the end of this run.
+    /// A client that was counted as one that waits, when its command was given, waits for the end of this
+    /// run.
     pub(super) fn wait_on(&mut self, asker: Asker, key: RunKey) {
         if self.peers.get(asker.client).is_some() {
             self.waiters.add(key, asker);

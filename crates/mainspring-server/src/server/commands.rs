@@ -41,8 +41,8 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// At most so many processes and as many webhooks at a time; fewer where the limit of open files, which is raised
-    /// as far as it may be, has no room for them.
+    /// At most so many processes and as many webhooks at a time; fewer where the limit of open files, which
+    /// is raised as far as it may be, has no room for them.
     ///
     /// # Errors
     ///

@@ -1,11 +1,13 @@
-//! What carries starts out: the one part of the loop that a server and a program with jobs of its own do not share.
+//! What carries starts out: the one part of the loop that a server and a program with jobs of its own do not
+//! share.
 //!
 //! | implementation | carries out |
 //! |---|---|
 //! | [`Commands`](super::commands) | processes and webhooks, for the server |
 //! | `Handlers` of mainspring-embed | functions of the program that the loop runs in |
 //!
-//! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up` or `close`.
+//! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up` or
+//! `close`.
 //!
 //! Cost: a call through a pointer for each.
 //!
@@ -87,8 +89,8 @@ pub trait Execution: Debug + Send {
     /// Does all that can be done without waiting.
     fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
 
-    /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its end is
-    /// reported when it comes.
+    /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its
+    /// end is reported when it comes.
     fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool;
 
     /// Reports an attempt as killed that cannot be asked.

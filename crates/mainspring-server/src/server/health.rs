@@ -14,7 +14,8 @@ use crate::protocol::{HealthWire, Response};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 
-/// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now and then.
+/// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now
+/// and then.
 const MAX_AHEAD_SECONDS: i64 = 5;
 
 impl Server {

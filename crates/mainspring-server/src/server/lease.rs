@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The age is counted by the boot time from before the store was asked, so that it is never younger than the
-//! store takes it for. Each commit renews the lease too. What could not be renewed in time is lost whatever the
-//! store says later: another server may have the shard, and starts what is due there.
+//! store takes it for. Each commit renews the lease too. What could not be renewed in time is lost whatever
+//! the store says later: another server may have the shard, and starts what is due there.
 //!
 //! Cost: a reading of a clock for each turn and each start. None of it happens where a lease has no length.
 //!

@@ -16,7 +16,8 @@ use crate::protocol::{HistoryWire, JobWire, ListWire, MAX_ROWS, Response, Status
 use mainspring_exec::clock::Moment;
 use mainspring_file::jobfile::Selector;
 
-/// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work waits meanwhile.
+/// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work
+/// waits meanwhile.
 const MAX_LISTED: usize = 250;
 
 const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
@@ -57,7 +58,8 @@ impl Server {
         })
     }
 
-    /// When the next job is due. The calendar is searched only for a job that is looked at before the best so far.
+    /// When the next job is due. The calendar is searched only for a job that is looked at before the best so
+    /// far.
     fn next_run(&self, now: Moment) -> Option<String> {
         let mut best = None;
         for (job, mark, looked_at) in self.owner.planner().looks() {

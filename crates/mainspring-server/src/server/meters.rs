@@ -6,8 +6,8 @@
 //!
 //! Nothing is counted where no listener serves. The counts begin with the server.
 //!
-//! Cost: a map look-up for a start and an end, two readings of the clock for a turn; for each job that has run
-//! some hundred bytes, and for each run that goes on a key and a time.
+//! Cost: a map look-up for a start and an end, two readings of the clock for a turn; for each job that has
+//! run some hundred bytes, and for each run that goes on a key and a time.
 //!
 //! Does not keep anything over a restart: a monitoring system knows that counters begin anew.
 

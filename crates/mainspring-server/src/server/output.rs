@@ -101,15 +101,16 @@ impl Outputs {
         }
     }
 
-    /// Removes the oldest files of runs that have ended, until so much is free that was not. Returns how many.
+    /// Removes the oldest files of runs that have ended, until so much is free that was not. Returns how
+    /// many.
     pub(super) fn remove_oldest(&self, bytes: u64) -> usize {
         // Where a one-shot job's is and where a job's, one of the two is open.
         let paths = |key: &RunKey| [true, false].map(|is_once| self.path(key, is_once));
         remove_oldest_below(&self.root, bytes, &self.open.keys().flat_map(paths).collect())
     }
 
-    /// Hands what was written to the operating system, so that others can read it. Returns the runs of which something was
-    /// lost for the first time, and why.
+    /// Hands what was written to the operating system, so that others can read it. Returns the runs of which
+    /// something was lost for the first time, and why.
     pub(super) fn flush(&mut self) -> Vec<(RunKey, io::Error)> {
         let failed = |(key, file): (&RunKey, &mut BufWriter<File>)| Some((key.clone(), file.flush().err()?));
         let mut found: Vec<(RunKey, io::Error)> = self.open.iter_mut().filter_map(failed).collect();
@@ -163,8 +164,8 @@ pub(super) fn lost_text(error: &io::Error) -> String {
     format!("what it writes cannot be kept: {error}")
 }
 
-/// Removes the oldest files below `root` that are not among `open`, until so many bytes are free that were not. Returns
-/// how many files that were.
+/// Removes the oldest files below `root` that are not among `open`, until so many bytes are free that were
+/// not. Returns how many files that were.
 pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBuf>) -> usize {
     let below = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
     let files = below(root).flat_map(|directory| below(&directory.path()).collect::<Vec<_>>());

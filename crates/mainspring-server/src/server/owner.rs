@@ -99,7 +99,8 @@ impl Owner {
         self.lease
     }
 
-    /// How old the lease is since it was last renewed, and how long it lasts; `None` if it lasts as long as the store is open.
+    /// How old the lease is since it was last renewed, and how long it lasts; `None` if it lasts as long as
+    /// the store is open.
     pub(super) fn lease_age(&self) -> Option<(Duration, Duration)> {
         Some((boot_time().saturating_sub(self.renewed), self.lease.lasts?))
     }
@@ -136,8 +137,8 @@ impl Owner {
         self.planner.next_due().filter(|due| self.can_tick(*due, now))
     }
 
-    /// Whether a tick that is due then would do something. While the store is full nothing is planned; and what is due already
-    /// and was not planned while the store is behind waits until it has caught up.
+    /// Whether a tick that is due then would do something. While the store is full nothing is planned; and
+    /// what is due already and was not planned while the store is behind waits until it has caught up.
     fn can_tick(&self, due: Timestamp, now: Moment) -> bool {
         !self.writer.is_full() && (self.writer.is_idle() || now.wall < due)
     }
@@ -147,8 +148,8 @@ impl Owner {
         !self.has_inputs() && self.next_tick(now).is_none_or(|due| now.wall < due)
     }
 
-    /// Tells the planner all that waits. Returns the attempts whose end was asked for: the planner wants it as well, when all that
-    /// came before is on disk; a run whose start is on disk need not wait for that.
+    /// Tells the planner all that waits. Returns the attempts whose end was asked for: the planner wants it
+    /// as well, when all that came before is on disk; a run whose start is on disk need not wait for that.
     pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<Attempted> {
         let mut cancelled = Vec::new();
         while let Some(input) = self.inputs.pop_front() {
@@ -199,7 +200,8 @@ impl Owner {
         self.writer.quiet();
     }
 
-    /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to `outputs`.
+    /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to
+    /// `outputs`.
     pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
         let was_full = self.writer.is_full();
         Some(match self.writer.next_report(now)? {
@@ -333,7 +335,8 @@ impl Owner {
         self.writer.late_deadline()
     }
 
-    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has reported.
+    /// Waits for the store alone, for as long as that is worth it and nothing is due. Returns whether it has
+    /// reported.
     pub(super) fn linger(&mut self, now: Moment) -> bool {
         let due = self.planner.next_due().filter(|due| now.wall < *due);
         let left = due.map_or(Duration::MAX, |due| due.duration_since(now.wall).unsigned_abs());

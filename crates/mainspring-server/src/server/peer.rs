@@ -28,12 +28,12 @@ use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Resp
 use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
 
-/// The most requests of one connection in one turn of the loop: one group commit's worth, so that all of them share it and
-/// no connection starves the others.
+/// The most requests of one connection in one turn of the loop: one group commit's worth, so that all of them
+/// share it and no connection starves the others.
 pub(super) const MAX_REQUESTS_PER_TURN: usize = 1_024;
 
-/// How long requests are taken in one turn, measured between two of them: no job is late for more than that and the longest
-/// answer.
+/// How long requests are taken in one turn, measured between two of them: no job is late for more than that
+/// and the longest answer.
 pub(super) const TURN_TIME: Duration = Duration::from_millis(10);
 
 /// How many bytes of answers may wait for a client to read them.
@@ -42,7 +42,8 @@ const MAX_UNREAD_BYTES: usize = 1 << 20;
 /// How much is read from a connection at once.
 pub(super) const READ_BYTES: usize = 64 << 10;
 
-/// What is known of the next line in what was read. No byte is looked at twice, however slowly the others come.
+/// What is known of the next line in what was read. No byte is looked at twice, however slowly the others
+/// come.
 #[derive(Clone, Copy, Debug)]
 enum Line {
     /// It ends here.
@@ -201,7 +202,8 @@ impl Peer {
         self.stream.as_raw_fd()
     }
 
-    /// Reads what is there, if there may be anything. What `buffer` holds does not matter; it is [`READ_BYTES`] long.
+    /// Reads what is there, if there may be anything. What `buffer` holds does not matter; it is
+    /// [`READ_BYTES`] long.
     pub(super) fn read(&mut self, buffer: &mut [u8], now: Moment) {
         self.taken_count = 0;
         self.unread.drain(..self.start);
@@ -220,8 +222,8 @@ impl Peer {
                     self.active = now;
                     self.unread.extend_from_slice(&buffer[..count]);
                     self.find_line();
-                    // A stream gives all it has, as far as there is room: this was the end. What comes later, and the end of
-                    // the stream, poll tells.
+                    // A stream gives all it has, as far as there is room: this was the end. What comes later,
+                    // and the end of the stream, poll tells.
                     self.is_heard = count == buffer.len();
                     if READ_BYTES * 4 < self.unread.len() && self.has_request() {
                         break;

@@ -8,8 +8,8 @@
 //! | jobs | of files, and by command | of the program as well |
 //! | a look around | every few seconds | only after something was written |
 //!
-//! A call is told like a request of a client: refused while the loop ends or the disk is full, put off while the store
-//! is behind, and answered when what it says is on disk.
+//! A call is told like a request of a client: refused while the loop ends or the disk is full, put off while
+//! the store is behind, and answered when what it says is on disk.
 //!
 //! Cost: see [`calls`](super::calls).
 //!
@@ -121,8 +121,8 @@ impl Server {
         (0 < count).then(|| format!("{runs} {wait} for what is not here: {}{more}", shown.join(", ")))
     }
 
-    /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves no files,
-    /// and the disk is of interest when something is written.
+    /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
+    /// no files, and the disk is of interest when something is written.
     pub(super) fn look_deadline(&self) -> Option<Instant> {
         let is_idle = self.looked_count == self.owner.committed_count() && self.room.trouble().is_none();
         let rests = self.calls.is_some() && is_idle;

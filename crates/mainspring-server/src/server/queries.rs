@@ -200,7 +200,8 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
     Ok(Next::Feed { key, job: None, is_once: run.cause == Cause::Once })
 }
 
-/// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not have run.
+/// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not
+/// have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) -> Asking {
     let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
     let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
@@ -215,7 +216,8 @@ pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) 
     }
 }
 
-/// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on, unless nothing is to be written.
+/// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on,
+/// unless nothing is to be written.
 pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
     match run {
@@ -246,7 +248,8 @@ pub(super) fn duplicate(reader: &mut dyn Reader, known: OnceId) -> Asking {
     Ok(Next::Answer(Response::Duplicate { name }))
 }
 
-/// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs could be it.
+/// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs
+/// could be it.
 fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreError> {
     let before = OnceId { number: id.number.saturating_sub(1), ..id };
     let pending = reader.load(Shard::WHOLE, before, id.due, 1)?;

@@ -38,8 +38,9 @@ use mainspring_exec::clock::{Moment, boot_time};
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
 
-/// How long each of the two threads asks again and again, and lets others have the processor in between, before it sleeps until the
-/// other has done its part: to be woken takes as long as a small batch, and twice in each. A batch on a fast disk takes about so long.
+/// How long each of the two threads asks again and again, and lets others have the processor in between,
+/// before it sleeps until the other has done its part: to be woken takes as long as a small batch, and twice
+/// in each. A batch on a fast disk takes about so long.
 pub(super) const SPIN: Duration = Duration::from_micros(200);
 
 /// What the planner is to be told of the store, and how it is read.
@@ -210,7 +211,8 @@ impl StoreThread {
     }
 }
 
-/// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread has it meanwhile.
+/// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread
+/// has it meanwhile.
 pub(super) fn spin<T>(since: Moment, longest: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     loop {
         let answer = ask();

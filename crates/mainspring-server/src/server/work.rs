@@ -129,7 +129,8 @@ impl Work {
         self.end_all(ends)
     }
 
-    /// The same of an attempt that ends by itself when it is asked to, as a process does. Returns whether it is one.
+    /// The same of an attempt that ends by itself when it is asked to, as a process does. Returns whether it
+    /// is one.
     pub(super) fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
         self.execution.ask_to_end(attempted, now)
     }
@@ -178,7 +179,8 @@ impl Work {
         self.execution.process_count()
     }
 
-    /// Whether nothing has an end that is still to come. Something in the background may hold the output of what has ended.
+    /// Whether nothing has an end that is still to come. Something in the background may hold the output of
+    /// what has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.execution.has_ended()
     }

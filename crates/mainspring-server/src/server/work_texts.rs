@@ -13,7 +13,8 @@ use std::sync::Arc;
 use mainspring_action::body::Body;
 use mainspring_job::{Action, Job, JobName, Work};
 
-/// How many texts of jobs that are gone may be kept beside those of the jobs that there are: a few hundred KiB.
+/// How many texts of jobs that are gone may be kept beside those of the jobs that there are: a few hundred
+/// KiB.
 const MAX_STALE: usize = 1_024;
 
 /// What an action does, in short.

@@ -30,16 +30,19 @@ use mainspring_exec::clock::Moment;
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;
 
-/// How many commands make the next batch worth it while one is written. Fewer are better off in one batch with those that come
-/// meanwhile: of 32 clients that wait for their answers, each shares a flush with most others.
+/// How many commands make the next batch worth it while one is written. Fewer are better off in one batch
+/// with those that come meanwhile: of 32 clients that wait for their answers, each shares a flush with most
+/// others.
 const WORTHWHILE: usize = 256;
 
-/// How long the loop waits for the store alone after it gave a batch, and hears nothing else. A disk that is fast answers within
-/// it, and what clients asked meanwhile is found together: it shares the next flush, and costs one wake-up instead of one each.
-/// A thousandth of a second is below what any timeout or kill is held to.
+/// How long the loop waits for the store alone after it gave a batch, and hears nothing else. A disk that is
+/// fast answers within it, and what clients asked meanwhile is found together: it shares the next flush, and
+/// costs one wake-up instead of one each. A thousandth of a second is below what any timeout or kill is held
+/// to.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// So many operations are written within [`PATIENCE`]. While more are, the loop hears what else comes: it is worth a batch of its own.
+/// So many operations are written within [`PATIENCE`]. While more are, the loop hears what else comes: it is
+/// worth a batch of its own.
 const PROMPT: usize = 128;
 
 /// How often a batch is tried again for which the disk has no room.
@@ -219,8 +222,8 @@ impl Writer {
         Some(report)
     }
 
-    /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`. Returns whether there
-    /// is a report.
+    /// Waits for the batch that was given just now, at most [`PATIENCE`] from then on and at most `longest`.
+    /// Returns whether there is a report.
     pub(super) fn linger(&mut self, now: Moment, longest: Duration) -> bool {
         let Some(&given) = self.in_flight.back().filter(|_| self.is_prompt) else { return false };
         let wait = PATIENCE.saturating_sub(now.since(given)).min(longest);
@@ -286,7 +289,8 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits until the store is closed, which folds its log into its file. A store that does not answer is left as it is.
+    /// Waits until the store is closed, which folds its log into its file. A store that does not answer is
+    /// left as it is.
     fn drop(&mut self) {
         self.orders = None;
         let Some(thread) = self.thread.take() else { return };
