@@ -140,7 +140,7 @@ fn strange_text_stays_text_wherever_it_is_told() {
     }
     let note = |text: &str| json!({ "note": text }).to_string();
     let refused = site.post("/api/v1/jobs/idle/pause", &token, &note("\u{1b}[2J"));
-    assert_eq!(refused.status, 400, "a note has no control characters: {refused:?}");
+    assert_eq!(refused.status, 422, "a note has no control characters: {refused:?}");
     let taken = site.post("/api/v1/jobs/idle/pause", &token, &note("<img src=x onerror=alert(1)>\u{202e}"));
     assert_eq!(taken.status, 200, "{taken:?}");
     let audit = site.get("/api/v1/audit", &token);

@@ -92,7 +92,7 @@ pub struct ServeArgs {
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
     pub standby: bool,
-    /// The database that several servers share: postgres://USER@HOST/DATABASE [default: $MAINSPRING_STORE]
+    /// The database that servers share: postgres://USER@HOST/DATABASE [default: $MAINSPRING_STORE]
     #[arg(long, value_name = "URL", conflicts_with_all = ["memory", "standby"])]
     pub store: Option<String>,
     /// The same out of the first line of a file, which keeps a password out of the list of processes

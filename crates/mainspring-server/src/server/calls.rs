@@ -6,7 +6,7 @@
 //!
 //! Cost: two channels and a system call for each call, and one more for each turn that finds any.
 //!
-//! Does not follow a call: [`program`](super::program) does.
+//! Does not follow a call: `program` does.
 
 use std::fmt;
 use std::io;

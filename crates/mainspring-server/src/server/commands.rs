@@ -6,7 +6,7 @@
 //!
 //! Cost: a spawn, or a thread, per start; a turn is a few system calls for each process.
 //!
-//! Does not keep what they print: see [`work`](super::work).
+//! Does not keep what they print: see `work`.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -11,7 +11,7 @@
 //!
 //! Cost: a call through a pointer for each.
 //!
-//! Does not keep output, and postpones nothing: [`work`](super::work) does, for both.
+//! Does not keep output, and postpones nothing: `work` does, for both.
 
 use std::fmt::{self, Debug};
 use std::os::fd::BorrowedFd;
