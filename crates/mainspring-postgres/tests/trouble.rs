@@ -62,11 +62,12 @@ fn a_database_that_was_killed_has_what_it_acknowledged_and_the_owner_goes_on() {
 }
 
 #[test]
-fn a_batch_whose_answer_was_lost_is_answered_when_it_is_sent_again() {
+fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again() {
     let Some(database) = Database::start() else { return };
     let mut store = opened(&database);
     let lease = acquired(&mut store);
-    // The session ends after the commit, and before the answer: what a client sees is a lost connection.
+    // The session ends while it commits, so that nothing is written. The client cannot tell that from a commit whose answer
+    // was lost.
     database.ask(
         "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
@@ -77,12 +78,16 @@ fn a_batch_whose_answer_was_lost_is_answered_when_it_is_sent_again() {
     assert!(matches!(lost, Err(StoreError::Unknown)), "{lost:?}");
     database.ask("DROP TRIGGER lose ON mainspring.run");
     assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
-    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New], "the same number, the same answers");
+    assert_eq!(
+        tried(&mut store, lease, &plan(1)),
+        [Answer::New],
+        "it is on disk: the same number, the same answers"
+    );
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 1);
 }
 
 #[test]
-fn a_commit_that_another_session_holds_up_is_busy_and_a_steal_waits_for_it() {
+fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_shard_meanwhile() {
     let Some(database) = Database::start() else { return };
     let (mut one, mut other) = (opened(&database), opened(&database));
     let lease = acquired(&mut one);

@@ -122,7 +122,7 @@ pub struct ServeArgs {
     /// Who is told of jobs that do not say it: mailto:ADDRESS, a URL, or a command; may be repeated
     #[arg(long, value_name = "TARGET", value_parser = Target::parse)]
     pub notify: Vec<Target>,
-    /// Runs that may go on at a time, webhooks counted apart
+    /// Runs that may go on at a time, processes and webhooks together
     #[arg(long, value_name = "COUNT", default_value_t = MAX_RUNNING as u32, value_parser = running_max())]
     pub max_running: u32,
     /// Changes that clients may ask for in a second, all together; 0 is any number
