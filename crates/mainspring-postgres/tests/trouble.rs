@@ -66,8 +66,8 @@ fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again(
     let Some(database) = Database::start() else { return };
     let mut store = opened(&database);
     let lease = acquired(&mut store);
-    // The session ends while it commits, so that nothing is written. The client cannot tell that from a commit whose answer
-    // was lost.
+    // The session ends while it commits, so that nothing is written. The client cannot tell that from a
+    // commit whose answer was lost.
     database.ask(
         "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
