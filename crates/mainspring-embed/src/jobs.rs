@@ -16,12 +16,13 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader as FileReader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
-use mainspring_job::{Definitions, Query, Reader, Run, Shard};
+use mainspring_job::{Definitions, Once, OnceId, Query, Reader, Run, Shard};
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
 use mainspring_server::place::Place;
@@ -146,6 +147,16 @@ impl Jobs {
     /// When the store cannot be read, or the jobs are shut down.
     pub fn runs(&self, most: usize) -> Result<Vec<Run>, Error> {
         self.read(|reader| reader.find(Shard::WHOLE, &Query::new(most)))
+    }
+
+    /// What was submitted and has not begun, at most so many, in the order of due times. What is due already
+    /// waits for a moment at most, and for longer only if everything is paused.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the jobs are shut down.
+    pub fn waiting(&self, most: usize) -> Result<Vec<Once>, Error> {
+        let first = OnceId::first_at(Timestamp::MIN);
+        self.read(|reader| reader.load(Shard::WHOLE, first, Timestamp::MAX, most))
     }
 
     fn read<T>(

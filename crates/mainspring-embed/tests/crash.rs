@@ -68,7 +68,9 @@ fn child(folder: &Path, round: &str) {
         }
     }
     let (_keep, never) = channel::<()>();
-    while jobs.runs(10_000).unwrap().iter().any(|run| run.state.is_open() && run.key.job.as_str() != "tick") {
+    // A submission that no turn of the loop has planned yet has no run.
+    let is_open = |run: &mainspring_job::Run| run.state.is_open() && run.key.job.as_str() != "tick";
+    while !jobs.waiting(1).unwrap().is_empty() || jobs.runs(10_000).unwrap().iter().any(is_open) {
         let _ = never.recv_timeout(Duration::from_millis(20));
     }
     jobs.shutdown(LONG).unwrap();

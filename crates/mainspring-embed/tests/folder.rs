@@ -30,6 +30,8 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     assert_eq!(ended(&jobs, &submitted).state, RunState::Succeeded);
     let later =
         jobs.once("remind").after(LONG * 60).payload(&Reminder { to: "bob".to_owned() }).submit().unwrap();
+    let waiting = jobs.waiting(10).unwrap();
+    assert_eq!(waiting.iter().map(|once| Some(once.id)).collect::<Vec<_>>(), [later.id]);
     jobs.shutdown(LONG).unwrap();
     assert!(matches!(jobs.once("remind").submit(), Err(mainspring_embed::Error::Stopped)));
 
@@ -39,6 +41,7 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     assert!(!again.is_new, "the key is in the history: {again:?}");
     assert_eq!(jobs.runs_of(submitted.job(), 1).unwrap()[0].state, RunState::Succeeded);
     jobs.withdraw(later.id.unwrap()).unwrap();
+    assert_eq!(jobs.waiting(10).unwrap(), []);
     assert!(receiver.try_recv().is_err(), "nothing ran twice");
     jobs.shutdown(LONG).unwrap();
 }
