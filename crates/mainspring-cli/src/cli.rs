@@ -74,7 +74,7 @@ pub enum Command {
     /// Runs a command again and again
     #[command(after_help = with_codes(help_server::EVERY))]
     Every(EveryArgs),
-    /// Lets a job rest, or all
+    /// Pauses a job, or all
     #[command(after_help = with_codes(help_server::PAUSE))]
     Pause(PauseArgs),
     /// Lets a job go on, or all
@@ -89,7 +89,7 @@ pub enum Command {
     /// Runs a job for times that have passed, after a preview
     #[command(after_help = with_codes(help_server::BACKFILL))]
     Backfill(BackfillArgs),
-    /// Lets a job go on that rests because the clock was ahead, after a preview
+    /// Plans a job from now on that waits because the clock was ahead, after a preview
     #[command(after_help = with_codes(help_server::REWIND))]
     Rewind(RewindArgs),
     /// Shows, retries and drops runs that failed for good

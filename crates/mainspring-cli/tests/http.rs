@@ -195,7 +195,7 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
     let until = "2099-01-01T00:00:00Z";
     let rest = json!({ "note": "new disk", "until": until });
     let paused = site.post("/api/v1/jobs/b/pause", &token, &rest.to_string()).json();
-    assert_eq!(paused["rest"], site.served.json(&["show", "b", "--json"])["job"]["rest"]);
+    assert_eq!(paused["pause_terms"], site.served.json(&["show", "b", "--json"])["job"]["pause_terms"]);
     let pause = &paused["pause"];
     assert_eq!(
         [&pause["note"], &pause["until"], &pause["by"], &pause["civil"]["until"]],
@@ -208,7 +208,7 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
     }
     let everything = site.post("/api/v1/pause", &token, &rest.to_string()).json();
     assert_eq!((&everything["pause"]["until"], &everything["pause"]["by"]), (&json!(until), &json!("mara")));
-    assert_eq!(everything["rest"], site.served.json(&["status", "--json"])["status"]["rest"]);
+    assert_eq!(everything["pause_terms"], site.served.json(&["status", "--json"])["status"]["pause_terms"]);
     site.post("/api/v1/resume", &token, r#"{"note":"it is in"}"#);
     let many = json!({
         "do": "pause", "of": "jobs", "filter": { "label": "team=ops" }, "note": "again", "until": until, "expected": 1

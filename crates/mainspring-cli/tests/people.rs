@@ -444,7 +444,7 @@ fn a_pause_says_until_when_and_why_and_a_label_chooses() {
     let shown = served.ask(&["show", "a"]).stdout;
     assert!(shown.contains("new disk") && shown.contains("site=here team=ops"), "{shown}");
     let json = served.json(&["show", "a", "--json"]);
-    assert_eq!(json["job"]["rest"]["until_civil"], "2100-01-01T09:00:00+09:00[Asia/Tokyo]", "{json}");
+    assert_eq!(json["job"]["pause_terms"]["until_civil"], "2100-01-01T09:00:00+09:00[Asia/Tokyo]", "{json}");
     assert_eq!(
         (&json["job"]["next"], &json["job"]["armed"]),
         (&serde_json::Value::Null, &"2100-01-01T00:00:00Z".into())

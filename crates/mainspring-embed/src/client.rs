@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
-use mainspring_job::{Command, JobName, OnceId, Reply, Rest, RunKey, Scope};
+use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, Scope};
 use mainspring_server::server::calls::Caller;
 
 use crate::catalogue::Catalogue;
@@ -62,15 +62,15 @@ impl Client {
         }
     }
 
-    /// Lets a job rest until it is resumed. What runs goes on.
+    /// Pauses a job until it is resumed. What runs goes on.
     ///
     /// # Errors
     /// When there is no such job, or the jobs are shut down.
     pub fn pause(&self, job: &str) -> Result<(), Error> {
-        self.command(Command::Pause(Scope::Job(name_of(job)?), Rest::default())).map(drop)
+        self.command(Command::Pause(Scope::Job(name_of(job)?), PauseTerms::default())).map(drop)
     }
 
-    /// Has a job that rests go on.
+    /// Resumes a job that is paused.
     ///
     /// # Errors
     /// When there is no such job, or the jobs are shut down.

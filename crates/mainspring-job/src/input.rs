@@ -14,7 +14,7 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Takeover};
 use crate::outcome::Outcome;
-use crate::record::{JobRecord, Rest};
+use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Run, RunKey};
 
 /// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
@@ -22,7 +22,7 @@ use crate::run::{Run, RunKey};
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Command, Output, Rest, Scope, Ticket};
+/// use mainspring_job::{Command, Output, PauseTerms, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -30,7 +30,7 @@ use crate::run::{Run, RunKey};
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
 /// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
-/// let command = Command::Pause(Scope::All, Rest::default());
+/// let command = Command::Pause(Scope::All, PauseTerms::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(7), command }, &mut outputs);
 /// # while let Some(batch) = planner.take_batch() {
 /// #     let answers = store.commit(lease, &batch)?.answers;
@@ -78,8 +78,8 @@ pub enum Input {
         former: Vec<Job>,
         /// Runs that are open: scheduled, queued, running.
         runs: Vec<Run>,
-        /// How everything rests, if it is paused.
-        paused: Option<Rest>,
+        /// How long everything is paused, if it is.
+        paused: Option<PauseTerms>,
     },
     /// When a run of a job last succeeded, before [`Input::Begin`]: for those whose hooks tell of silence.
     Heard {
@@ -159,7 +159,7 @@ pub enum Input {
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Command, Rest, Scope, Ticket};
+/// use mainspring_job::{Command, PauseTerms, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -167,10 +167,10 @@ pub enum Input {
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
 /// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
-/// let command = Command::Pause(Scope::All, Rest::default());
+/// let command = Command::Pause(Scope::All, PauseTerms::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
 /// assert!(planner.is_paused());
-/// let command = Command::Pause(Scope::Job("backup".parse()?), Rest::default());
+/// let command = Command::Pause(Scope::Job("backup".parse()?), PauseTerms::default());
 /// planner.handle(now, Input::Command { ticket: Ticket(2), command }, &mut outputs);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -224,9 +224,9 @@ pub enum Command {
     /// End a run: withdraw it if it waits, kill it if it runs.
     Cancel(RunKey),
     /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job
-    /// that is paused starts. It ends by [`Command::Resume`], or when the rest is over. Another pause of the
+    /// that is paused starts. It ends by [`Command::Resume`], or when its time is over. Another pause of the
     /// same scope takes its place.
-    Pause(Scope, Rest),
+    Pause(Scope, PauseTerms),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
     /// Run a job now, whatever its timetable says. It waits for its place like any run.

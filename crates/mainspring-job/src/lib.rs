@@ -158,7 +158,7 @@ pub use policy::{
 #[doc(inline)]
 pub use reason::Reason;
 #[doc(inline)]
-pub use record::{JobRecord, LastRun, Mark, Pause, Rest};
+pub use record::{JobRecord, LastRun, Mark, Pause, PauseTerms};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]

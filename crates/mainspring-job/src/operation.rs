@@ -16,7 +16,7 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
-use crate::record::{Mark, Rest};
+use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
 
@@ -159,8 +159,8 @@ pub enum Operation {
         /// Those that ended before go in any case.
         before: Timestamp,
     },
-    /// Keeps whether everything is paused, and how it rests.
-    PauseAll(Option<Rest>),
+    /// Keeps whether everything is paused, and for how long.
+    PauseAll(Option<PauseTerms>),
     /// Keeps who asked for what.
     Audit(Audit),
 }
@@ -224,11 +224,11 @@ pub enum Takeover {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Rest, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, PauseTerms, Shard, Store};
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
-/// let batch = Batch::new(1, vec![Operation::PauseAll(Some(Rest::default()))]);
+/// let batch = Batch::new(1, vec![Operation::PauseAll(Some(PauseTerms::default()))]);
 /// let answers = store.commit(lease, &batch)?;
 /// // Sent a second time, because the answer was lost: the same answers, and nothing changes.
 /// assert_eq!(store.commit(lease, &batch)?, answers);

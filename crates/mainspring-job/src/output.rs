@@ -354,9 +354,9 @@ pub enum Note {
     /// The server died in a job's runs so often in a row that it is paused.
     PausedAfterCrashes(JobName),
     /// A pause that had an end is over by itself: the job goes on.
-    RestOver(JobName),
+    PauseOver(JobName),
     /// The same of everything.
-    AllRestOver,
+    AllPauseOver,
     /// The clock stands before what a job has already planned: it rests until the clock has caught up,
     /// because nothing that is recorded fires again.
     BehindWatermark {

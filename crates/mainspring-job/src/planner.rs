@@ -245,8 +245,8 @@ impl Planner {
     /// The next time at which [`Input::Tick`] does something; in the past if it would now. `None`: not until
     /// something else happens.
     pub fn next_due(&self) -> Option<Timestamp> {
-        if !self.activity.is_planning() || self.activity.rests() {
-            return self.activity.rests_until();
+        if !self.activity.is_planning() || self.activity.starts_nothing() {
+            return self.activity.paused_until();
         }
         let once = self.near.next_due().filter(|_| self.has_room());
         let load = self.near.next_scan(&self.limits);

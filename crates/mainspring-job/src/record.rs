@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::name::JobName;
 use crate::state::RunState;
 
-/// Says why a job rests.
+/// Why a job is paused.
 ///
 /// # Example
 /// ```
@@ -45,36 +45,36 @@ impl Pause {
     }
 }
 
-/// How long something rests that was paused, and why.
+/// How long a pause lasts, and why there is one.
 ///
 /// # Example
 /// ```
-/// use mainspring_job::Rest;
+/// use mainspring_job::PauseTerms;
 ///
-/// let rest = Rest::new("the disk is being replaced").until("2026-11-21T18:00:00Z".parse()?);
-/// assert!(rest.is_over("2026-11-21T18:00:00Z".parse()?));
-/// assert!(!Rest::default().is_over("2026-11-21T18:00:00Z".parse()?), "it lasts until somebody ends it");
+/// let terms = PauseTerms::new("the disk is being replaced").until("2026-11-21T18:00:00Z".parse()?);
+/// assert!(terms.is_over("2026-11-21T18:00:00Z".parse()?));
+/// assert!(!PauseTerms::default().is_over("2026-11-21T18:00:00Z".parse()?), "it lasts until somebody ends it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Rest {
+pub struct PauseTerms {
     /// When it ends by itself, by the store's clock. `None`: not before somebody ends it.
     pub until: Option<Timestamp>,
     /// What was said about it; empty if nothing was. At most [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
     pub note: String,
 }
 
-impl Rest {
+impl PauseTerms {
     /// One that lasts until somebody ends it.
-    pub fn new(note: impl Into<String>) -> Rest {
-        Rest { until: None, note: note.into() }
+    pub fn new(note: impl Into<String>) -> PauseTerms {
+        PauseTerms { until: None, note: note.into() }
     }
 
     /// The same, and it ends by itself.
     #[must_use]
-    pub fn until(self, until: Timestamp) -> Rest {
-        Rest { until: Some(until), ..self }
+    pub fn until(self, until: Timestamp) -> PauseTerms {
+        PauseTerms { until: Some(until), ..self }
     }
 
     /// Whether it has ended by itself.
@@ -111,10 +111,10 @@ pub struct Mark {
     pub crashes: u32,
     /// How many backfills there were.
     pub backfills: u32,
-    /// Whether it rests.
+    /// Whether it is paused, and why.
     pub pause: Option<Pause>,
-    /// How long it rests, if somebody paused it; else the default.
-    pub rest: Rest,
+    /// How long the pause lasts, if somebody paused it; else the default.
+    pub pause_terms: PauseTerms,
     /// The text of its timetable. If another one comes, the watermark moves to that moment, back too: a new
     /// timetable counts from when it is known.
     pub timetable: String,
@@ -131,7 +131,7 @@ impl Mark {
             crashes: 0,
             backfills: 0,
             pause: None,
-            rest: Rest::default(),
+            pause_terms: PauseTerms::default(),
             timetable,
         }
     }

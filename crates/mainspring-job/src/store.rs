@@ -63,7 +63,7 @@ use crate::audit::{AuditQuery, Audited};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Takeover};
-use crate::record::{JobRecord, Rest};
+use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
 
@@ -246,11 +246,11 @@ pub enum Hint {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, Rest, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, PauseTerms, Shard, Store};
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
-/// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(Some(Rest::new("the disk is full")))]))?;
+/// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(Some(PauseTerms::new("the disk is full")))]))?;
 /// let (jobs, paused) = store.jobs(Shard::WHOLE)?;
 /// assert!(jobs.is_empty() && paused.is_some());
 /// store.release(lease)?;
@@ -347,11 +347,11 @@ pub trait Reader {
         Ok(self.load(shard, after, up_to, limit)?.into_iter().map(|once| once.id).collect())
     }
 
-    /// The records of all jobs, removed ones too, and how everything rests if it is paused.
+    /// The records of all jobs, removed ones too, and how long everything is paused, if it is.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError>;
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
 
     /// Open runs after a key, at most `limit` and [`MAX_PAGE`], in the order of keys.
     ///

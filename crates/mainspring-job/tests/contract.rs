@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease,
-    MemoryStore, Once, OnceId, Operation, Owner, Query, Reader, Renewed, Rest, Run, RunKey, Shard, Store,
-    StoreError, Takeover, contract,
+    MemoryStore, Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewed, Run, RunKey, Shard,
+    Store, StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -205,7 +205,7 @@ impl Reader for BrokenStore {
         Ok(page)
     }
 
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
         let (mut jobs, rest) = self.store.jobs(shard)?;
         if self.flaw == Flaw::ForgetsTheLast {
             jobs.iter_mut().for_each(|job| job.last = None);

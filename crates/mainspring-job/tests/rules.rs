@@ -28,7 +28,7 @@ use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job,
     JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation,
-    Outcome, Output, Owner, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Rest, Run, RunState,
+    Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState,
     Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview, rewind_preview,
 };
 

@@ -21,7 +21,7 @@ CREATE TABLE mainspring.shard (
     told int8 NOT NULL DEFAULT 0,
     -- The last batch, and what was answered.
     batch int8 NOT NULL DEFAULT 0, answers text NOT NULL DEFAULT '',
-    is_paused bool NOT NULL DEFAULT false, rest_until int8, rest_note text NOT NULL DEFAULT '',
+    is_paused bool NOT NULL DEFAULT false, pause_until int8, pause_note text NOT NULL DEFAULT '',
     -- How many rows there are.
     jobs int8 NOT NULL DEFAULT 0, pending int8 NOT NULL DEFAULT 0, open int8 NOT NULL DEFAULT 0,
     runs int8 NOT NULL DEFAULT 0, dead int8 NOT NULL DEFAULT 0
@@ -30,7 +30,7 @@ CREATE TABLE mainspring.shard (
 CREATE TABLE mainspring.job (
     name text COLLATE "C" PRIMARY KEY, shard int8 NOT NULL, watermark int8 NOT NULL, runs int8 NOT NULL,
     failures int8 NOT NULL, backfills int8 NOT NULL, pause text, timetable text NOT NULL, source text,
-    text text NOT NULL, deaths int8 NOT NULL, rest_until int8, rest_note text NOT NULL,
+    text text NOT NULL, deaths int8 NOT NULL, pause_until int8, pause_note text NOT NULL,
     last_nominal int8, last_series int8, last_state text, last_ended int8, last_success int8
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
 

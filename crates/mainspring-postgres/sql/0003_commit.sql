@@ -190,7 +190,7 @@ BEGIN
         watermark = CASE WHEN j.timetable = mark.timetable AND NOT may_rewind
             THEN greatest(j.watermark, mark.watermark) ELSE mark.watermark END,
         runs = mark.runs, failures = mark.failures, backfills = mark.backfills, pause = mark.pause,
-        timetable = mark.timetable, deaths = mark.deaths, rest_until = mark.rest_until, rest_note = mark.rest_note
+        timetable = mark.timetable, deaths = mark.deaths, pause_until = mark.pause_until, pause_note = mark.pause_note
         WHERE j.name = mark.name;
     answer := CASE WHEN FOUND THEN 'N' ELSE 'M' END;
 END $$;
@@ -284,8 +284,8 @@ BEGIN
     WHEN 'prune' THEN
         SELECT p.counts, p.answer INTO counts, answer FROM mainspring.prune(p_shard, op, counts) AS p;
     WHEN 'pause_all' THEN
-        UPDATE mainspring.shard AS s SET is_paused = (op ->> 'is_paused')::bool, rest_until = (op ->> 'rest_until')::int8,
-            rest_note = op ->> 'rest_note' WHERE s.shard = p_shard;
+        UPDATE mainspring.shard AS s SET is_paused = (op ->> 'is_paused')::bool, pause_until = (op ->> 'pause_until')::int8,
+            pause_note = op ->> 'pause_note' WHERE s.shard = p_shard;
         answer := 'N';
     WHEN 'audit' THEN
         INSERT INTO mainspring.audit (shard, at, actor, action, target, note)

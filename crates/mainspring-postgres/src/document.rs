@@ -76,11 +76,11 @@ pub(super) fn operation(operation: &Operation) -> Value {
             "before": nanoseconds(*before),
             "limit": MAX_PRUNED,
         }),
-        Operation::PauseAll(rest) => json!({
+        Operation::PauseAll(terms) => json!({
             "op": "pause_all",
-            "is_paused": rest.is_some(),
-            "rest_until": rest.as_ref().and_then(|rest| rest.until).map(nanoseconds),
-            "rest_note": kept(rest.as_ref().map_or("", |rest| rest.note.as_str())),
+            "is_paused": terms.is_some(),
+            "pause_until": terms.as_ref().and_then(|terms| terms.until).map(nanoseconds),
+            "pause_note": kept(terms.as_ref().map_or("", |terms| terms.note.as_str())),
         }),
         Operation::Audit(asked) => audit(asked),
     }
@@ -191,8 +191,8 @@ fn mark(mark: &Mark) -> Map<String, Value> {
         ("pause", json!(mark.pause.map(Pause::name))),
         ("timetable", json!(kept(&mark.timetable))),
         ("deaths", json!(mark.crashes)),
-        ("rest_until", json!(mark.rest.until.map(nanoseconds))),
-        ("rest_note", json!(kept(&mark.rest.note))),
+        ("pause_until", json!(mark.pause_terms.until.map(nanoseconds))),
+        ("pause_note", json!(kept(&mark.pause_terms.note))),
     ])
 }
 

@@ -7,8 +7,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order, Query,
-    Rest, Run, RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
+    PauseTerms, Query, Run, RunKey, Shard, StoreError,
 };
 use tokio_postgres::Row;
 
@@ -77,12 +77,12 @@ pub(super) fn load_ids(
     rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), row::once_id)
 }
 
-pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Asked<(Vec<JobRecord>, Option<Rest>)> {
+pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Asked<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job WHERE shard = $1 ORDER BY name");
     let jobs = rows(connection, "jobs", &sql, &[of(shard)], row::job)?;
-    let sql = "SELECT rest_until, rest_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
-    let rest = rows(connection, "pause", sql, &[of(shard)], |found| row::rest(found, 0))?.pop();
-    Ok((jobs, rest))
+    let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
+    let paused = rows(connection, "pause", sql, &[of(shard)], |found| row::pause_terms(found, 0))?.pop();
+    Ok((jobs, paused))
 }
 
 pub(super) fn open_runs(

@@ -11,8 +11,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Rest, Run, RunKey,
-    Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
+    RunKey, Shard, StoreError,
 };
 
 use super::read;
@@ -44,7 +44,7 @@ macro_rules! reads_by_asking {
                 read::load_ids(&mut self.connection, shard, after, up_to, limit)
             }
 
-            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
                 read::jobs(&mut self.connection, shard)
             }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainspring_job::{
     Action, Answer, Attempt, Audit, Audited, Cause, JobName, JobRecord, LastRun, Mark, Once, OnceId, Outcome,
-    Pause, Reason, Rest, Run, RunKey, RunState, Span, StoreError, Work,
+    Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
 };
 
 use tokio_postgres::Row;
@@ -25,7 +25,7 @@ pub(super) const PENDING: &str =
     "due, number, name, key, submitted, kind, body, policies, work_group, priority";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
-pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, rest_until, rest_note, \
+pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, pause_until, pause_note, \
     last_nominal, last_series, last_state, last_ended, last_success";
 
 /// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
@@ -168,7 +168,7 @@ pub(super) fn job(row: &Row) -> Read<JobRecord> {
     mark.crashes = small_at(row, 9)?;
     mark.backfills = small_at(row, 4)?;
     mark.pause = pause.map(read_pause).transpose()?;
-    mark.rest = rest(row, 10)?;
+    mark.pause_terms = pause_terms(row, 10)?;
     let mut record = JobRecord::new(mark, maybe_text_at(row, 7)?);
     record.text = text_at(row, 8)?;
     if let (Some(nominal), Some(name), Some(ended)) =
@@ -181,11 +181,11 @@ pub(super) fn job(row: &Row) -> Read<JobRecord> {
 }
 
 /// Out of two columns: the end, and the note.
-pub(super) fn rest(row: &Row, index: usize) -> Read<Rest> {
-    let rest = Rest::new(text_at(row, index + 1)?);
+pub(super) fn pause_terms(row: &Row, index: usize) -> Read<PauseTerms> {
+    let terms = PauseTerms::new(text_at(row, index + 1)?);
     Ok(match maybe_time_at(row, index)? {
-        Some(until) => rest.until(until),
-        None => rest,
+        Some(until) => terms.until(until),
+        None => terms,
     })
 }
 

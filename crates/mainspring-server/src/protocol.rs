@@ -39,7 +39,7 @@ pub use expression::{
     read_expression,
 };
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire, RestWire, SourceCode};
+pub use job::{JobState, JobWire, PauseTermsWire, SourceCode};
 pub use metrics::{BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, MetricsWire};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
@@ -105,7 +105,7 @@ pub enum Request {
     Define { text: String, replace: bool },
     /// Remove one job that came by command.
     Remove { job: String },
-    /// Rest; without a job everything does.
+    /// Pause a job; without a job, everything.
     Pause(PauseWire),
     /// Go on.
     Resume { job: Option<String> },
@@ -309,9 +309,9 @@ pub struct StatusWire {
     pub started: String,
     pub state: String,
     pub paused: bool,
-    /// How everything rests, if it is paused.
+    /// How long everything is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rest: Option<RestWire>,
+    pub pause_terms: Option<PauseTermsWire>,
     pub jobs: u64,
     pub pending: u64,
     pub open: u64,

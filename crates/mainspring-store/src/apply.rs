@@ -66,10 +66,10 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
             Ok(new_or_missing(execute(connection, sql, params![name.as_str()])?))
         }
         Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, tally),
-        Operation::PauseAll(rest) => {
-            let sql = "UPDATE shard SET is_paused = ?1, rest_until = ?2, rest_note = ?3";
-            let (until, note) = rest.as_ref().map_or((None, ""), |rest| (rest.until, rest.note.as_str()));
-            execute(connection, sql, params![rest.is_some(), until.map(nanoseconds), note])?;
+        Operation::PauseAll(terms) => {
+            let sql = "UPDATE shard SET is_paused = ?1, pause_until = ?2, pause_note = ?3";
+            let (until, note) = terms.as_ref().map_or((None, ""), |terms| (terms.until, terms.note.as_str()));
+            execute(connection, sql, params![terms.is_some(), until.map(nanoseconds), note])?;
             Ok(Answer::New)
         }
         Operation::Audit(audit) => keep_audit(connection, audit),
@@ -348,7 +348,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally:
     tally.jobs += i64::from(!is_defined(connection, &mark.job)?);
     let sql =
         "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
-        rest_until, rest_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        pause_until, pause_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         ON CONFLICT (name) DO NOTHING";
     let values = params![
         mark.job.as_str(),
@@ -361,8 +361,8 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally:
         source,
         text,
         mark.crashes,
-        mark.rest.until.map(nanoseconds),
-        mark.rest.note
+        mark.pause_terms.until.map(nanoseconds),
+        mark.pause_terms.note
     ];
     if execute(connection, sql, values)? == 0 {
         let sql = "UPDATE job SET source = ?2, text = ?3 WHERE name = ?1";
@@ -376,7 +376,7 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally:
 fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
     let sql =
         "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
-        timetable = ?7, deaths = ?8, rest_until = ?9, rest_note = ?10 WHERE name = ?1";
+        timetable = ?7, deaths = ?8, pause_until = ?9, pause_note = ?10 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
@@ -386,8 +386,8 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
         mark.pause.map(Pause::name),
         mark.timetable,
         mark.crashes,
-        mark.rest.until.map(nanoseconds),
-        mark.rest.note
+        mark.pause_terms.until.map(nanoseconds),
+        mark.pause_terms.note
     ];
     Ok(new_or_missing(execute(connection, sql, values)?))
 }

@@ -12,8 +12,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, Query, Reader, Rest, Run, RunKey,
-    Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
+    RunKey, Shard, StoreError,
 };
 
 use super::read;
@@ -45,7 +45,7 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::load_ids(connection, after, up_to, limit))
             }
 
-            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
                 self.ask(|connection| read::jobs(connection, shard))
             }
 

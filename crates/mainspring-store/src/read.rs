@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order, Query,
-    Rest, Run, RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
+    PauseTerms, Query, Run, RunKey, Shard, StoreError,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, Row, params, params_from_iter};
@@ -66,11 +66,11 @@ pub(super) fn load_ids(
 pub(super) fn jobs(
     connection: &Connection,
     shard: Shard,
-) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
     let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], row::job)?;
-    let sql = "SELECT rest_until, rest_note FROM shard WHERE shard = ?1 AND is_paused";
-    let rest = rows(connection, sql, params![shard.0], |row| row::rest(row, 0))?.pop();
-    Ok((jobs, rest))
+    let sql = "SELECT pause_until, pause_note FROM shard WHERE shard = ?1 AND is_paused";
+    let paused = rows(connection, sql, params![shard.0], |row| row::pause_terms(row, 0))?.pop();
+    Ok((jobs, paused))
 }
 
 /// The question behind `open_runs`, for the same test.

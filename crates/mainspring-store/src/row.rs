@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainspring_job::{
     Action, Answer, Attempt, Audit, Audited, Cause, JobName, JobRecord, LastRun, Mark, Once, OnceId, Outcome,
-    Pause, Reason, Rest, Run, RunKey, RunState, Span, StoreError, Work,
+    Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
 };
 use rusqlite::Row;
 
@@ -22,7 +22,7 @@ pub(super) const PENDING: &str =
     "due, number, name, key, submitted, kind, body, policies, work_group, priority";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
-pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, rest_until, rest_note, \
+pub(super) const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, pause_until, pause_note, \
     last_nominal, last_series, last_state, last_ended, last_success";
 
 /// Nanoseconds since 1970; times beyond what 64 bits hold, in 1677 and 2262, stand for the ends of time.
@@ -150,7 +150,7 @@ pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
     mark.crashes = column(row, 9)?;
     mark.backfills = column(row, 4)?;
     mark.pause = pause.map(read_pause).transpose()?;
-    mark.rest = rest(row, 10)?;
+    mark.pause_terms = pause_terms(row, 10)?;
     let mut record = JobRecord::new(mark, column(row, 7)?);
     record.text = column(row, 8)?;
     if let (Some(nominal), Some(name), Some(ended)) =
@@ -163,11 +163,11 @@ pub(super) fn job(row: &Row<'_>) -> Read<JobRecord> {
 }
 
 /// Out of two columns: the end, and the note.
-pub(super) fn rest(row: &Row<'_>, index: usize) -> Read<Rest> {
-    let rest = Rest::new(column::<String>(row, index + 1)?);
+pub(super) fn pause_terms(row: &Row<'_>, index: usize) -> Read<PauseTerms> {
+    let terms = PauseTerms::new(column::<String>(row, index + 1)?);
     Ok(match maybe_time_at(row, index)? {
-        Some(until) => rest.until(until),
-        None => rest,
+        Some(until) => terms.until(until),
+        None => terms,
     })
 }
 

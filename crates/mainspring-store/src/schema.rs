@@ -78,10 +78,10 @@ pub(super) const STEPS: [&str; 7] = [
         open = (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')),
         dead = (SELECT count(*) FROM run WHERE state = 'dead')
         WHERE shard = (SELECT min(shard) FROM shard);",
-    "ALTER TABLE shard ADD COLUMN rest_until INTEGER;
-    ALTER TABLE shard ADD COLUMN rest_note TEXT NOT NULL DEFAULT '';
-    ALTER TABLE job ADD COLUMN rest_until INTEGER;
-    ALTER TABLE job ADD COLUMN rest_note TEXT NOT NULL DEFAULT '';
+    "ALTER TABLE shard ADD COLUMN pause_until INTEGER;
+    ALTER TABLE shard ADD COLUMN pause_note TEXT NOT NULL DEFAULT '';
+    ALTER TABLE job ADD COLUMN pause_until INTEGER;
+    ALTER TABLE job ADD COLUMN pause_note TEXT NOT NULL DEFAULT '';
     ALTER TABLE job ADD COLUMN last_nominal INTEGER;
     ALTER TABLE job ADD COLUMN last_series INTEGER;
     ALTER TABLE job ADD COLUMN last_state TEXT;

@@ -77,7 +77,7 @@ export interface Status {
   started: Instant;
   state: string;
   paused: boolean;
-  rest?: Rest;
+  pause_terms?: PauseTerms;
   jobs: number;
   pending: number;
   open: number;
@@ -175,7 +175,7 @@ export interface Job {
    * or null beside it, is a fault, and stands in `troubles`. */
   armed: Instant | null;
   armed_civil?: Civil;
-  rest?: Rest;
+  pause_terms?: PauseTerms;
   triggers: string[];
   /** (+) Beside each trigger: what it means. */
   sentences: string[];
@@ -216,8 +216,8 @@ export interface Square {
   duration_ms: number | null;
 }
 
-/** RestWire: how long something rests that was paused. */
-export interface Rest {
+/** PauseTermsWire: how long a pause lasts, and why there is one. */
+export interface PauseTerms {
   /** When it ends by itself; null: not before somebody ends it. */
   until: Instant | null;
   until_civil?: Civil;

@@ -91,7 +91,7 @@ pub const ROUTES: &[Route] = &[
     .with_body("RunAsked")
     .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "lets it rest", |call| Box::pin(act::pause(call)))
+    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(act::pause(call)))
         .with_body("PauseAsked")
         .with_answers(&[(200, Some("JobDetail"))])
         .with_refusals(&[409]),
@@ -108,7 +108,7 @@ pub const ROUTES: &[Route] = &[
     .with_body("BackfillAsked")
     .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/pause", "lets everything rest", |call| Box::pin(act::pause_all(call)))
+    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(act::pause_all(call)))
         .with_body("PauseAsked")
         .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(act::resume_all(call)))

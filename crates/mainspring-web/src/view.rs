@@ -14,7 +14,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{JobName, RunKey};
-use mainspring_server::protocol::{AuditWire, FileStateWire, JobState, JobWire, RestWire, RunWire};
+use mainspring_server::protocol::{AuditWire, FileStateWire, JobState, JobWire, PauseTermsWire, RunWire};
 use mainspring_server::server::output::path;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -178,13 +178,13 @@ fn pause(wire: &JobWire, zone: &TimeZone) -> Value {
         "paused_crashes" => ("crashes", "the server died in it"),
         _ => return Value::Null,
     };
-    paused(reason_code, reason, wire.rest.as_ref(), zone)
+    paused(reason_code, reason, wire.pause_terms.as_ref(), zone)
 }
 
 /// A pause. When it began and who asked for it stands in the audit: see [`add_actor`].
-pub fn paused(reason_code: &str, reason: &str, rest: Option<&RestWire>, zone: &TimeZone) -> Value {
-    let until = rest.and_then(|rest| rest.until.clone());
-    let note = rest.map(|rest| rest.note.clone()).filter(|note| !note.is_empty());
+pub fn paused(reason_code: &str, reason: &str, terms: Option<&PauseTermsWire>, zone: &TimeZone) -> Value {
+    let until = terms.and_then(|terms| terms.until.clone());
+    let note = terms.map(|terms| terms.note.clone()).filter(|note| !note.is_empty());
     let mut document = fields(&json!({
         "reason_code": reason_code, "reason": reason, "note": note, "since": null, "until": until, "by": null
     }));

@@ -200,7 +200,7 @@ fn nothing_runs_again_after_the_clock_was_set_back() {
 }
 
 #[test]
-fn an_entry_rests_until_the_clock_has_caught_up_and_rewinding_ends_that() {
+fn an_entry_paused_until_the_clock_has_caught_up_and_rewinding_ends_that() {
     let desk = Desk::new();
     let (entry, receiver) = desk.schedule("0 * * * *");
     desk.wall.set(at("2029-01-01T00:30:00Z"));

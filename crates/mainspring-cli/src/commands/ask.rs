@@ -19,8 +19,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, AuditWire, JobState, JobWire, LineWire, OnceWire, Request, Response, RestWire, RunWire,
-    StatusWire,
+    AppliedWire, AuditWire, JobState, JobWire, LineWire, OnceWire, PauseTermsWire, Request, Response,
+    RunWire, StatusWire,
 };
 use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
@@ -271,10 +271,10 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
 }
 
-/// How long something rests, and why.
-fn rest_text(rest: &RestWire, view: &View) -> String {
-    let until = rest.until.as_ref().map(|until| format!("until {}", when(until, view)));
-    let note = Some(rest.note.clone()).filter(|note| !note.is_empty());
+/// How long a pause lasts, and why there is one.
+fn terms_text(terms: &PauseTermsWire, view: &View) -> String {
+    let until = terms.until.as_ref().map(|until| format!("until {}", when(until, view)));
+    let note = Some(terms.note.clone()).filter(|note| !note.is_empty());
     until.into_iter().chain(note).collect::<Vec<_>>().join(": ")
 }
 
@@ -324,7 +324,7 @@ fn job_text(job: &JobWire, view: &View) -> String {
     let text = pairs(&[
         ("name", job.name.clone()),
         ("state", job.state.clone()),
-        ("rests", job.rest.as_ref().map_or_else(String::new, |rest| rest_text(rest, view))),
+        ("paused", job.pause_terms.as_ref().map_or_else(String::new, |terms| terms_text(terms, view))),
         ("next", job.next.as_ref().map_or_else(|| after(job).unwrap_or_default(), |next| when(next, view))),
         // The server looks earlier where the next time is far away, and says nothing else then.
         ("armed", armed.map_or_else(String::new, |armed| when(armed, view))),
@@ -354,6 +354,8 @@ fn once_text(once: &OnceWire, view: &View) -> String {
 }
 
 fn status_text(status: &StatusWire, view: &View) -> String {
+    let terms = status.pause_terms.as_ref().map(|terms| terms_text(terms, view));
+    let paused = ["everything".to_owned()].into_iter().chain(terms).collect::<Vec<_>>();
     let mut text = pairs(&[
         ("server", format!("mainspring {}, process {}, {}", status.version, status.pid, status.state)),
         (
@@ -362,8 +364,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ),
         ("started", when(&status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
-        ("paused", if status.paused { "everything".to_owned() } else { String::new() }),
-        ("rests", status.rest.as_ref().map_or_else(String::new, |rest| rest_text(rest, view))),
+        ("paused", if status.paused { paused.join(", ") } else { String::new() }),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),

@@ -1,25 +1,25 @@
-//! The phases of the planner: it is restored, then it plans, and it may rest.
+//! The phases of the planner: it is restored, then it plans, and it may be paused.
 //!
 //! ```text
 //!  restoring ──Begin──▶ planning ◀──pause, resume──▶ paused          planning or paused ──Stop──▶ stopping
 //! ```
 //!
-//! While it rests, a tick does nothing and no run starts. A pause is in the store, so a planner may be
-//! restored paused. The coming end of a server is not in the store.
+//! While everything is paused, or the server is about to end, a tick does nothing and no run starts. A pause
+//! is in the store, so a planner may be restored paused. The coming end of a server is not in the store.
 //!
 //! Cost: nothing; the runs of the store are kept until planning begins.
 
 use jiff::Timestamp;
 
-use crate::record::Rest;
+use crate::record::PauseTerms;
 use crate::run::Run;
 
 #[derive(Debug)]
 pub(super) struct Activity {
     /// Open runs of the store, until planning begins.
     restoring: Option<Vec<Run>>,
-    /// How everything rests, if it is paused.
-    paused: Option<Rest>,
+    /// How long everything is paused, if it is.
+    paused: Option<PauseTerms>,
     is_stopping: bool,
 }
 
@@ -34,7 +34,7 @@ impl Activity {
     ///
     /// # Panics
     /// When planning has begun.
-    pub(super) fn restore(&mut self, runs: Vec<Run>, paused: Option<Rest>) {
+    pub(super) fn restore(&mut self, runs: Vec<Run>, paused: Option<PauseTerms>) {
         let restoring = self.restoring.as_mut().expect("a planner is restored before it begins");
         restoring.extend(runs);
         self.paused = self.paused.take().or(paused);
@@ -59,17 +59,17 @@ impl Activity {
         self.paused.is_some()
     }
 
-    /// How everything rests, if it is paused.
-    pub(super) fn rest(&self) -> Option<&Rest> {
+    /// How long everything is paused, if it is.
+    pub(super) fn pause_terms(&self) -> Option<&PauseTerms> {
         self.paused.as_ref()
     }
 
-    pub(super) fn pause(&mut self, rest: Rest) {
-        self.paused = Some(rest);
+    pub(super) fn pause(&mut self, terms: PauseTerms) {
+        self.paused = Some(terms);
     }
 
-    /// When a rest ends by itself.
-    pub(super) fn rests_until(&self) -> Option<Timestamp> {
+    /// When a pause of everything ends by itself.
+    pub(super) fn paused_until(&self) -> Option<Timestamp> {
         self.paused.as_ref().filter(|_| self.is_planning() && !self.is_stopping)?.until
     }
 
@@ -88,7 +88,7 @@ impl Activity {
     }
 
     /// Whether nothing is to start, whatever the reason.
-    pub(super) fn rests(&self) -> bool {
+    pub(super) fn starts_nothing(&self) -> bool {
         self.is_paused() || self.is_stopping
     }
 }

@@ -48,7 +48,7 @@ impl Planner {
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
         let is_resting = self.jobs.rest(&run.key.job).holds(run.cause);
         // The start of a server is over when everything is resumed.
-        let is_left_out = run.cause == Cause::Boot && self.activity.rests();
+        let is_left_out = run.cause == Cause::Boot && self.activity.starts_nothing();
         if is_left_out || is_resting && !is_kept {
             return Some((RunState::SkippedPaused, Reason::Paused));
         }

@@ -18,7 +18,7 @@ use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
 use crate::output::{Output, Refusal, Reply};
 use crate::reason::Reason;
-use crate::record::Rest;
+use crate::record::PauseTerms;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -39,7 +39,7 @@ impl Planner {
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
             Command::Cancel(key) => self.cancel(now, &key),
-            Command::Pause(scope, rest) => self.pause(scope, rest),
+            Command::Pause(scope, terms) => self.pause(scope, terms),
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(name) => return self.trigger(now, ticket, &name),
             Command::Backfill { job, from, to } => self.backfill(now, &job, from, to),
@@ -108,17 +108,17 @@ impl Planner {
         self.promote(&key.job);
     }
 
-    fn pause(&mut self, scope: Scope, rest: Rest) -> Reply {
-        if MAX_NOTE_BYTES < rest.note.len() {
+    fn pause(&mut self, scope: Scope, terms: PauseTerms) -> Reply {
+        if MAX_NOTE_BYTES < terms.note.len() {
             return Reply::Refused(Refusal::NoteTooLong);
         }
         match scope {
             Scope::All => {
-                self.activity.pause(rest.clone());
-                self.ledger.record(Operation::PauseAll(Some(rest)));
+                self.activity.pause(terms.clone());
+                self.ledger.record(Operation::PauseAll(Some(terms)));
             }
             Scope::Job(name) => {
-                if !self.jobs.pause(&name, rest) {
+                if !self.jobs.pause(&name, terms) {
                     return Reply::Refused(Refusal::NoSuchJob);
                 }
                 self.keep_mark(&name);

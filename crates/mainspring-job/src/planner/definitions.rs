@@ -150,7 +150,7 @@ impl Planner {
             return;
         }
         let rest = self.jobs.rest(name);
-        if self.activity.is_planning() && !self.activity.rests() && rest == Rest::Awake {
+        if self.activity.is_planning() && !self.activity.starts_nothing() && rest == Rest::Awake {
             self.job_due(now, name);
         }
         let watermark = self.jobs.pass(name, now).expect("it was there a moment ago");

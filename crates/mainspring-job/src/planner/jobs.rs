@@ -205,7 +205,7 @@ impl Jobs {
             let Some(entry) = tracked.next else { continue };
             assert!(agenda.holds(entry), "{name} is on the agenda where it says");
             assert!(tracked.job.is_some(), "{name} has an occurrence and so a definition");
-            let looks = tracked.mark.pause.is_none() || tracked.mark.rest.until.is_some();
+            let looks = tracked.mark.pause.is_none() || tracked.mark.pause_terms.until.is_some();
             assert!(looks, "{name} is paused for good and not looked at");
         }
     }
@@ -247,7 +247,7 @@ impl Jobs {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones
             // stays.
             (tracked.mark.runs, tracked.mark.failures, tracked.mark.crashes) = (0, 0, 0);
-            (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
+            (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
         }
         let is_other = tracked.mark.timetable != timetable;
         if is_other {
@@ -279,7 +279,7 @@ impl Jobs {
     pub(super) fn remove(&mut self, name: &JobName, agenda: &mut Agenda) {
         let Some(tracked) = self.known.get_mut(name) else { return };
         (tracked.job, tracked.source) = (None, None);
-        (tracked.mark.pause, tracked.mark.rest) = (None, record::Rest::default());
+        (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
         tracked.leave_agenda(agenda);
     }
 }
@@ -321,22 +321,22 @@ impl Jobs {
         if let Some(mark) = self.mark_mut(name) {
             mark.failures = failures;
             if pause.is_some() {
-                (mark.pause, mark.rest) = (pause, record::Rest::default());
+                (mark.pause, mark.pause_terms) = (pause, record::PauseTerms::default());
             }
         }
     }
 
     /// A person pauses a job that was not removed. Tells whether there is one.
-    pub(super) fn pause(&mut self, name: &JobName, rest: record::Rest) -> bool {
+    pub(super) fn pause(&mut self, name: &JobName, terms: record::PauseTerms) -> bool {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
         tracked.is_some_and(|tracked| {
             let is_for_good = tracked.mark.pause.is_some_and(|pause| pause != Pause::Asked);
-            if is_for_good && rest.until.is_some() {
+            if is_for_good && terms.until.is_some() {
                 // After failures or crashes a person has to say that it goes on: the note is kept, the time
                 // is not.
-                tracked.mark.rest = record::Rest::new(rest.note);
+                tracked.mark.pause_terms = record::PauseTerms::new(terms.note);
             } else {
-                (tracked.mark.pause, tracked.mark.rest) = (Some(Pause::Asked), rest);
+                (tracked.mark.pause, tracked.mark.pause_terms) = (Some(Pause::Asked), terms);
             }
             true
         })
@@ -346,7 +346,7 @@ impl Jobs {
     pub(super) fn resume(&mut self, name: &JobName) -> bool {
         let Some(mark) = self.mark_mut(name) else { return false };
         let was_paused = mark.pause.take().is_some();
-        mark.rest = record::Rest::default();
+        mark.pause_terms = record::PauseTerms::default();
         if was_paused {
             (mark.failures, mark.crashes) = (0, 0);
         }
@@ -355,11 +355,11 @@ impl Jobs {
 
     /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server
     /// died meanwhile waits for a person. Tells whether it goes on.
-    pub(super) fn end_rest(&mut self, name: &JobName, now: Timestamp) -> bool {
+    pub(super) fn end_pause(&mut self, name: &JobName, now: Timestamp) -> bool {
         let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
-        let is_over = mark.rest.is_over(now) && mark.crashes == 0;
+        let is_over = mark.pause_terms.is_over(now) && mark.crashes == 0;
         if is_over {
-            (mark.pause, mark.rest) = (None, record::Rest::default());
+            (mark.pause, mark.pause_terms) = (None, record::PauseTerms::default());
         }
         is_over
     }
@@ -400,7 +400,7 @@ impl Jobs {
         tracked.leave_agenda(agenda);
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() {
-            let until = tracked.mark.rest.until.filter(|_| tracked.mark.crashes == 0);
+            let until = tracked.mark.pause_terms.until.filter(|_| tracked.mark.crashes == 0);
             tracked.next = until.map(|until| agenda.add(until, Item::Job(name.clone())));
             return;
         }

@@ -10,7 +10,7 @@ use super::Planner;
 use super::gate::Load;
 use crate::job::Job;
 use crate::name::JobName;
-use crate::record::{Mark, Rest};
+use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 
 impl Planner {
@@ -105,9 +105,9 @@ impl Planner {
         self.activity.is_paused()
     }
 
-    /// How everything rests, if it is paused.
-    pub fn rest(&self) -> Option<&Rest> {
-        self.activity.rest()
+    /// How long everything is paused, if it is.
+    pub fn pause_terms(&self) -> Option<&PauseTerms> {
+        self.activity.pause_terms()
     }
 
     /// Whether [`Input::Stop`](crate::Input::Stop) was told.

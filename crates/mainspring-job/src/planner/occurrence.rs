@@ -72,8 +72,8 @@ impl Planner {
     /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
         let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else { return };
-        if self.jobs.end_rest(name, now) {
-            self.ledger.perform(Output::Note(Note::RestOver(name.clone())));
+        if self.jobs.end_pause(name, now) {
+            self.ledger.perform(Output::Note(Note::PauseOver(name.clone())));
             return self.wake(now, name);
         }
         if let Some(first) = self.jobs.first_due(name, now) {

@@ -32,7 +32,7 @@ impl Planner {
     /// Asks for the first jobs that are due. They are read after all that was recorded before is on disk, so
     /// that what has fired is not found again.
     pub(super) fn request_portion(&mut self, now: Timestamp) {
-        let may_fire = self.activity.is_planning() && !self.activity.rests() && self.has_room();
+        let may_fire = self.activity.is_planning() && !self.activity.starts_nothing() && self.has_room();
         if may_fire && self.near.begin_read(self.limits.per_turn) {
             self.ledger.perform(Output::Load { up_to: now, limit: self.limits.per_turn });
         }
@@ -41,7 +41,7 @@ impl Planner {
     /// Jobs that are due were read.
     pub(super) fn loaded(&mut self, now: Timestamp, portion: Vec<Once>, is_complete: bool) {
         self.near.read(portion, is_complete);
-        if !self.activity.rests() {
+        if !self.activity.starts_nothing() {
             self.fire_near(now);
         }
     }

@@ -21,7 +21,7 @@ use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::reason::Reason;
-use crate::record::{JobRecord, Rest};
+use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -31,7 +31,7 @@ impl Planner {
         jobs: Vec<JobRecord>,
         former: Vec<Job>,
         runs: Vec<Run>,
-        paused: Option<Rest>,
+        paused: Option<PauseTerms>,
     ) {
         self.activity.restore(runs, paused);
         for record in jobs {

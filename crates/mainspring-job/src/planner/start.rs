@@ -20,7 +20,7 @@ use crate::work::Work;
 impl Planner {
     /// Starts as many of those that wait as have a place, the best first.
     pub(super) fn fill(&mut self, now: Timestamp) {
-        while !self.activity.rests()
+        while !self.activity.starts_nothing()
             && let Some(key) = self.runs.best(|run| self.is_barred(run))
         {
             self.ledger.end_unit();

@@ -25,11 +25,11 @@ impl Planner {
         }
         self.notice_clock(now);
         self.end_probation(now);
-        if self.activity.rests_until().is_some_and(|until| until <= now) {
+        if self.activity.paused_until().is_some_and(|until| until <= now) {
             self.resume(now, Scope::All);
-            self.ledger.perform(Output::Note(Note::AllRestOver));
+            self.ledger.perform(Output::Note(Note::AllPauseOver));
         }
-        if self.activity.rests() {
+        if self.activity.starts_nothing() {
             return;
         }
         for _ in 0..self.limits.per_turn {

@@ -16,7 +16,7 @@
 //! use mainspring_job::jiff::Timestamp;
 //! use mainspring_job::{
 //!     Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore,
-//!     Once, OnceId, Owner, Query, Reader, Renewed, Rest, Run, RunKey, Shard, Store, StoreError, contract,
+//!     Once, OnceId, Owner, Query, Reader, Renewed, PauseTerms, Run, RunKey, Shard, Store, StoreError, contract,
 //! };
 //!
 //! enum Entry {
@@ -67,7 +67,7 @@
 //!     ) -> Result<Vec<Once>, StoreError> {
 //!         self.state.load(shard, after, up_to, limit)
 //!     }
-//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
 //!         self.state.jobs(shard)
 //!     }
 //!     fn open_runs(

@@ -18,7 +18,7 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 use crate::reason::Reason;
-use crate::record::{JobRecord, LastRun, Mark, Rest};
+use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -43,7 +43,7 @@ pub struct MemoryStore {
     /// The machine's start that its owner named, if it has acquired it and not released it.
     owned_since: Option<String>,
     jobs: BTreeMap<JobName, JobRecord>,
-    paused: Option<Rest>,
+    paused: Option<PauseTerms>,
     /// The newest rows, and how many there were.
     audit: VecDeque<Audited>,
     audit_count: u64,
@@ -334,7 +334,7 @@ impl Reader for MemoryStore {
         Ok(found.map(|(_, once)| once.clone()).take(limit.min(MAX_PAGE)).collect())
     }
 
-    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, Option<Rest>), StoreError> {
+    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
         let with_last =
             |record: &JobRecord| JobRecord { last: self.last_of(&record.mark.job), ..record.clone() };
         Ok((self.jobs.values().map(with_last).collect(), self.paused.clone()))

@@ -34,7 +34,7 @@ fn what_was_due_while_the_server_was_down_is_missed_when_the_timetable_changes()
     );
     // The same, and the job was paused.
     let mut shell = run_until("2026-01-01T10:00:30Z");
-    shell.command(Command::Pause(Scope::Job(name("j")), Rest::default()));
+    shell.command(Command::Pause(Scope::Job(name("j")), PauseTerms::default()));
     (shell.now, shell.jobs) = (at("2026-01-01T10:10:01Z"), vec![job("j", "*/20 * * * * *", "")]);
     shell.boot();
     assert_eq!(rows(&mut shell), ["skipped_paused 10:01:00 to 10:10:00, 10: its job was paused"]);

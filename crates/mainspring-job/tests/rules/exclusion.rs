@@ -47,14 +47,14 @@ fn a_pause_over_a_long_exclusion_is_recorded_and_counted() {
     let mut shell = Shell::new("2026-03-01T09:58:30Z", vec![seconds("retention=keep=1000")]);
     shell.live("2026-03-01T09:59:59.5Z");
     shell.end(0, Outcome::Succeeded);
-    shell.command(Command::Pause(Scope::Job(name("s")), Rest::default()));
+    shell.command(Command::Pause(Scope::Job(name("s")), PauseTerms::default()));
     shell.now = at("2026-03-01T11:10:00Z");
     shell.command(Command::Resume(Scope::Job(name("s"))));
     assert_eq!(rows(&mut shell).pop().unwrap(), "skipped_paused 601 11:00:00 11:10:00");
     // The same, paused before all that has passed is planned.
     let mut shell = Shell::new("2026-03-01T09:58:30Z", vec![seconds("")]);
     shell.now = at("2026-03-01T11:00:20Z");
-    shell.command(Command::Pause(Scope::Job(name("s")), Rest::default()));
+    shell.command(Command::Pause(Scope::Job(name("s")), PauseTerms::default()));
     shell.command(Command::Resume(Scope::Job(name("s"))));
     assert_eq!(rows(&mut shell), ["skipped_paused 110 09:58:31 11:00:20"]);
 }

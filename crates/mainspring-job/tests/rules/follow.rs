@@ -100,7 +100,7 @@ fn the_rules_of_what_follows_decide_about_it() {
     }
     assert_eq!(shell.states("skips"), "running skipped_overlap");
     assert_eq!(shell.states("waits"), "running queued");
-    shell.command(Command::Pause(Scope::Job(name("skips")), Rest::default()));
+    shell.command(Command::Pause(Scope::Job(name("skips")), PauseTerms::default()));
     shell.live("2026-01-01T03:00:00Z");
     end_parent(&mut shell);
     shell.now = at("2026-01-01T03:05:00Z");

@@ -67,7 +67,7 @@ fn a_start_of_the_server_that_a_pause_leaves_out_is_on_record() {
     for scope in [Scope::All, Scope::Job(name("boot"))] {
         let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
         shell.end(0, Outcome::Succeeded);
-        shell.command(Command::Pause(scope.clone(), Rest::default()));
+        shell.command(Command::Pause(scope.clone(), PauseTerms::default()));
         shell.boot();
         let run = shell.runs("boot").pop().unwrap();
         assert_eq!(
@@ -106,25 +106,25 @@ fn a_pause_for_a_while_ends_by_itself_also_after_a_restart() {
         for restarts in [false, true] {
             let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
             let until: Timestamp = "2026-01-01T03:30:00Z".parse().unwrap();
-            let rest = Rest::new("the disk is being replaced").until(until);
-            assert_eq!(shell.command(Command::Pause(scope.clone(), rest.clone())), Reply::Done);
+            let terms = PauseTerms::new("the disk is being replaced").until(until);
+            assert_eq!(shell.command(Command::Pause(scope.clone(), terms.clone())), Reply::Done);
             assert_eq!(shell.planner.next_due(), Some(until), "{scope:?}: the end is what it waits for");
             if restarts {
                 shell.live("2026-01-01T02:00:00Z");
                 shell.boot();
                 let kept = match &scope {
-                    Scope::All => shell.planner.rest().cloned(),
-                    _ => shell.planner.jobs().next().map(|(_, mark)| mark.rest.clone()),
+                    Scope::All => shell.planner.pause_terms().cloned(),
+                    _ => shell.planner.jobs().next().map(|(_, mark)| mark.pause_terms.clone()),
                 };
-                assert_eq!(kept, Some(rest));
+                assert_eq!(kept, Some(terms));
             }
             shell.live("2026-01-01T03:29:59Z");
             assert!(shell.started.is_empty(), "{scope:?} {restarts}");
             shell.live("2026-01-01T03:30:00Z");
             assert!(!shell.planner.is_paused() && !paused(&shell));
             let said = match &scope {
-                Scope::All => Note::AllRestOver,
-                _ => Note::RestOver(name("j")),
+                Scope::All => Note::AllPauseOver,
+                _ => Note::PauseOver(name("j")),
             };
             assert_eq!(shell.notes.iter().filter(|note| **note == said).count(), 1, "{:?}", shell.notes);
             let skipped = shell.runs("j").pop().unwrap();
@@ -142,13 +142,13 @@ fn a_pause_for_a_while_ends_by_itself_also_after_a_restart() {
 fn another_pause_takes_the_place_of_the_one_before() {
     let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
     let scope = Scope::Job(name("j"));
-    let soon = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
+    let soon = PauseTerms::default().until("2026-01-01T01:30:00Z".parse().unwrap());
     shell.command(Command::Pause(scope.clone(), soon));
-    shell.command(Command::Pause(scope, Rest::new("for good")));
+    shell.command(Command::Pause(scope, PauseTerms::new("for good")));
     assert_eq!(shell.planner.next_of(&name("j")), None);
     shell.live("2026-01-01T05:00:00Z");
     assert!(shell.started.is_empty() && paused(&shell));
-    let long = Rest::new("x".repeat(2_000));
+    let long = PauseTerms::new("x".repeat(2_000));
     let refusal = Reply::Refused(Refusal::NoteTooLong);
     assert_eq!(shell.command(Command::Pause(Scope::All, long)), refusal);
 }
@@ -160,11 +160,11 @@ fn a_pause_that_ends_by_itself_leaves_the_failures_in_a_row() {
     shell.live("2026-01-01T01:00:00Z");
     shell.end(0, failed());
     let scope = Scope::Job(name("j"));
-    let rest = Rest::default().until("2026-01-01T01:30:00Z".parse().unwrap());
-    shell.command(Command::Pause(scope.clone(), rest));
+    let terms = PauseTerms::default().until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(scope.clone(), terms));
     shell.live("2026-01-01T01:30:00Z");
     assert_eq!((paused(&shell), failures(&shell)), (false, 1));
-    shell.command(Command::Pause(scope.clone(), Rest::default()));
+    shell.command(Command::Pause(scope.clone(), PauseTerms::default()));
     shell.command(Command::Resume(scope));
     assert_eq!(failures(&shell), 0);
 }
@@ -173,12 +173,15 @@ fn a_pause_that_ends_by_itself_leaves_the_failures_in_a_row() {
 fn a_pause_for_a_while_gives_way_to_one_after_failures() {
     let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=1")]);
     shell.live("2026-01-01T01:00:00Z");
-    let rest = Rest::new("new disk").until("2026-01-01T01:30:00Z".parse().unwrap());
-    shell.command(Command::Pause(Scope::Job(name("j")), rest));
+    let terms = PauseTerms::new("new disk").until("2026-01-01T01:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(Scope::Job(name("j")), terms));
     shell.end(0, failed());
     shell.live("2026-01-01T03:00:00Z");
     let (_, mark) = shell.planner.jobs().next().unwrap();
-    assert_eq!((mark.pause, &mark.rest), (Some(mainspring_job::Pause::Failures), &Rest::default()));
+    assert_eq!(
+        (mark.pause, &mark.pause_terms),
+        (Some(mainspring_job::Pause::Failures), &PauseTerms::default())
+    );
     assert_eq!(shell.started.len(), 1);
 }
 
@@ -188,7 +191,7 @@ fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
     for (index, job) in ["j", "unknown", "j"].into_iter().enumerate() {
         shell.tell(Input::Audit(Audit::new(shell.now, format!("user {index}"), "pause", job)));
         let before = shell.batch_sizes.len();
-        shell.command(Command::Pause(Scope::Job(name(job)), Rest::default()));
+        shell.command(Command::Pause(Scope::Job(name(job)), PauseTerms::default()));
         if job == "j" {
             assert_eq!(shell.batch_sizes[before..], [2], "the mark and the row are one batch");
         }

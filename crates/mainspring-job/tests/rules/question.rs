@@ -36,7 +36,7 @@ fn the_next_look_is_at_the_next_occurrence() {
     shell.live("2026-01-01T01:00:00Z");
     assert_eq!(next(&shell, "j"), Some(at("2026-01-01T02:00:00Z")));
     assert_eq!(next(&shell, "done"), None, "it has run as often as it may");
-    shell.command(Command::Pause(Scope::Job(name("j")), Rest::default()));
+    shell.command(Command::Pause(Scope::Job(name("j")), PauseTerms::default()));
     assert_eq!(next(&shell, "j"), None, "it is paused");
     shell.command(Command::Resume(Scope::Job(name("j"))));
     assert_eq!(next(&shell, "j"), Some(at("2026-01-01T02:00:00Z")));

@@ -19,7 +19,7 @@ fn what_waits_is_cancelled_also_where_the_job_was_paused() {
                 shell.live("2026-01-01T02:00:00Z");
             }
             if is_paused {
-                shell.command(Command::Pause(Scope::Job(name("j")), Rest::default()));
+                shell.command(Command::Pause(Scope::Job(name("j")), PauseTerms::default()));
             }
             remove(&mut shell);
             let run = shell.runs("j").pop().unwrap();

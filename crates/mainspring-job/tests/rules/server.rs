@@ -147,7 +147,7 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
     let jobs = vec![job("stays", "@every 1h", ""), job("moves", "@every 1h", "")];
     let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs.clone());
     shell.live("2026-01-01T01:00:00Z");
-    assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")), Rest::default())), Reply::Done);
+    assert_eq!(shell.command(Command::Pause(Scope::Job(name("moves")), PauseTerms::default())), Reply::Done);
     let set = |source: &str, jobs: &[Job]| {
         Command::Apply(Definitions::new(source, jobs.to_vec()).with_prune(Prune::Remove))
     };

@@ -3,7 +3,7 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Reason, Reply, Rest, Run, RunKey, RunState, Scope,
+    Answer, Batch, Cause, Command, Operation, Owner, PauseTerms, Reason, Reply, Run, RunKey, RunState, Scope,
     Shard, Store, Ticket,
 };
 
@@ -87,7 +87,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("rest::check_pauses", "a run starts after a pause", |world| {
         let index = started(world, |key, _| Script::index(&key.job).is_some())?;
         let Event::Started { at, .. } = world.log[index] else { return None };
-        let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All, Rest::default()));
+        let (ticket, command) = (Ticket(u64::MAX), Command::Pause(Scope::All, PauseTerms::default()));
         let reply = Reply::Done;
         world.log.insert(index, Event::Acknowledged { ticket, command: command.clone(), reply });
         world.log.insert(index, Event::Asked { at, ticket, command });

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, Lease, Limits, MemoryStore, OnceId,
-    Operation, Outcome, Output, Owner, Planner, Policies, Prune, Query, Reader, Reply, Rest, Run, RunKey,
-    RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply, Run,
+    RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
 };
 
 use crate::simulation::event::Event;
@@ -161,7 +161,7 @@ impl<'s> World<'s> {
             Step::Withdraw(pick) => Command::Withdraw(*self.submitted.get(*pick)?),
             Step::Cancel(pick) => Command::Cancel(self.planner.open_runs().nth(*pick)?.key.clone()),
             Step::Pause(index, seconds) => {
-                let rest = Rest::new("a note");
+                let rest = PauseTerms::new("a note");
                 let end = |seconds: i64| self.now + SignedDuration::from_secs(seconds);
                 Command::Pause(scope(index), seconds.map_or(rest.clone(), |seconds| rest.until(end(seconds))))
             }

@@ -46,9 +46,9 @@ impl fmt::Display for JobState {
     }
 }
 
-/// How long something rests that was paused, and why.
+/// How long a pause lasts, and why there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RestWire {
+pub struct PauseTermsWire {
     /// When it ends by itself. `None`: not before somebody ends it.
     pub until: Option<String>,
     /// The same as civil time with its zone.
@@ -91,9 +91,9 @@ pub struct JobWire {
     /// The same as civil time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub armed_civil: Option<String>,
-    /// How long it rests, if somebody paused it.
+    /// How long the pause lasts, if somebody paused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rest: Option<RestWire>,
+    pub pause_terms: Option<PauseTermsWire>,
     /// Words by which jobs are chosen.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,

@@ -46,7 +46,7 @@ pub struct HistoryWire {
     pub order: Option<String>,
 }
 
-/// What rests, and for how long.
+/// What is paused, and for how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PauseWire {

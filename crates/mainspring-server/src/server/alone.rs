@@ -176,7 +176,7 @@ impl Alone {
     fn job(&self, job: &Job, record: &JobRecord) -> JobWire {
         let mut wire = describe::job(job, &record.mark, None, &WorkText::of(&job.work), self.now);
         if self.is_all_paused {
-            describe::rest_with_all(&mut wire);
+            describe::pause_with_all(&mut wire);
         }
         wire
     }

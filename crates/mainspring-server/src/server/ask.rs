@@ -11,8 +11,8 @@
 
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, Policies, Reader, Refusal,
-    Reply, Rest, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
+    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
+    Refusal, Reply, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
 use super::asking::{
@@ -261,13 +261,13 @@ impl Server {
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
             Request::Pause(PauseWire { job, until, note }) => {
-                let rest = Rest::new(checked_note(note)?);
+                let terms = PauseTerms::new(checked_note(note)?);
                 let until = until.as_deref().map(time).transpose()?;
                 if until.is_some_and(|until| until <= now.wall) {
                     return Err(usage("a pause ends after now"));
                 }
-                let rest = until.map_or(rest.clone(), |until| rest.until(until));
-                Ok(Next::Command(Command::Pause(scope(job)?, rest)))
+                let terms = until.map_or(terms.clone(), |until| terms.until(until));
+                Ok(Next::Command(Command::Pause(scope(job)?, terms)))
             }
             Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),

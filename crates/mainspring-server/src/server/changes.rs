@@ -129,7 +129,7 @@ impl Changes {
 mod tests {
     use super::*;
     use jiff::Timestamp;
-    use mainspring_job::Rest;
+    use mainspring_job::PauseTerms;
 
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
@@ -158,7 +158,7 @@ mod tests {
         changes.watch(asked(8));
         assert_eq!(changes.take(now), None);
         changes.note(
-            &batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(Some(Rest::default()))]),
+            &batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(Some(PauseTerms::default()))]),
             now,
         );
         let (asker, told) = changes.take(now).unwrap();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
     Applied, Attempt, Audited, Failure, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, Outcome,
-    PROBATION, Pause, Refusal, Reply, Rest, Run, Spread, Stats, Trigger,
+    PROBATION, Pause, PauseTerms, Refusal, Reply, Run, Spread, Stats, Trigger,
 };
 
 use super::files::Served;
@@ -16,7 +16,7 @@ use super::work_texts::{WorkText, summary};
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState,
-    JobWire, OnceWire, Response, RestWire, RunWire, SourceCode, SpreadWire, StatsWire,
+    JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
 };
 use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
@@ -68,7 +68,10 @@ pub(super) fn job(
             armed => armed.and(next_civil.clone()),
         },
         next_civil,
-        rest: mark.pause.filter(|_| mark.rest != Rest::default()).map(|_| rest(&mark.rest, &zone)),
+        pause_terms: mark
+            .pause
+            .filter(|_| mark.pause_terms != PauseTerms::default())
+            .map(|_| pause_terms(&mark.pause_terms, &zone)),
         labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: texts.action.clone(),
@@ -98,12 +101,12 @@ fn civil(time: Timestamp, zone: &TimeZone) -> String {
     time.to_zoned(zone.clone()).to_string()
 }
 
-/// How long something rests.
-pub(super) fn rest(rest: &Rest, zone: &TimeZone) -> RestWire {
-    RestWire {
-        until: rest.until.map(|until| until.to_string()),
-        until_civil: rest.until.map(|until| civil(until, zone)),
-        note: rest.note.clone(),
+/// How long a pause lasts, and why there is one.
+pub(super) fn pause_terms(terms: &PauseTerms, zone: &TimeZone) -> PauseTermsWire {
+    PauseTermsWire {
+        until: terms.until.map(|until| until.to_string()),
+        until_civil: terms.until.map(|until| civil(until, zone)),
+        note: terms.note.clone(),
     }
 }
 
@@ -135,7 +138,7 @@ pub(super) fn stats(stats: &Stats) -> StatsWire {
 }
 
 /// Nothing is due while everything is paused.
-pub(super) fn rest_with_all(wire: &mut JobWire) {
+pub(super) fn pause_with_all(wire: &mut JobWire) {
     (wire.next, wire.next_civil) = (None, None);
     (wire.armed, wire.armed_civil) = (None, None);
     if matches!(wire.state.as_str(), "active" | "in quarantine") {
@@ -289,8 +292,8 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::PausedAfterCrashes(job) => {
             (job.to_string(), format!("paused: the server died in it {MAX_CRASHES} times in a row"))
         }
-        Note::RestOver(job) => (job.to_string(), "goes on: its pause is over".to_owned()),
-        Note::AllRestOver => (PROGRAM.to_owned(), "everything goes on: the pause is over".to_owned()),
+        Note::PauseOver(job) => (job.to_string(), "goes on: its pause is over".to_owned()),
+        Note::AllPauseOver => (PROGRAM.to_owned(), "everything goes on: the pause is over".to_owned()),
         Note::BehindWatermark { job, watermark } => (
             job.to_string(),
             format!("rests until {watermark}: the clock stands before what is planned already"),

@@ -37,7 +37,11 @@ impl Server {
             started: self.began.wall.to_string(),
             state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
             paused: self.owner.planner().is_paused(),
-            rest: self.owner.planner().rest().map(|rest| describe::rest(rest, &self.files.reader().zone)),
+            pause_terms: self
+                .owner
+                .planner()
+                .pause_terms()
+                .map(|terms| describe::pause_terms(terms, &self.files.reader().zone)),
             jobs: self.owner.planner().jobs().count() as u64,
             open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
@@ -95,7 +99,7 @@ impl Server {
         let mut wire = describe::job(job, mark, armed, &self.work_texts.of(job), now.wall);
         (wire.queued, wire.running) = (load.queued, load.running);
         if self.owner.planner().is_paused() {
-            describe::rest_with_all(&mut wire);
+            describe::pause_with_all(&mut wire);
         }
         wire
     }

@@ -5,14 +5,16 @@
 //! Does not read pending one-shot jobs: the planner asks for those that are near.
 
 use jiff::Timestamp;
-use mainspring_job::{JobName, JobRecord, MAX_PAGE, Query, Rest, Run, RunState, Shard, Store, StoreError};
+use mainspring_job::{
+    JobName, JobRecord, MAX_PAGE, PauseTerms, Query, Run, RunState, Shard, Store, StoreError,
+};
 
 /// What the store held at the start.
 pub(super) struct Stored {
     /// The jobs, removed ones too.
     pub(super) records: Vec<JobRecord>,
-    /// How everything rests, if it is paused.
-    pub(super) paused: Option<Rest>,
+    /// How long everything is paused, if it is.
+    pub(super) paused: Option<PauseTerms>,
     /// The open runs.
     pub(super) pages: Vec<Vec<Run>>,
     /// When runs of those jobs last succeeded whose silence is told.

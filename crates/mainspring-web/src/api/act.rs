@@ -154,7 +154,7 @@ fn href(run: &str) -> String {
     format!("api/v1/runs/{job}/{nominal}/{series}")
 }
 
-/// Lets a job rest.
+/// Pauses a job.
 ///
 /// # Errors
 ///

@@ -54,7 +54,8 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
     let pause = match wire.paused {
         false => Value::Null,
         true => {
-            let mut pause = paused("asked", "somebody paused everything", wire.rest.as_ref(), &app.zone);
+            let mut pause =
+                paused("asked", "somebody paused everything", wire.pause_terms.as_ref(), &app.zone);
             if let Some(audit) = last_pause(app, "").await? {
                 add_actor(&mut pause, &audit, &app.zone);
             }

@@ -12,7 +12,7 @@ use crate::once::{Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::{Failure, Outcome};
 use crate::reason::Reason;
-use crate::record::{Mark, Pause, Rest};
+use crate::record::{Mark, Pause, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Cursor, Order, Query};
@@ -128,9 +128,9 @@ impl Generator {
         run
     }
 
-    fn rest(&mut self) -> Rest {
+    fn pause_terms(&mut self) -> PauseTerms {
         let until = if self.one_in(2) { Some(self.time()) } else { None };
-        Rest { until, note: ["", "a 'note'\n"][usize::from(until.is_some())].to_owned() }
+        PauseTerms { until, note: ["", "a 'note'\n"][usize::from(until.is_some())].to_owned() }
     }
 
     fn mark(&mut self) -> Mark {
@@ -144,7 +144,7 @@ impl Generator {
             crashes: 1,
             backfills: 3,
             pause,
-            rest: if pause == Some(Pause::Asked) { self.rest() } else { Rest::default() },
+            pause_terms: if pause == Some(Pause::Asked) { self.pause_terms() } else { PauseTerms::default() },
             timetable: "@daily UTC cron".to_owned(),
         }
     }
@@ -195,7 +195,7 @@ impl Generator {
                 let actor = ["ada", "bob"][usize::from(self.one_in(2))];
                 Operation::Audit(Audit::new(self.time(), actor, "pause", self.name().as_str()).with_note("é"))
             }
-            18 => Operation::PauseAll(if self.one_in(2) { Some(self.rest()) } else { None }),
+            18 => Operation::PauseAll(if self.one_in(2) { Some(self.pause_terms()) } else { None }),
             _ => {
                 let job = if self.one_in(3) { None } else { Some(self.name()) };
                 let keep = u32::try_from(1 + self.below(3)).expect("three fits");

@@ -10,7 +10,7 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation, Takeover};
 use crate::outcome::Outcome;
-use crate::record::{JobRecord, LastRun, Mark, Rest};
+use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
@@ -77,14 +77,14 @@ fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
     let operations = [
         Operation::Plan(running(&key())),
         Operation::Submit(once(1, 99)),
-        Operation::PauseAll(Some(Rest::new("a note").until(at(100)))),
+        Operation::PauseAll(Some(PauseTerms::new("a note").until(at(100)))),
     ];
     same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
     let mut store = ground.reopened(store);
     same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &Some(running(&key())))?;
     let pending = store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
     same("pending", &pending, &vec![once(1, 99)])?;
-    let rest = Rest::new("a note").until(at(100));
+    let rest = PauseTerms::new("a note").until(at(100));
     same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &Some(rest))
 }
 

@@ -11,7 +11,7 @@
 use super::ground::{Ground, Held, acquired, committed, same, text};
 use super::laws::{Law, at, key, name, once, running};
 use crate::operation::{Answer, Batch, Operation};
-use crate::record::{Mark, Rest};
+use crate::record::{Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Query, Reader, Shard, Store, StoreError};
@@ -179,7 +179,8 @@ fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
     for _ in 0..4 {
         let store = if is_one { hands.one() } else { hands.other() };
         let lease = taken_by(ground, store, "an owner")?;
-        let batch = Batch { number: 1, operations: vec![Operation::PauseAll(is_one.then(Rest::default))] };
+        let batch =
+            Batch { number: 1, operations: vec![Operation::PauseAll(is_one.then(PauseTerms::default))] };
         let committed = store.commit(lease, &batch).map_err(text)?;
         let renewed = store.renew(lease).map_err(text)?;
         for now in [committed.now, renewed.now] {

@@ -1,4 +1,4 @@
-//! Rest: what is paused, what is removed, and a server that ends start nothing; and no batch is too large.
+//! Pauses: what is paused, what is removed and a server that ends start nothing; and no batch is too large.
 
 use std::collections::BTreeMap;
 
