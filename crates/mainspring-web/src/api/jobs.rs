@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
-use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
+use crate::catalogue::{Known, Recent, between_ms, history, percentile};
+use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, instant, job, state_code, zone_of};
 
