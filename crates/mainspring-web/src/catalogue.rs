@@ -12,7 +12,7 @@
 //!
 //! Does not decide what a job does: the loop has the last word, and these are its documents.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -92,9 +92,25 @@ struct Kept {
     is_watched: bool,
     /// What changed since.
     stale: Stale,
-    /// By the text of the definition.
+    /// By the text of the definition; those of [`jobs`](Self::jobs) alone.
     plans: HashMap<String, Option<Arc<Plan>>>,
     recent: HashMap<String, (Mark, Arc<Recent>)>,
+}
+
+impl Kept {
+    /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and again
+    /// would leave one of each behind.
+    fn prune(&mut self, jobs: &[Arc<Known>]) {
+        // Each job has one of each at most, so that the look at all of them is worth it only beyond that.
+        if jobs.len() < self.plans.len() {
+            let texts: HashSet<&str> = jobs.iter().map(|known| known.definition.as_str()).collect();
+            self.plans.retain(|text, _| texts.contains(text.as_str()));
+        }
+        if jobs.len() < self.recent.len() {
+            let names: HashSet<&str> = jobs.iter().map(|known| known.wire.name.as_str()).collect();
+            self.recent.retain(|name, _| names.contains(name.as_str()));
+        }
+    }
 }
 
 /// What is known of the jobs.
@@ -189,7 +205,9 @@ impl Catalogue {
             _ => self.all(pool).await?,
         };
         asking.end();
-        locked(&self.kept).jobs = Some((now, Arc::clone(&jobs)));
+        let mut kept = locked(&self.kept);
+        kept.prune(&jobs);
+        kept.jobs = Some((now, Arc::clone(&jobs)));
         Ok(jobs)
     }
 
@@ -270,8 +288,6 @@ impl Catalogue {
             }
         }
         kept.plans = plans;
-        let names: std::collections::HashSet<&str> = wires.iter().map(|wire| wire.name.as_str()).collect();
-        kept.recent.retain(|name, _| names.contains(name.as_str()));
         let known = |wire: JobWire| {
             let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
             Arc::new(Known { wire, definition, plan })
@@ -409,6 +425,22 @@ mod tests {
         begin();
         (0..=MAX_ASKED_ALONE).for_each(|number| catalogue.note(&change(&[&format!("j{number}")])));
         assert_eq!(stale(), Stale::All);
+    }
+
+    #[test]
+    fn a_job_that_is_defined_anew_leaves_nothing_behind() {
+        let catalogue = Catalogue::new(TimeZone::UTC);
+        let definition = |hours: u32| format!("[jobs.a]\nevery = \"{hours}h\"\nrun = [\"true\"]\n");
+        let wire = |hours| JobWire { definition: definition(hours), name: "a".into(), ..JobWire::default() };
+        let mut jobs = Vec::new();
+        for hours in 1..=5 {
+            jobs = vec![catalogue.known(wire(hours))];
+            locked(&catalogue.kept).recent.insert(format!("gone-{hours}"), Default::default());
+            locked(&catalogue.kept).prune(&jobs);
+        }
+        let kept = locked(&catalogue.kept);
+        assert_eq!(kept.plans.keys().collect::<Vec<_>>(), [&definition(5)]);
+        assert!(kept.recent.len() <= jobs.len(), "{:?}", kept.recent);
     }
 
     #[test]
