@@ -5,6 +5,8 @@
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
@@ -83,6 +85,13 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Asked<(Vec<JobR
     let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
     let paused = rows(connection, "pause", sql, &[of(shard)], |found| row::pause_terms(found, 0))?.pop();
     Ok((jobs, paused))
+}
+
+/// All sources from which definitions ever came.
+pub(super) fn sources(connection: &mut Connection) -> Asked<BTreeSet<String>> {
+    let sql = "SELECT name FROM mainspring.source";
+    let read = |found: &Row| Ok(super::escape::read(found.get(0)));
+    Ok(rows(connection, "sources", sql, &[], read)?.into_iter().collect())
 }
 
 pub(super) fn open_runs(
