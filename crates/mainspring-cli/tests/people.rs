@@ -83,6 +83,32 @@ fn a_line_that_is_longer_than_a_piece_comes_back_as_one() {
 }
 
 #[test]
+fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\n\
+                shell = 'seq 50; head -c 20000 /dev/zero | tr \\\\0 y; echo; while [ ! -e go ]; do sleep 0.1; done; echo last'\n";
+    let own = folder("last-lines");
+    write(&own.join("jobs.toml"), &jobs.replace("cwd = '/'", &format!("cwd = '{}'", own.display())));
+    let mut served = Served::start_in(own, &[]);
+    served.running.wait_for(&["long", "stdout y"]);
+    let long = "y".repeat(20_000);
+    assert_eq!(served.ask(&["logs", "-n", "2", "long"]).stdout, format!("50\n{long}\n"));
+    assert_eq!(served.ask(&["logs", "-n", "0", "long"]).stdout, "");
+    let data = served.data();
+    let mut following = Running::any(&["logs", "--data", &data, "-f", "-n", "1", "long"]);
+    following.wait_for(&[&long]);
+    write(&served.folder.join("go"), "");
+    following.wait_for(&["last"]);
+    let (_, lines, _) = following.stop();
+    assert_eq!(lines, [long.as_str(), "last"]);
+    served.running.wait_for(&["long", "end    exit status 0"]);
+    assert_eq!(served.ask(&["logs", "-n", "1", "long"]).stdout, "last\n");
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    assert_eq!(mainspring(&["logs", "--count", "1", "long", "--data", &data]).stdout, "last\n");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn a_signal_that_ended_a_run_is_called_by_its_name() {
     let jobs = "[jobs.fault]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'kill -SEGV $$'\n";
     let served = Served::start("signal-name", jobs);

@@ -103,7 +103,7 @@ Examples:
 pub(super) const LOGS: &str = "\
 Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
 output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of
-the data directory are read; -f follows a server.
+the data directory are read; -f follows a server. The output of all jobs together is the log of serve.
 
 Examples:
   mainspring logs backup
@@ -146,6 +146,7 @@ Examples:
   mainspring pause backup
   mainspring pause backup --until +2h --note 'the disk is being replaced'
   mainspring pause --all";
+  mainspring logs -n 20 backup
 
 pub(super) const AUDIT: &str = "\
 The newest comes first. What a person or a program asks of the server is kept, but for what only looks
