@@ -109,6 +109,36 @@ fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
 }
 
 #[test]
+fn a_script_on_standard_input_runs_once_and_as_the_user_that_is_named() {
+    let mut served = Served::start("script", IDLE);
+    let data = served.data();
+    let at = |args: &str, script: &str| {
+        let line = format!("printf '{script}' | exec \"$0\" at --data '{data}' {args}");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_mainspring")])
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(at("now --name two", "echo one\\necho $((1 + 1))\\n"), (Some(0), String::new()));
+    served.running.wait_for(&["two", "stdout 2"]);
+    let (code, errors) = at("now", " \\n");
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("no script on standard input"), "{errors}");
+    for command in [
+        &["at", "now", "--user", "no-such-user", "--", "id"][..],
+        &["every", "1h", "--name", "e", "--user", "no-such-user", "--", "id"],
+    ] {
+        served.says(command, 2, "cannot run as user `no-such-user`");
+    }
+    if nix::unistd::Uid::effective().is_root() {
+        served.says(&["at", "now", "--name", "who", "--user", "nobody", "--", "id", "-un"], 0, "who is due");
+        served.running.wait_for(&["who", "stdout nobody"]);
+    }
+    served.stop();
+}
+
+#[test]
 fn a_signal_that_ended_a_run_is_called_by_its_name() {
     let jobs = "[jobs.fault]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'kill -SEGV $$'\n";
     let served = Served::start("signal-name", jobs);

@@ -120,10 +120,11 @@ Examples:
 
 pub(super) const AT: &str = "\
 The command runs once, without a shell, in the current directory, with the current PATH and otherwise
-the environment of a cron job. It is on disk when its name is printed. With --key a second submission
-with the same key is answered with the name of the first. A time that is past is refused, because it is
-more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
-With --webhook a POST request is sent instead; its URL and its body are templates.
+the environment of a cron job. Without a command, standard input is a script for /bin/sh. It is on disk
+when its name is printed. With --key a second submission with the same key is answered with the name of
+the first. A time that is past is refused, because it is more often a mistake than meant: exit code 2.
+With --even-if-past the command then runs at once. With --webhook a POST request is sent instead; its
+URL and its body are templates.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'
@@ -168,6 +169,7 @@ A run that waits is withdrawn; one that runs gets its kill signal, and SIGKILL a
 
 Examples:
   mainspring cancel backup
+  mainspring at 'tomorrow 9:00' < script.sh
   mainspring cancel backup@2026-11-21T03:00:00Z";
 
 pub(super) const REMOVE: &str = "\
