@@ -236,7 +236,8 @@ fn one_server_at_a_time_has_the_data_directory() {
     assert_eq!(second.code, 5, "{}", second.stderr);
     assert!(second.stderr.contains(&served.running.pid().to_string()), "{}", second.stderr);
     let mut standby = Running::any(&["serve", "--data", &data, "--standby"]);
-    standby.wait_for_error(&format!("standing by: another server (process {})", served.running.pid()));
+    let owner = format!("standing by: another server (process {})", served.running.pid());
+    standby.wait_for(&["mainspring ", "note ", &owner]);
     served.says(&["list"], 0, "idle");
     let (status, _, _) = served.running.stop();
     assert_eq!(status.code(), Some(0));
