@@ -152,7 +152,7 @@ fn the_unit_of_another_user_s_crontab_is_one_that_systemd_takes() {
         edit.replace("/usr/bin/mainspring", env!("CARGO_BIN_EXE_mainspring")).replace("mara", "daemon");
     let path = folder.join("mainspring.service");
     fs::write(&path, unit.replace("[Install]", &format!("{edit}\n[Install]"))).unwrap();
-    if let Some(verified) = tool("systemd-analyze", &["verify", of, "--man=no", path.to_str().unwrap()]) {
+    if let Some(verified) = tool("systemd-analyze", &["verify", "--man=no", path.to_str().unwrap()]) {
         let said = text(&verified);
         let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mainspring")).collect();
         assert!(verified.status.success() && about_it.is_empty(), "{said}");
