@@ -53,7 +53,7 @@ impl Member {
     }
 
     fn begins_with(&mut self, count: &str) {
-        self.running.wait_for_error("this server owns the jobs now");
+        self.running.wait_for(&["this server owns the jobs now"]);
         self.running.wait_for(&["mainspring", count]);
     }
 }
@@ -71,7 +71,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     let told = other.ask(&["list"]);
     assert_ne!(told.code, 0);
     assert!(told.stderr.contains("this server stands by: process"), "{}", told.stderr);
@@ -85,7 +85,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     other.says(&["show", "later"], "pending");
     // One that leaves in good order is not waited for.
     let mut third = Member::start(&folder, "third", &database);
-    third.running.wait_for_error("standing by: process");
+    third.running.wait_for(&["note ", "standing by: process"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
     third.begins();
     assert_eq!(third.running.stop().0.code(), Some(0));
@@ -99,7 +99,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     one.says(&["run", "long"], "long@");
     let start = one.running.wait_for(&["long", "start  pid "]);
     let pid: i32 = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
@@ -108,7 +108,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     one.running.signal(Signal::SIGCONT);
     one.running.wait_for(&["SIGKILL to what runs"]);
     one.running.wait_for(&["the jobs were given up"]);
-    one.running.wait_for_error("standing by: process");
+    one.running.wait_for(&["note ", "standing by: process"]);
     assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err(), "the run is gone");
     assert!(one.ask(&["list"]).stderr.contains("this server stands by"));
     // It may be the owner again, and hears a request to stop.

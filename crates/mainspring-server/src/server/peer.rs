@@ -260,7 +260,8 @@ impl Peer {
         match asked {
             Ok(asked) => Some(asked),
             Err(error) => {
-                self.refuse(format!("the request cannot be read: {error}"));
+                let version = env!("CARGO_PKG_VERSION");
+                self.refuse(format!("the request cannot be read by this server, version {version}: {error}"));
                 None
             }
         }
