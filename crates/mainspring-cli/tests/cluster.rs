@@ -3,7 +3,7 @@
 //! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 
@@ -21,12 +21,20 @@ struct Member {
 }
 
 impl Member {
-    fn start(folder: &std::path::Path, name: &str, database: &Database) -> Member {
-        let (data, file, store) = (folder.join(name), folder.join("jobs.toml"), folder.join("store"));
+    fn start(folder: &Path, name: &str, database: &Database) -> Member {
+        Member::serving(folder, name, database, &["jobs.toml"])
+    }
+
+    /// One that was given these files of the folder.
+    fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
+        let (data, store) = (folder.join(name), folder.join("store"));
         fs::write(&store, database.url() + "\n").unwrap();
-        let texts = [&data, &file, &store].map(|path| path.to_str().unwrap().to_owned());
-        let [data_text, file_text, store_text] = texts.each_ref().map(String::as_str);
-        let running = Running::any(&["serve", "--data", data_text, "--store-file", store_text, file_text]);
+        let paths = [&data, &store].map(|path| path.to_str().unwrap().to_owned());
+        let files: Vec<String> =
+            files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
+        let mut arguments = vec!["serve", "--data", &paths[0], "--store-file", &paths[1]];
+        arguments.extend(files.iter().map(String::as_str));
+        let running = Running::any(&arguments);
         Member { data, running }
     }
 
@@ -41,8 +49,12 @@ impl Member {
     }
 
     fn begins(&mut self) {
-        self.running.wait_for_error("this server owns the jobs now");
-        self.running.wait_for(&["mainspring", "2 jobs"]);
+        self.begins_with("2 jobs");
+    }
+
+    fn begins_with(&mut self, count: &str) {
+        self.running.wait_for(&["this server owns the jobs now"]);
+        self.running.wait_for(&["mainspring", count]);
     }
 }
 
@@ -59,7 +71,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     let told = other.ask(&["list"]);
     assert_ne!(told.code, 0);
     assert!(told.stderr.contains("this server stands by: process"), "{}", told.stderr);
@@ -73,7 +85,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     other.says(&["show", "later"], "pending");
     // One that leaves in good order is not waited for.
     let mut third = Member::start(&folder, "third", &database);
-    third.running.wait_for_error("standing by: process");
+    third.running.wait_for(&["note ", "standing by: process"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
     third.begins();
     assert_eq!(third.running.stop().0.code(), Some(0));
@@ -87,7 +99,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     one.says(&["run", "long"], "long@");
     let start = one.running.wait_for(&["long", "start  pid "]);
     let pid: i32 = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
@@ -96,7 +108,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     one.running.signal(Signal::SIGCONT);
     one.running.wait_for(&["SIGKILL to what runs"]);
     one.running.wait_for(&["the jobs were given up"]);
-    one.running.wait_for_error("standing by: process");
+    one.running.wait_for(&["note ", "standing by: process"]);
     assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err(), "the run is gone");
     assert!(one.ask(&["list"]).stderr.contains("this server stands by"));
     // It may be the owner again, and hears a request to stop.
@@ -127,6 +139,45 @@ fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     one.says(&["show", "later"], "pending");
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
+    let Some((folder, database)) = prepared("cluster-files") else { return };
+    let file = folder.join("jobs.toml");
+    let path = file.to_str().unwrap().to_owned();
+    write(&folder.join("more.toml"), "[jobs.more]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    write(&folder.join("gone.toml"), "[jobs.gone]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    let mut one = Member::serving(&folder, "one", &database, &["jobs.toml", "more.toml", "gone.toml"]);
+    one.begins_with("4 jobs");
+    // The other has files of an older release, and was not given all.
+    let mut other = Member::serving(&folder, "other", &database, &["jobs.toml", "gone.toml"]);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    write(&file, "[jobs.newer]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    write(&folder.join("gone.toml"), "");
+    one.running.wait_for(&["jobs.toml", "1 added"]);
+    one.running.wait_for(&["gone.toml", "1 removed"]);
+    other.running.signal(Signal::SIGSTOP);
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    write(&file, JOBS);
+    write(&folder.join("gone.toml"), "[jobs.gone]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    other.running.signal(Signal::SIGCONT);
+    other.begins_with("2 jobs");
+    let listed = other.ask(&["list"]).stdout;
+    for (name, is_there) in [("newer", true), ("more", true), ("gone", false), ("often", false)] {
+        assert_eq!(listed.contains(name), is_there, "{name}: {listed}");
+    }
+    other.says(&["status"], "differs from what the database holds, which stays in force");
+    // A person may say that the file is right after all.
+    other.says(&["apply", "--prune", &path], "added");
+    let (listed, status) = (other.ask(&["list"]).stdout, other.ask(&["status"]).stdout);
+    assert!(listed.contains("often") && !listed.contains("newer"), "{listed}");
+    assert!(!status.contains(&format!("{path} differs")), "{status}");
+    // So it does when the file changes under the owner.
+    write(&file, "[jobs.last]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    other.running.wait_for(&["jobs.toml", "1 added"]);
+    assert_eq!(other.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
@@ -81,6 +83,14 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
     let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
     let paused = rows(connection, "pause", sql, &[of(shard)], |found| columns::pause_terms(found, 0))?.pop();
     Ok((jobs, paused))
+}
+
+/// All sources from which definitions ever came.
+pub(super) fn sources(connection: &mut Connection) -> Read<BTreeSet<String>> {
+    let sql = "SELECT name FROM mainspring.source";
+    Ok(rows(connection, "sources", sql, &[], |found| Ok(columns::text(found, 0)?.into_owned()))?
+        .into_iter()
+        .collect())
 }
 
 pub(super) fn open_runs(

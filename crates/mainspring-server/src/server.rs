@@ -76,6 +76,7 @@ mod record;
 mod reload;
 mod reports;
 pub mod room;
+mod sources;
 pub mod standby;
 mod stop;
 mod store_thread;

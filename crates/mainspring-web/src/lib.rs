@@ -32,6 +32,7 @@ pub mod openapi;
 pub mod plan;
 pub mod pool;
 pub mod problem;
+pub mod proxy_users;
 pub mod route;
 pub mod router;
 pub mod routes;

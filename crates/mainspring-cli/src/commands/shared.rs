@@ -17,6 +17,7 @@ use mainspring_postgres::{Identity, Location, PostgresStore};
 use super::listen::Beside;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::{Server, Serving, Stores, standby};
@@ -64,6 +65,7 @@ pub(super) fn location(
 pub(super) fn serve(
     location: &Location,
     place: &Place,
+    style: Style,
     serving: impl Fn(Place, &mut Beside) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     let directory = take(place).map_err(Error::Directory)?;
@@ -77,7 +79,7 @@ pub(super) fn serve(
     let mut opened = Some(PostgresStore::open(location, identity).map_err(Error::Store)?);
     let identity = opened.as_ref().map(PostgresStore::identity).unwrap_or_default();
     loop {
-        let acquired = standby::wait(place, || {
+        let acquired = standby::wait(place, style, || {
             let mut store = match opened.take() {
                 Some(store) => store,
                 None => PostgresStore::open(location, identity.clone()).map_err(passing)?,
@@ -87,7 +89,7 @@ pub(super) fn serve(
             lease
         })?;
         let (Some((lease, asked)), Some(store)) = (acquired, opened.take()) else { break };
-        say(&format!("{PROGRAM}: {location}: this server owns the jobs now, epoch {}\n", lease.epoch));
+        standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let mut beside = Beside::default();
@@ -97,7 +99,7 @@ pub(super) fn serve(
         beside.finish();
         match ended {
             Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
-                say(&format!("{PROGRAM}: {location}: {error}\n"));
+                standby::note(style, &format!("{location}: {error}"));
             }
             other => {
                 other?;

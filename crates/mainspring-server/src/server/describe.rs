@@ -204,7 +204,7 @@ pub(super) fn file(file: &Served) -> FileStateWire {
         name: file.path.clone(),
         read: file.read.map(|read| read.to_string()),
         jobs: file.job_count,
-        problems: file.problems.clone(),
+        problems: file.shown_problems(),
     }
 }
 

@@ -16,8 +16,10 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
+use super::boot::SUBJECT_WIDTH;
 use crate::error::Error;
-use crate::message::{PROGRAM, say};
+use crate::log::{Kind, Log, Style};
+use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::protocol::{Answered, Asked, ErrorKind, ErrorWire};
 use crate::signals::Signals;
@@ -40,6 +42,7 @@ const MAX_REQUEST_BYTES: u64 = 1 << 20;
 /// When the operating system refuses something, or the store cannot be used.
 pub fn wait(
     place: &Place,
+    style: Style,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
 ) -> Result<Option<(Lease, Duration)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
@@ -60,7 +63,7 @@ pub fn wait(
             Err(error) => return Err(Error::Store(error)),
         };
         if text != said {
-            say(&format!("{PROGRAM}: standing by: {text}\n"));
+            note(style, &format!("standing by: {text}"));
             said.clone_from(&text);
         }
         if listener.is_none() {
@@ -87,6 +90,14 @@ pub fn wait(
             }
         }
     }
+}
+
+/// Writes a line of the log of a server that does not run yet, to standard output as the server does.
+pub fn note(style: Style, text: &str) {
+    let now = Moment::now().wall;
+    let mut log = Log::new(std::io::stdout(), SUBJECT_WIDTH).in_style(style);
+    log.line(now, &PROGRAM, Kind::Note, text);
+    log.flush(now);
 }
 
 fn listen(place: &Place) -> Result<UnixListener, Error> {
